@@ -22,7 +22,7 @@ pub use steps::verdict::Verdict;
 pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, random_id, upload};
 pub use turns_queue::handle_turns_message;
 pub use usecases::{
-    alert, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge, message_file,
-    occasions, operate, opt_outs, process, published_events, reconcile, reply, self_check, send, send_email,
-    tenant_removal, tokens, trace, trends, usage,
+    alert, appointments, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge,
+    message_file, occasions, operate, opt_outs, process, published_events, reconcile, reply, self_check,
+    send, send_email, tenant_removal, tokens, trace, trends, usage, webhooks,
 };

@@ -24,6 +24,7 @@ mod effect_tool;
 mod effects;
 mod email;
 mod embedder;
+mod endpoint_posts;
 mod erasure;
 mod files;
 mod gauges;
@@ -47,6 +48,7 @@ mod queues;
 mod retention;
 mod samples;
 mod scheduled;
+mod search_words;
 mod secrets;
 mod system;
 mod tenant_records;
@@ -58,11 +60,12 @@ mod transcriber;
 mod turn_places;
 mod typing;
 mod usage;
+mod webhook_records;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
 pub use audit::{Audit, AuditFilter};
-pub use batches::{BatchOutcome, BatchRecords};
+pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
 pub use conversations::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
@@ -75,6 +78,7 @@ pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEff
 pub use effects::{EffectGuard, EffectJournals, JournalOutcome};
 pub use email::{AcceptedEmail, EmailError, EmailSenders};
 pub use embedder::{Embedder, EmbeddingError, Embeddings};
+pub use endpoint_posts::{EndpointPost, EndpointPosts, PostAnswer};
 pub use erasure::ErasableRecords;
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use gauges::{
@@ -86,7 +90,9 @@ pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
 pub use invitations::{GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords};
-pub use knowledge_library::{KnowledgeLibrary, KnownVectors, LibraryError, SearchedQuestion};
+pub use knowledge_library::{
+    FetchedDocument, KnowledgeLibrary, KnownVectors, LibraryError, PageFailure, SearchedQuestion,
+};
 pub use knowledge_records::KnowledgeRecords;
 pub use llm::{
     ChatFile, ChatTurn, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool,
@@ -103,10 +109,11 @@ pub use providers::{
     TemplateAnswer,
 };
 pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
-pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues};
+pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues, SendEntry};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
 pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
+pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;
 pub use tenant_records::TenantRecords;
@@ -118,6 +125,7 @@ pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, Transcri
 pub use turn_places::TurnPlaceRecords;
 pub use typing::TypingSigns;
 pub use usage::UsageRecords;
+pub use webhook_records::{FAILED_EVENTS_PER_WRITE, WebhookRecords};
 
 /// A failure of a store or a queue.
 #[derive(Debug, thiserror::Error)]
@@ -211,13 +219,6 @@ pub enum WriteOutcome {
     Conflict,
 }
 
-impl WriteOutcome {
-    /// Returns `true` if the record was written.
-    pub fn is_written(self) -> bool {
-        self == Self::Written
-    }
-}
-
 /// A store of all records: every store port together.
 pub trait Store:
     Inbox
@@ -251,6 +252,7 @@ pub trait Store:
     + OptOuts
     + TurnPlaceRecords
     + PublishedEvents
+    + WebhookRecords
 {
 }
 
@@ -286,5 +288,6 @@ impl<T> Store for T where
         + OptOuts
         + TurnPlaceRecords
         + PublishedEvents
+        + WebhookRecords
 {
 }

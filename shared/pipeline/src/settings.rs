@@ -69,6 +69,8 @@ pub struct Settings {
     pub tool_calls: usize,
     /// `true` if a tool may be on this machine or in a private network, and without TLS.
     pub private_tools: bool,
+    /// `true` if a page that becomes a document may be on this machine or in a private network.
+    pub private_pages: bool,
     /// Lease of a turn.
     pub turn_lease: SignedDuration,
     /// Maximum time for a provider to accept a message.
@@ -85,6 +87,10 @@ pub struct Settings {
     pub turns_backoff: Backoff,
     /// Waits between attempts to send.
     pub outbound_backoff: Backoff,
+    /// The same for invitations.
+    pub delivery_backoff: Backoff,
+    /// Least number of recipients of a batch whose invitations are made at once: they share what is read and written for each piece.
+    pub batch_piece: usize,
     /// Rate of an Evolution instance that has no rate of its own.
     pub rate: Rate,
     /// Time for which evidence is awaited after an unknown outcome.
@@ -204,6 +210,7 @@ impl Default for Settings {
             llm_timeout: seconds(60),
             tool_calls: 4,
             private_tools: false,
+            private_pages: false,
             turn_lease: seconds(95),
             provider_timeout: seconds(20),
             send_lease: seconds(35),
@@ -216,6 +223,10 @@ impl Default for Settings {
             inbound_backoff: Backoff::default(),
             turns_backoff: Backoff::default(),
             outbound_backoff: Backoff::default(),
+            delivery_backoff: Backoff::Sequence {
+                seconds: vec![1.0, 5.0, 20.0, 60.0],
+            },
+            batch_piece: 20,
             rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
             acknowledgement_wait: seconds(600),

@@ -7,6 +7,7 @@ pub(crate) mod batch_job;
 pub(crate) mod batch_recipients;
 pub(crate) mod beside;
 pub(crate) mod budget_reading;
+pub(crate) mod cancelled_batch;
 pub(crate) mod client_message;
 pub(crate) mod connection;
 pub(crate) mod conversation_erasure;

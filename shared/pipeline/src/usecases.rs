@@ -1,6 +1,7 @@
 //! The use cases: what the functions do. A use case imports steps and no other use case.
 
 pub mod alert;
+pub mod appointments;
 pub mod audit;
 pub mod catch_up;
 pub mod configure;
@@ -26,3 +27,4 @@ pub mod tokens;
 pub mod trace;
 pub mod trends;
 pub mod usage;
+pub mod webhooks;

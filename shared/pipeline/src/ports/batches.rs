@@ -1,7 +1,9 @@
 use super::{InvitationClaim, Page, PageRequest, PortResult, WriteOutcome};
 use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
+use recado_domain::message::Message;
 use std::future::Future;
 
 /// The result of beginning a batch.
@@ -12,6 +14,31 @@ pub enum BatchOutcome {
     Begun,
     /// Nothing was stored: another batch has claimed the key.
     Claimed(BatchId),
+}
+
+/// An invitation with the message that it becomes.
+#[derive(Debug)]
+pub struct CommittedInvitation<'a> {
+    /// The invitation, which names its message.
+    pub invitation: &'a Invitation,
+    /// Its claims.
+    pub claims: &'a [InvitationClaim],
+    /// The conversation of the message.
+    pub conversation: &'a Conversation,
+    /// The message.
+    pub message: &'a Message,
+}
+
+/// The result of committing an invitation with its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "an invitation that was not committed must not be sent"]
+pub enum InvitationCommit {
+    /// Invitation, claims, conversation and message are stored.
+    Committed,
+    /// Nothing was stored: another invitation has claimed the key.
+    Claimed(InvitationId),
+    /// Nothing was stored: another writer changed the conversation, or stored an invitation with this id.
+    Conflict,
 }
 
 /// A store of batches of invitations and their recipients. What expired counts as absent. A batch is in [`super::OverdueIndex`]
@@ -60,6 +87,15 @@ pub trait BatchRecords: Send + Sync {
         tenant: &TenantId,
         batch: &BatchId,
     ) -> impl Future<Output = PortResult<Vec<BatchChunk>>> + Send;
+
+    /// Stores a new invitation with its message in one transaction: the invitation and its claims as
+    /// [`super::InvitationRecords::begin_invitation`] does, and conversation and message as
+    /// [`super::Conversations::commit_message`] does.
+    fn commit_invitation(
+        &self,
+        committed: &CommittedInvitation<'_>,
+        now: Timestamp,
+    ) -> impl Future<Output = PortResult<InvitationCommit>> + Send;
 
     /// Returns those of these guests that exist, in any order, by strong reads in few requests.
     fn read_guests(

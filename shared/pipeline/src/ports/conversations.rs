@@ -1,7 +1,7 @@
-use super::{PortResult, WriteOutcome};
+use super::{PortResult, SearchWords, WriteOutcome};
 use jiff::Timestamp;
 use recado_domain::access::Scope;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::{
     ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
 };
@@ -38,6 +38,11 @@ pub struct ConversationFilter {
     pub mode: Option<ConversationMode>,
     /// Status of the conversation.
     pub status: Option<ConversationStatus>,
+    /// Label that the conversation has.
+    pub label: Option<ConversationLabel>,
+    /// Words of one message of the conversation. Only a store that searches texts takes them
+    /// ([`Conversations::find_searched_time`]).
+    pub text: Option<SearchWords>,
 }
 
 impl ConversationFilter {
@@ -46,6 +51,12 @@ impl ConversationFilter {
     pub fn within_scope(mut self, scope: &Scope) -> Self {
         self.tenant = scope.tenant().cloned().or(self.tenant);
         self
+    }
+
+    /// Returns whether a conversation has the wanted label, or none is wanted.
+    pub fn matches_label(&self, conversation: &Conversation) -> bool {
+        let labels = &conversation.annotations.labels;
+        self.label.as_ref().is_none_or(|label| labels.contains(label))
     }
 }
 
@@ -172,6 +183,10 @@ pub trait Conversations: Send + Sync {
         filter: &ConversationFilter,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
+
+    /// Returns the time up to which a search by the texts of messages covers them: what was stored later is not found yet. `None`:
+    /// this store searches no texts.
+    fn find_searched_time(&self) -> impl Future<Output = PortResult<Option<Timestamp>>> + Send;
 
     /// Lists a conversation's messages, the newest first. An open message is returned in its current state.
     fn list_messages(

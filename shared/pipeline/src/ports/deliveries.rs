@@ -2,6 +2,7 @@ use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
+use recado_domain::usage::UsageSum;
 use std::future::Future;
 
 /// A store of delivery records, which hold the statuses of accepted messages.
@@ -13,6 +14,16 @@ pub trait Deliveries: Send + Sync {
         &self,
         update: &StatusUpdate,
         expires: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Does the same with a status that tells of the provider's charge, and adds `charge` to the sums of use: both at once, or neither.
+    /// Of all statuses of a message one adds its charge, also when several come at once. A repeated status adds nothing, nor does one
+    /// of an erased message.
+    fn record_charged_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: &UsageSum,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.

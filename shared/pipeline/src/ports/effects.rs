@@ -75,6 +75,14 @@ pub trait EffectJournals: Send + Sync {
         limit: usize,
     ) -> impl Future<Output = PortResult<Vec<Journal>>> + Send;
 
+    /// Lists the journals of a tenant with bookings, at most `limit`. The journal whose earliest booking begins the soonest comes
+    /// first. The index may be some seconds old.
+    fn list_booked_journals(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Vec<Journal>>> + Send;
+
     /// Lists the cells within `span` that events of the tenant hold at `now`, in their order, by a strong read.
     fn list_held_cells(
         &self,

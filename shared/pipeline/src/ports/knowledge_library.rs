@@ -2,6 +2,7 @@ use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
+use std::time::Duration;
 
 /// The vectors that a snapshot in memory has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,20 @@ pub struct SearchedQuestion<'a> {
 #[error("the snapshot cannot be searched: {0}")]
 pub struct LibraryError(pub String);
 
+/// A page that was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchedDocument {
+    /// The document.
+    pub bytes: Vec<u8>,
+    /// The MIME type that the server names.
+    pub content_type: Option<String>,
+}
+
+/// The reason why a page was not fetched, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PageFailure(pub String);
+
 /// A library that splits documents into blocks, keeps the indexes of snapshots in memory and searches them.
 pub trait KnowledgeLibrary: Send + Sync {
     /// Splits a document of this type into blocks of at most `block_characters`. Its title counts among the words of each block. The
@@ -39,6 +54,19 @@ pub trait KnowledgeLibrary: Send + Sync {
     ) -> impl Future<Output = Result<SplitDocument, TextGap>> + Send {
         let _ = (title, bytes, media_type, block_characters);
         ready(Err(TextGap::OtherType))
+    }
+
+    /// Fetches the document to which a URL leads, of at most `bytes_max` bytes. With `private_hosts` the URL may lead to this machine or
+    /// into a private network; otherwise it must be a public host, and so must be all to which it redirects.
+    fn fetch_page(
+        &self,
+        url: &str,
+        private_hosts: bool,
+        bytes_max: u64,
+        within: Duration,
+    ) -> impl Future<Output = Result<FetchedDocument, PageFailure>> + Send {
+        let _ = (url, private_hosts, bytes_max, within);
+        ready(Err(PageFailure("no pages are fetched here".to_owned())))
     }
 
     /// Returns `true` if the index of a snapshot is in memory.

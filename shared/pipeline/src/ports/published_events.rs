@@ -1,4 +1,5 @@
 use super::PortResult;
+use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use std::future::Future;
@@ -40,6 +41,9 @@ pub trait PublishedEvents: Send + Sync {
         after: EventCursor,
         limit: usize,
     ) -> impl Future<Output = PortResult<PublishedPage>> + Send;
+
+    /// Returns the place before the oldest event that was published at `since` or later; behind all if there is none.
+    fn find_cursor_before(&self, since: Timestamp) -> impl Future<Output = PortResult<EventCursor>> + Send;
 
     /// Returns the place behind the newest event.
     fn find_newest_cursor(

@@ -20,6 +20,15 @@ pub struct InboundEntry {
     pub deduplication: String,
 }
 
+/// A send job that is to be enqueued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SendEntry {
+    /// Job to enqueue.
+    pub job: SendJob,
+    /// Deduplication id, as for [`Queues::enqueue_send_job`].
+    pub deduplication: String,
+}
+
 /// An inbound message with everything that follows from it.
 #[derive(Debug)]
 pub struct AppliedMessage<'a> {
@@ -113,6 +122,16 @@ pub trait Queues: Send + Sync {
         job: &SendJob,
         deduplication: &str,
     ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Enqueues send jobs as [`Self::enqueue_send_job`] does, in few requests. An error means that some of them may not be enqueued.
+    fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> impl Future<Output = PortResult<()>> + Send {
+        async move {
+            for entry in entries {
+                self.enqueue_send_job(&entry.job, &entry.deduplication).await?;
+            }
+            Ok(())
+        }
+    }
 
     /// Enqueues the job of an e-mail on `outbound` (FIFO, group = [`EmailJob::queue_group`]). `deduplication` as for
     /// [`Self::enqueue_send_job`].

@@ -5,7 +5,8 @@ use recado_domain::usage::UsageSum;
 use std::future::Future;
 
 /// A store of the sums of what models used. [`super::Conversations::commit_reply`],
-/// [`super::Conversations::update_conversation_with_use`] and [`super::RetainedRecords::replace_message`] add to them.
+/// [`super::Conversations::update_conversation_with_use`], [`super::RetainedRecords::replace_message`] and
+/// [`super::Deliveries::record_charged_status`] add to them.
 pub trait UsageRecords: Send + Sync {
     /// Lists the sums of a tenant from the day `from` to the day `to`, both included: one of each agent, model and day, ordered
     /// by day, agent and model. Expired ones are left out.

@@ -204,6 +204,9 @@ impl Settings {
         self.inbound_backoff = read_inbound_backoff(reader).unwrap_or_default();
         self.turns_backoff = read_backoff(reader, "RECADO_TURNS_BACKOFF").unwrap_or_default();
         self.outbound_backoff = read_outbound_backoff(reader).unwrap_or_default();
+        if let Some(backoff) = read_backoff_sequence(reader) {
+            self.delivery_backoff = backoff;
+        }
         let per_second = ["RECADO_RATE_PER_SECOND", legacy_names::TOKENS_PER_SECOND];
         let burst = ["RECADO_RATE_BURST", legacy_names::BUCKET_CAPACITY];
         self.rate.per_second = reader.read_number(&per_second, (0.001, 1000.0), self.rate.per_second);
@@ -215,6 +218,7 @@ impl Settings {
         self.restart_drafts = reader.read_number(&["RECADO_RESTART_DRAFTS"], range, self.restart_drafts);
         self.tool_calls = reader.read_number(&["RECADO_TOOL_CALLS"], (0, 20), self.tool_calls);
         self.private_tools = reader.read_bool("RECADO_PRIVATE_TOOLS", self.private_tools);
+        self.private_pages = reader.read_bool("RECADO_PRIVATE_PAGES", self.private_pages);
         let reads = &mut self.turn_reads;
         for (name, range, limit) in [
             ("RECADO_TURN_MESSAGES", (1, 200), &mut reads.messages),

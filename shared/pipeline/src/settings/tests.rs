@@ -93,6 +93,7 @@ fn each_queue_has_its_own_backoff_and_attempts() {
     assert_eq!(wait(&settings.inbound_backoff), 5);
     assert_eq!(wait(&settings.turns_backoff), 7);
     assert_eq!(settings.outbound_backoff.delay_for_attempt(20, 0).as_secs(), 600);
+    assert_eq!(settings.delivery_backoff, Settings::default().delivery_backoff);
     let attempts = settings.attempts;
     assert_eq!((attempts.inbound, attempts.turn, attempts.outbound), (4, 6, 8));
 }
@@ -153,6 +154,7 @@ fn the_names_of_the_earlier_delivery_service_are_read_and_recados_own_win() {
     let sequence = Backoff::Sequence { seconds };
     assert_eq!(settings.inbound_backoff, sequence);
     assert_eq!(settings.outbound_backoff, sequence);
+    assert_eq!(Settings::default().delivery_backoff, sequence);
     assert_eq!(settings.turns_backoff, Settings::default().turns_backoff);
     let own = [
         ("RECADO_INBOUND_ATTEMPTS", "2"),
@@ -161,6 +163,8 @@ fn the_names_of_the_earlier_delivery_service_are_read_and_recados_own_win() {
         ("RECADO_OUTBOUND_BACKOFF", "5"),
     ];
     assert_eq!(read(&[&own[..], &earlier[..]].concat()), read(&own));
+    let (slower, _) = read(&[("DELIVERY_BACKOFF_SEQUENCE_MS", "2000")]);
+    assert_eq!(slower.delivery_backoff, Backoff::Sequence { seconds: vec![2.0] });
     let worker = [("WA_MAX_DELIVERIES", "9"), ("WA_BASE_BACKOFF", "3.0")];
     let (both, _) = read(&[&worker[..], &earlier[..]].concat());
     assert_eq!((both.attempts.inbound, both.attempts.outbound), (7, 9));

@@ -21,8 +21,8 @@ pub(crate) async fn enqueue_batch(
     deps.queues().enqueue_turn_job(&batch.make_job(from), delay).await
 }
 
-/// Enqueues the job of a batch whose expansion is overdue. Returns `false` if nothing is to be expanded, or another worker was
-/// faster.
+/// Enqueues the job of a batch whose expansion is overdue, or whose end is to be looked for. Returns `false` if nothing is to be done, or
+/// another worker was faster.
 pub(crate) async fn restart_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
     let now = deps.system().now();
     let found = deps.store().find_batch(tenant, id).await?;
@@ -30,7 +30,8 @@ pub(crate) async fn restart_batch(deps: &impl Deps, tenant: &TenantId, id: &Batc
         return Ok(false);
     };
     batch.put_off(add_duration(now, RESTART_AGAIN));
-    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict || !batch.is_expanding() {
+    let goes_on = batch.is_expanding() || batch.is_ending();
+    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict || !goes_on {
         return Ok(false);
     }
     enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;

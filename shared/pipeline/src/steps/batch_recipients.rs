@@ -1,7 +1,8 @@
 //! Forgets guests among the recipients of batches.
 
 use crate::Deps;
-use crate::ports::{BatchRecords, PageRequest, PortError, PortResult, WRITE_TRIES, WriteOutcome};
+use crate::ports::{BatchRecords, PageRequest, PortError, PortResult, WriteOutcome};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Batch, BatchChunk, Guest};
 
@@ -42,18 +43,17 @@ async fn forget_in_batch(deps: &impl Deps, batch: &Batch, guests: &[&Guest]) -> 
     Ok(())
 }
 
-async fn forget_in_chunk(deps: &impl Deps, mut chunk: BatchChunk, guests: &[&Guest]) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+async fn forget_in_chunk(deps: &impl Deps, chunk: BatchChunk, guests: &[&Guest]) -> PortResult<()> {
+    let contended = PortError::contended("recipients of a batch");
+    retry_lost_write(contended, chunk, |mut chunk| async move {
         if !chunk.forget_guests(|id| guests.iter().any(|guest| guest.id == *id))
             || deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Written
         {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
         let (tenant, batch) = (&chunk.tenant, &chunk.batch);
-        let Some(stored) = deps.store().find_batch_chunk(tenant, batch, chunk.number).await? else {
-            return Ok(());
-        };
-        chunk = stored;
-    }
-    Err(PortError::contended("recipients of a batch"))
+        let found = deps.store().find_batch_chunk(tenant, batch, chunk.number).await?;
+        Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    })
+    .await
 }

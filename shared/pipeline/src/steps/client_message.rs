@@ -8,6 +8,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, Ordinal};
+use recado_domain::invitations::{InvitedGuest, ScheduledInvitation};
 use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
@@ -39,6 +40,20 @@ pub(crate) async fn find_or_start_conversation(
     ))
 }
 
+/// Notes in a conversation and its new message that the message is an invitation.
+pub(crate) fn note_invitation(
+    conversation: &mut Conversation,
+    message: &mut Outgoing,
+    invitation: &ScheduledInvitation,
+) {
+    conversation.invited = Some(InvitedGuest {
+        occasion: invitation.occasion.clone(),
+        guest: invitation.guest.clone(),
+        ordinal: message.ordinal,
+    });
+    message.out.join_invitation(invitation);
+}
+
 /// Adds a client's message to `conversation` so that both can be written. The message covers nothing: a client of the API
 /// has not read the contact's messages.
 pub(crate) fn append_client_message(
@@ -51,7 +66,7 @@ pub(crate) fn append_client_message(
     now: Timestamp,
 ) -> Outgoing {
     let ordinal = conversation.append_message(now);
-    conversation.rev += 1;
+    conversation.raise_revision();
     let new = NewOutgoing {
         author: Author::Person,
         to: to.clone(),

@@ -96,7 +96,7 @@ async fn erase_part(
 ) -> PortResult<WriteOutcome> {
     if let Some(last) = messages.last() {
         conversation.trim_history(last.ordinal.next_ordinal(), conversation.last_message_at);
-        conversation.rev += 1;
+        conversation.raise_revision();
         return deps.store().delete_messages(conversation, messages).await;
     }
     let becomes_tombstone = how.leaves_tombstone && conversation.erased_at.is_some();
@@ -107,7 +107,7 @@ async fn erase_part(
         return deps.store().delete_conversation(conversation).await;
     }
     conversation.finish_erasure();
-    conversation.rev += 1;
+    conversation.raise_revision();
     deps.store().delete_messages(conversation, &[]).await
 }
 

@@ -1,10 +1,10 @@
 //! Purges what a dead letter names: its event or message is given up for good, and nobody can redrive it any more.
 
 use crate::Deps;
-use crate::ports::{Inbox, OutboxStore, PortResult, System};
+use crate::ports::{Inbox, OutboxStore, PortError, PortResult, System};
 use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::outgoing::find_outgoing;
-use crate::steps::retry_write::retry_lost_write;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{MessageId, TokenName};
 use recado_domain::millis::add_duration;
@@ -43,9 +43,9 @@ async fn purge_message(
     id: &MessageId,
     dead_letter: &DeadLetter,
 ) -> PortResult<()> {
-    retry_lost_write("message", || async {
+    retry_lost_write(PortError::contended("message"), (), |()| async {
         let Some(mut message) = find_outgoing(deps, id).await? else {
-            return Ok(Some(()));
+            return Ok(WriteAttempt::Done(()));
         };
         let copied = message.out.copied;
         if message
@@ -53,7 +53,7 @@ async fn purge_message(
             .purge_dead(deps.system().now(), dead_letter.at)
             .is_err()
         {
-            return Ok(Some(()));
+            return Ok(WriteAttempt::Done(()));
         }
         message.out.sign_last_step(by);
         // A dead message stays on the open list until its dead letter exists.
@@ -64,7 +64,7 @@ async fn purge_message(
                 .settle_message(&message.to_record(), None, None, None)
                 .await?
         };
-        Ok(written.is_written().then_some(()))
+        Ok(WriteAttempt::after_write(written, ()))
     })
     .await
 }

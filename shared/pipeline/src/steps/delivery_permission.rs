@@ -8,8 +8,10 @@ use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::delivery_rules::{DeliveryRules, DeliveryTime};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{RecipientAddress, RecipientKey};
+use std::collections::BTreeSet;
 
 /// A person to whom something is to be delivered.
 #[derive(Debug, Clone, Copy)]
@@ -35,24 +37,48 @@ pub enum DeliveryPermission {
     OptedOut,
 }
 
+/// Returns the keys of a person's addresses.
+fn derive_keys(key: &IdentityKey, recipient: &DeliveryRecipient<'_>) -> Vec<RecipientKey> {
+    let derive = |address: &RecipientAddress<'_>| key.derive_recipient_key(recipient.tenant, *address);
+    recipient.addresses.iter().map(derive).collect()
+}
+
+/// Tells whether deliveries to several persons of a tenant may leave now, in their order. Their opt-outs are read together.
+pub async fn judge_deliveries(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    recipients: &[DeliveryRecipient<'_>],
+    rules: &DeliveryRules,
+) -> PortResult<Vec<DeliveryPermission>> {
+    let key = load_identity_key(deps).await?;
+    let keys: Vec<Vec<RecipientKey>> = recipients.iter().map(|one| derive_keys(&key, one)).collect();
+    let preferences = deps.store().find_opt_outs(tenant, &keys.concat()).await?;
+    let stopped: BTreeSet<RecipientKey> = preferences
+        .into_iter()
+        .filter(|preference| preference.is_stopped)
+        .map(|preference| preference.recipient)
+        .collect();
+    let now = deps.system().now();
+    let judged = recipients.iter().zip(&keys).map(|(recipient, keys)| {
+        if keys.iter().any(|key| stopped.contains(key)) {
+            return DeliveryPermission::OptedOut;
+        }
+        match rules.find_delivery_time(recipient.earlier, now, recipient.zone) {
+            DeliveryTime::Now => DeliveryPermission::Granted,
+            DeliveryTime::NotBefore(at) => DeliveryPermission::NotBefore(at),
+        }
+    });
+    Ok(judged.collect())
+}
+
 /// Tells whether a delivery to a person may leave now.
 pub async fn judge_delivery(
     deps: &impl Deps,
     recipient: &DeliveryRecipient<'_>,
     rules: &DeliveryRules,
 ) -> PortResult<DeliveryPermission> {
-    let key = load_identity_key(deps).await?;
-    let derive = |address: &RecipientAddress<'_>| key.derive_recipient_key(recipient.tenant, *address);
-    let keys: Vec<RecipientKey> = recipient.addresses.iter().map(derive).collect();
-    let preferences = deps.store().find_opt_outs(recipient.tenant, &keys).await?;
-    if preferences.iter().any(|preference| preference.is_stopped) {
-        return Ok(DeliveryPermission::OptedOut);
-    }
-    let now = deps.system().now();
-    Ok(
-        match rules.find_delivery_time(recipient.earlier, now, recipient.zone) {
-            DeliveryTime::Now => DeliveryPermission::Granted,
-            DeliveryTime::NotBefore(at) => DeliveryPermission::NotBefore(at),
-        },
-    )
+    let one = std::slice::from_ref(recipient);
+    let judged = judge_deliveries(deps, recipient.tenant, one, rules).await?;
+    // One is judged for each that is asked for.
+    Ok(judged.into_iter().next().unwrap_or(DeliveryPermission::OptedOut))
 }

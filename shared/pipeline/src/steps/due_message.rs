@@ -2,19 +2,16 @@
 
 use crate::Deps;
 use crate::deps::pair_rate;
-use crate::ports::{
-    ConfigurationStore, InvitationRecords, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES,
-    WriteOutcome,
-};
-use crate::steps::client_message::{append_client_message, find_or_start_conversation};
+use crate::ports::{ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
+use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::delivery_permission::DeliveryPermission;
-use crate::steps::invitation_permission::{find_guest_zone, judge_invitation};
+use crate::steps::invitation_permission::judge_stored_invitation;
 use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::context::MessageContext;
-use recado_domain::invitations::InvitedGuest;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
@@ -23,19 +20,17 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 /// no longer configured, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
 /// `false` if there was nothing to do: the message was cancelled, another worker was faster, or the message is not due yet.
 pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let now = deps.system().now();
         let found = deps.store().find_scheduled(id).await?;
         let Some(scheduled) = found.filter(|scheduled| scheduled.send_due_at().is_some_and(|due| due <= now))
         else {
-            return Ok(false);
+            return Ok(WriteAttempt::Done(false));
         };
         let written = settle_due(deps, scheduled, now).await?;
-        if written == WriteOutcome::Written {
-            return Ok(true);
-        }
-    }
-    Err(PortError::contended("conversation"))
+        Ok(WriteAttempt::after_write(written, true))
+    })
+    .await
 }
 
 /// Moves a scheduled message that is due out of its waiting, or puts it off.
@@ -64,21 +59,9 @@ async fn judge_scheduled(
     bound: &InstanceConfig,
     scheduled: &ScheduledMessage,
 ) -> PortResult<DeliveryPermission> {
-    let Some(invitation) = &scheduled.invitation else {
-        return Ok(DeliveryPermission::Granted);
-    };
-    let tenant = &bound.tenant;
-    let guest = deps
-        .store()
-        .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
-        .await?;
-    match guest {
-        Some(guest) => {
-            let zone = find_guest_zone(deps, tenant, &guest).await?;
-            judge_invitation(deps, tenant, (&guest, &zone), &invitation.id).await
-        }
-        // The guest was erased, or is kept no longer.
-        None => Ok(DeliveryPermission::OptedOut),
+    match &scheduled.invitation {
+        Some(invitation) => judge_stored_invitation(deps, &bound.tenant, invitation).await,
+        None => Ok(DeliveryPermission::Granted),
     }
 }
 
@@ -117,6 +100,8 @@ async fn convert_to_message(
     message.out.metadata.clone_from(&scheduled.metadata);
     message.out.sign_last_step(scheduled.by.as_ref());
     message.out.scheduled = Some(scheduled.id.clone());
+    message.out.expires_at = scheduled.reminds_of.as_ref().map(|reminded| reminded.start);
+    message.out.reminds_of.clone_from(&scheduled.reminds_of);
     if let Some(taken_at) = scheduled.restored_from {
         // A new message is queued, so this is not refused.
         let _ = message
@@ -124,12 +109,7 @@ async fn convert_to_message(
             .doubt_restored(generate_nonce(deps.system()), taken_at, now);
     }
     if let Some(invitation) = &scheduled.invitation {
-        conversation.invited = Some(InvitedGuest {
-            occasion: invitation.occasion.clone(),
-            guest: invitation.guest.clone(),
-            ordinal: message.ordinal,
-        });
-        message.out.batch.clone_from(&invitation.batch);
+        note_invitation(&mut conversation, &mut message, invitation);
     }
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);

@@ -11,7 +11,7 @@ mod performing;
 mod settling;
 mod tool_finding;
 
-pub(crate) use changing::{change_journal, follow_booked_event};
+pub(crate) use changing::{JournalError, allow_refusal, change_journal, follow_booked_event};
 pub(crate) use following::{confirm_booking, follow_event, note_other_event, plan_reminders};
 pub(crate) use noting::{describe_done_effects, is_left_by_agent, leave_note, note_untold_effects};
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};

@@ -1,10 +1,10 @@
 //! The outbox of invitations that go by e-mail: their jobs, and their dead letters.
 
 use crate::Deps;
-use crate::ports::{DeadLetters, InvitationRecords, PortResult, Queues, System, WriteOutcome};
+use crate::ports::{DeadLetters, InvitationRecords, PortError, PortResult, Queues, System, WriteOutcome};
 use crate::steps::give_up::save_dead_letter;
 use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::retry_lost_write;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::email::{EmailOutbox, EmailState};
@@ -39,7 +39,7 @@ pub(crate) fn outbox_of(invitation: &mut Invitation) -> Option<&mut EmailOutbox>
 
 /// Writes an invitation whose outbox changed.
 pub(crate) async fn save_outbox(deps: &impl Deps, invitation: &mut Invitation) -> PortResult<WriteOutcome> {
-    invitation.rev += 1;
+    invitation.raise_revision();
     deps.store().save_invitation(invitation).await
 }
 
@@ -161,17 +161,17 @@ async fn change_outbox(
     (tenant, id): (&TenantId, &InvitationId),
     change: impl Fn(&mut EmailOutbox, Timestamp) -> bool,
 ) -> PortResult<bool> {
-    retry_lost_write("e-mail", || async {
+    retry_lost_write(PortError::contended("e-mail"), (), |()| async {
         let found = deps.store().find_invitation(tenant, id).await?;
         let Some(mut invitation) = found else {
-            return Ok(Some(false));
+            return Ok(WriteAttempt::Done(false));
         };
         let now = deps.system().now();
         if !outbox_of(&mut invitation).is_some_and(|outbox| change(outbox, now)) {
-            return Ok(Some(false));
+            return Ok(WriteAttempt::Done(false));
         }
         let written = save_outbox(deps, &mut invitation).await?;
-        Ok(written.is_written().then_some(true))
+        Ok(WriteAttempt::after_write(written, true))
     })
     .await
 }

@@ -3,8 +3,8 @@
 use crate::Deps;
 use crate::ports::{PortResult, System, WriteOutcome};
 use crate::steps::file_fetch::delete_files_of;
-use crate::steps::file_record::write_file_record;
 use crate::steps::invited_tenant::find_tenant;
+use crate::steps::message_changes::write_changed_message;
 use recado_domain::message::Message;
 
 /// Deletes the bytes of a message's file that were to be kept until now, and records that. If the tenant keeps files for another time
@@ -28,5 +28,5 @@ pub(crate) async fn remove_expired_file(deps: &impl Deps, mut message: Message) 
     } else {
         file.kept_until = end;
     }
-    Ok(write_file_record(deps, &mut message, None).await? == WriteOutcome::Written)
+    Ok(write_changed_message(deps, &mut message, None).await? == WriteOutcome::Written)
 }

@@ -1,15 +1,15 @@
 //! Changes the records of messages' files, and works on several files side by side for a bounded time.
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{Conversations, PortError, PortResult, WriteOutcome};
+use crate::steps::message_changes::write_changed_message;
 use crate::steps::queue_message::format_error_chain;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::time_limit::run_within;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::message::{Message, MessageFile};
-use recado_domain::usage::{UsageSum, usage_of_transcript};
+use recado_domain::usage::usage_of_transcript;
 use std::sync::{Mutex, PoisonError};
 
 /// Time that is added to the longest work on a file before another worker may repeat it.
@@ -74,43 +74,28 @@ impl ChangedFile {
 /// is summed up in the write that stores its words.
 pub(crate) async fn change_file_record(
     deps: &impl Deps,
-    mut message: Message,
+    message: Message,
     change: impl Fn(&mut MessageFile) -> bool,
 ) -> PortResult<ChangedFile> {
-    for _ in 0..WRITE_TRIES {
+    let change = &change;
+    retry_lost_write(PortError::contended("message"), message, |message| async move {
         let mut changed = message.clone();
         let Some(file) = &mut changed.file else {
-            return Ok(ChangedFile::Gone);
+            return Ok(WriteAttempt::Done(ChangedFile::Gone));
         };
         if !change(file) {
-            return Ok(ChangedFile::Same(message));
+            return Ok(WriteAttempt::Done(ChangedFile::Same(message)));
         }
         let is_read = message
             .file
             .as_ref()
             .is_some_and(|file| file.found_text().is_some());
         let used = usage_of_transcript(&changed).filter(|_| !is_read);
-        if write_file_record(deps, &mut changed, used.as_ref()).await? == WriteOutcome::Written {
-            return Ok(ChangedFile::Written(changed));
+        if write_changed_message(deps, &mut changed, used.as_ref()).await? == WriteOutcome::Written {
+            return Ok(WriteAttempt::Done(ChangedFile::Written(changed)));
         }
-        let Some(again) = deps.store().find_message(&message.message_id()).await? else {
-            return Ok(ChangedFile::Gone);
-        };
-        message = again;
-    }
-    Err(PortError::contended("message"))
-}
-
-/// Writes a message whose file changed. One that was sent is a conflict while it is open.
-pub(crate) async fn write_file_record(
-    deps: &impl Deps,
-    changed: &mut Message,
-    used: Option<&UsageSum>,
-) -> PortResult<WriteOutcome> {
-    if let Some(out) = &mut changed.out {
-        out.rev += 1;
-        return deps.store().update_closed_message(changed).await;
-    }
-    changed.rev += 1;
-    deps.store().replace_message(changed, used).await
+        let found = deps.store().find_message(&message.message_id()).await?;
+        Ok(found.map_or(WriteAttempt::Done(ChangedFile::Gone), WriteAttempt::Lost))
+    })
+    .await
 }

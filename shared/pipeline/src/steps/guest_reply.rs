@@ -1,9 +1,9 @@
 //! Applies a contact's answer to the invitation that its conversation notes. A conversation that notes none costs nothing.
 
 use crate::Deps;
-use crate::ports::{GuestOutcome, InvitationRecords, PortResult};
+use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult};
 use crate::steps::guests::mark_pages_changed;
-use crate::steps::retry_write::retry_lost_write;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
@@ -35,30 +35,29 @@ async fn store_reply(
     invited: &InvitedGuest,
     reply: &GuestReply,
 ) -> PortResult<()> {
-    retry_lost_write("guest", || async {
+    retry_lost_write(PortError::contended("guest"), (), |()| async {
         let found = deps
             .store()
             .find_guest(&conversation.tenant, &invited.occasion, &invited.guest)
             .await?;
         let Some(mut guest) = found else {
-            return Ok(Some(()));
+            return Ok(WriteAttempt::Done(()));
         };
         if !guest.apply_reply(reply.clone()) {
             // A crash may have come between the guest and the mark.
             if guest.reply.as_ref() == Some(reply) {
                 mark_pages_changed(deps, &guest).await?;
             }
-            return Ok(Some(()));
+            return Ok(WriteAttempt::Done(()));
         }
-        guest.rev += 1;
         match deps.store().save_guest(&guest).await? {
             GuestOutcome::Written => {
                 tracing::info!(occasion = %guest.occasion, status = guest.status.as_str(), "a guest answered");
-                mark_pages_changed(deps, &guest).await.map(Some)
+                mark_pages_changed(deps, &guest).await.map(WriteAttempt::Done)
             }
-            GuestOutcome::Conflict => Ok(None),
+            GuestOutcome::Conflict => Ok(WriteAttempt::Lost(())),
             // The number of a stored guest never changes.
-            GuestOutcome::PhoneTaken(_) => Ok(Some(())),
+            GuestOutcome::PhoneTaken(_) => Ok(WriteAttempt::Done(())),
         }
     })
     .await

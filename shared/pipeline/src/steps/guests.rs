@@ -1,8 +1,9 @@
 //! Finds the guests of occasions, and makes new ones.
 
 use crate::Deps;
-use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System, WRITE_TRIES};
+use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
 use crate::steps::identity::load_identity_key;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::config::Tenant;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{GuestId, TenantId};
@@ -60,21 +61,23 @@ pub(crate) async fn find_or_add_guest(
     (tenant, occasion): (&Tenant, &Occasion),
     phone: &str,
 ) -> PortResult<Guest> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("guest"), (), |()| async {
         let guest = make_guest(deps, (tenant, occasion), None, Some(phone.to_owned())).await?;
-        let Some(key) = &guest.phone_key else { break };
+        let key = guest.phone_key.as_ref();
+        let key = key.ok_or_else(|| PortError::invalid("guest", "a guest without number"))?;
         let known = deps
             .store()
             .list_guests_of_phone(&tenant.id, key, Some(&occasion.id))
             .await?;
         if let Some(known) = known.into_iter().next() {
-            return Ok(known);
+            return Ok(WriteAttempt::Done(known));
         }
-        if deps.store().save_guest(&guest).await? == GuestOutcome::Written {
-            return Ok(guest);
-        }
-    }
-    Err(PortError::contended("guest"))
+        Ok(match deps.store().save_guest(&guest).await? {
+            GuestOutcome::Written => WriteAttempt::Done(guest),
+            GuestOutcome::Conflict | GuestOutcome::PhoneTaken(_) => WriteAttempt::Lost(()),
+        })
+    })
+    .await
 }
 
 /// Lists the guests of a tenant who have one of the numbers among these addresses.

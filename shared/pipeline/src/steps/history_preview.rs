@@ -37,7 +37,7 @@ pub(crate) async fn preview_items(
     let mut missed = done.preview.take().unwrap_or_default();
     for item in items {
         match item {
-            WebhookItem::Status(_) => done.statuses += 1,
+            WebhookItem::Status(_) | WebhookItem::ChargedStatus { .. } => done.statuses += 1,
             WebhookItem::Notice { .. } | WebhookItem::Typing(_) | WebhookItem::Ignored { .. } => {
                 done.ignored += 1;
             }

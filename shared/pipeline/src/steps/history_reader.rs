@@ -243,7 +243,9 @@ async fn handle_page(
 fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookItem> {
     let best = known.status.map_or(0, DeliveryStatus::status_rank);
     record.items.into_iter().find(|item| match item {
-        WebhookItem::Status(update) => update.status.status_rank() > best,
+        WebhookItem::Status(update) | WebhookItem::ChargedStatus { update, .. } => {
+            update.status.status_rank() > best
+        }
         WebhookItem::Event(event) => {
             event.kind == EventKind::Failed && DeliveryStatus::Failed.status_rank() > best
         }

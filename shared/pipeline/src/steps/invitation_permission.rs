@@ -2,13 +2,15 @@
 
 use crate::Deps;
 use crate::ports::{InvitationRecords, PageRequest, PortResult};
-use crate::steps::delivery_permission::{DeliveryPermission, DeliveryRecipient, judge_delivery};
+use crate::steps::delivery_permission::{
+    DeliveryPermission, DeliveryRecipient, judge_deliveries, judge_delivery,
+};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::config::Tenant;
 use recado_domain::email::EmailAddress;
 use recado_domain::ids::InvitationId;
-use recado_domain::invitations::{Guest, Invitation};
+use recado_domain::invitations::{Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
 
 /// Number of invitations that are read at once.
@@ -35,6 +37,45 @@ pub(crate) async fn find_guest_zone(
     })
 }
 
+fn parse_email(guest: &Guest) -> Option<EmailAddress> {
+    let email = guest.email.as_deref();
+    email.and_then(|text| EmailAddress::parse(text).ok())
+}
+
+/// Lists the addresses of a guest, of every channel.
+fn list_addresses<'a>(guest: &'a Guest, email: Option<&'a EmailAddress>) -> Vec<RecipientAddress<'a>> {
+    let by_number = guest.phone.as_deref().map(RecipientAddress::WhatsApp);
+    by_number
+        .into_iter()
+        .chain(email.map(RecipientAddress::Email))
+        .collect()
+}
+
+/// Tells whether invitations to guests, each in its time zone, may leave now, in their order. The tenant has no frequency cap.
+pub(crate) async fn judge_uncapped(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    guests: &[(&Guest, TimeZone)],
+) -> PortResult<Vec<DeliveryPermission>> {
+    let emails: Vec<Option<EmailAddress>> = guests.iter().map(|(guest, _)| parse_email(guest)).collect();
+    let addresses: Vec<Vec<RecipientAddress<'_>>> = guests
+        .iter()
+        .zip(&emails)
+        .map(|((guest, _), email)| list_addresses(guest, email.as_ref()))
+        .collect();
+    let recipients: Vec<DeliveryRecipient<'_>> = guests
+        .iter()
+        .zip(&addresses)
+        .map(|((_, zone), addresses)| DeliveryRecipient {
+            tenant: &tenant.id,
+            addresses,
+            earlier: &[],
+            zone,
+        })
+        .collect();
+    judge_deliveries(deps, &tenant.id, &recipients, &tenant.deliveries).await
+}
+
 /// Tells whether the stored invitation `own` to a guest, who lives in `zone`, may leave now. Earlier invitations count for the frequency cap, by their
 /// ids: of two at the same time, one counts the other.
 pub(crate) async fn judge_invitation(
@@ -43,13 +84,8 @@ pub(crate) async fn judge_invitation(
     (guest, zone): (&Guest, &TimeZone),
     own: &InvitationId,
 ) -> PortResult<DeliveryPermission> {
-    let email = guest.email.as_deref();
-    let email = email.and_then(|text| EmailAddress::parse(text).ok());
-    let by_number = guest.phone.as_deref().map(RecipientAddress::WhatsApp);
-    let addresses: Vec<RecipientAddress<'_>> = by_number
-        .into_iter()
-        .chain(email.as_ref().map(RecipientAddress::Email))
-        .collect();
+    let email = parse_email(guest);
+    let addresses = list_addresses(guest, email.as_ref());
     let earlier = if tenant.deliveries.frequency_cap.is_some() {
         list_earlier_times(deps, guest, own).await?
     } else {
@@ -62,6 +98,26 @@ pub(crate) async fn judge_invitation(
         zone,
     };
     judge_delivery(deps, &recipient, &tenant.deliveries).await
+}
+
+/// Tells whether an invitation may leave that became a message, or is to become one.
+pub(crate) async fn judge_stored_invitation(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    invitation: &ScheduledInvitation,
+) -> PortResult<DeliveryPermission> {
+    let guest = deps
+        .store()
+        .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
+        .await?;
+    match guest {
+        Some(guest) => {
+            let zone = find_guest_zone(deps, tenant, &guest).await?;
+            judge_invitation(deps, tenant, (&guest, &zone), &invitation.id).await
+        }
+        // The guest was erased, or is kept no longer.
+        None => Ok(DeliveryPermission::OptedOut),
+    }
 }
 
 /// Lists the times of a person's earlier invitations: to all occasions of the tenant, if the guest has a phone number.

@@ -1,9 +1,8 @@
 //! Deletes the journals of effects: of an erased contact, of a removed tenant, and what is kept no longer.
 
 use crate::Deps;
-use crate::ports::{
-    EffectJournals, JournalOutcome, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System, WriteOutcome};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::effects::{Journal, JournalChange};
 use recado_domain::ids::ThreadId;
@@ -11,15 +10,14 @@ use recado_domain::ids::ThreadId;
 /// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
 /// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.
 pub(crate) async fn erase_journal(deps: &impl Deps, thread: &ThreadId) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("journal"), (), |()| async {
         let Some(journal) = deps.store().find_journal(thread).await? else {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         };
-        if delete_with_cells(deps, &journal).await? == WriteOutcome::Written {
-            return Ok(());
-        }
-    }
-    Err(PortError::contended("journal"))
+        let deleted = delete_with_cells(deps, &journal).await?;
+        Ok(WriteAttempt::after_write(deleted, ()))
+    })
+    .await
 }
 
 /// Deletes a journal. Its cells go first: after a crash in between, the journal still leads to them.
@@ -39,9 +37,9 @@ pub(crate) async fn forget_effects(
     thread: &ThreadId,
     before: Timestamp,
 ) -> PortResult<bool> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("journal"), (), |()| async {
         let Some(mut journal) = deps.store().find_journal(thread).await? else {
-            return Ok(false);
+            return Ok(WriteAttempt::Done(false));
         };
         let now = deps.system().now();
         let forgotten = journal.forget_ended(before, now);
@@ -49,7 +47,7 @@ pub(crate) async fn forget_effects(
         let written = if journal.is_empty() {
             deps.store().delete_journal(&journal).await? == WriteOutcome::Written
         } else if forgotten {
-            journal.rev += 1;
+            journal.raise_revision();
             let change = JournalChange::default();
             deps.store()
                 .save_journal_with_cells(&journal, &change, now)
@@ -58,9 +56,11 @@ pub(crate) async fn forget_effects(
         } else {
             true
         };
-        if written {
-            return Ok(something_stays);
-        }
-    }
-    Err(PortError::contended("journal"))
+        Ok(if written {
+            WriteAttempt::Done(something_stays)
+        } else {
+            WriteAttempt::Lost(())
+        })
+    })
+    .await
 }

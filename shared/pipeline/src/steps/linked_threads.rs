@@ -3,11 +3,11 @@
 
 use crate::Deps;
 use crate::ports::{
-    ContactAliases, Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WRITE_TRIES,
-    WriteOutcome,
+    ContactAliases, Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WriteOutcome,
 };
 use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use recado_domain::contact::ContactAddress;
@@ -90,10 +90,11 @@ pub(crate) async fn give_back_others(
 /// Writes `conversation` with the mode of `leading`; `None` if it has that mode already, or no longer exists.
 async fn change_mode(
     deps: &impl Deps,
-    mut conversation: Conversation,
+    conversation: Conversation,
     leading: &Conversation,
 ) -> PortResult<Option<Conversation>> {
-    for _ in 0..WRITE_TRIES {
+    let contended = PortError::contended("conversation");
+    retry_lost_write(contended, conversation, |mut conversation| async move {
         let changed = match leading.mode {
             ConversationMode::Manual => conversation.take_over(),
             ConversationMode::Ai => {
@@ -102,19 +103,17 @@ async fn change_mode(
             }
         };
         if !changed {
-            return Ok(None);
+            return Ok(WriteAttempt::Done(None));
         }
         conversation.handover.clone_from(&leading.handover);
         conversation.taken.clone_from(&leading.taken);
         if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
-            return Ok(Some(conversation));
+            return Ok(WriteAttempt::Done(Some(conversation)));
         }
-        let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
-            return Ok(None);
-        };
-        conversation = again;
-    }
-    Err(PortError::contended("conversation"))
+        let found = deps.store().find_conversation(&conversation.id).await?;
+        Ok(found.map_or(WriteAttempt::Done(None), WriteAttempt::Lost))
+    })
+    .await
 }
 
 /// Lists the person's other conversations that are active or were left for another one. These are the conversation that

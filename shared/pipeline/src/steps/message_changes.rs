@@ -1,10 +1,11 @@
 //! Changes stored messages: what later messages say about them is recorded with them.
 
 use crate::Deps;
-use crate::ports::{Conversations, OutboxStore, PortResult, RetainedRecords};
-use crate::steps::retry_write::retry_lost_write;
+use crate::ports::{Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WriteOutcome};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 
 /// The result of changing a stored message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,26 +23,34 @@ pub(crate) async fn update_message(
     id: &MessageId,
     change: impl Fn(&mut Message) -> bool,
 ) -> PortResult<MessageUpdate> {
-    retry_lost_write("message", || async {
+    retry_lost_write(PortError::contended("message"), (), |()| async {
         let Some(mut message) = deps.store().find_message(id).await? else {
-            return Ok(Some(MessageUpdate::Done));
+            return Ok(WriteAttempt::Done(MessageUpdate::Done));
         };
         if !change(&mut message) {
-            return Ok(Some(MessageUpdate::Done));
+            return Ok(WriteAttempt::Done(MessageUpdate::Done));
         }
         if message.is_open() {
-            return Ok(Some(MessageUpdate::Open));
+            return Ok(WriteAttempt::Done(MessageUpdate::Open));
         }
-        let written = if let Some(out) = &mut message.out {
-            out.rev += 1;
-            deps.store().update_closed_message(&message).await?
-        } else {
-            message.rev += 1;
-            deps.store().replace_message(&message, None).await?
-        };
-        Ok(written.is_written().then_some(MessageUpdate::Done))
+        let written = write_changed_message(deps, &mut message, None).await?;
+        Ok(WriteAttempt::after_write(written, MessageUpdate::Done))
     })
     .await
+}
+
+/// Writes a message that was read and changed, under its next revision. One that was sent is a conflict while it is open.
+pub(crate) async fn write_changed_message(
+    deps: &impl Deps,
+    message: &mut Message,
+    used: Option<&UsageSum>,
+) -> PortResult<WriteOutcome> {
+    message.raise_revision();
+    if message.out.is_some() {
+        deps.store().update_closed_message(message).await
+    } else {
+        deps.store().replace_message(message, used).await
+    }
 }
 
 /// Records `later`, a reaction, an edit or a deletion, with the message that it is about. Other messages change nothing.

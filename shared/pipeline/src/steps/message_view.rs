@@ -48,27 +48,37 @@ pub(crate) async fn join_deliveries(
     bound: Option<&InstanceConfig>,
     messages: Vec<Message>,
 ) -> PortResult<Vec<MessageView>> {
+    let deliveries = find_message_deliveries(deps, bound, &messages).await?;
+    let view = |(message, delivery): (Message, Option<Delivery>)| MessageView {
+        status: message.status_with_delivery(delivery.as_ref()),
+        message,
+        delivery,
+        answer: None,
+        file_url: None,
+    };
+    let mut views: Vec<MessageView> = messages.into_iter().zip(deliveries).map(view).collect();
+    for view in &mut views {
+        view.file_url = sign_file_url(deps, &view.message).await?;
+    }
+    Ok(views)
+}
+
+/// Returns the deliveries of messages, in their order.
+pub(crate) async fn find_message_deliveries(
+    deps: &impl Deps,
+    bound: Option<&InstanceConfig>,
+    messages: &[Message],
+) -> PortResult<Vec<Option<Delivery>>> {
     let keys: Vec<Option<DeliveryKey>> = messages
         .iter()
         .map(|message| delivery_key(deps, bound, message))
         .collect();
     let asked: Vec<DeliveryKey> = keys.iter().flatten().cloned().collect();
     let mut found = deps.store().find_deliveries(&asked).await?.into_iter();
-    let view = |(message, key): (Message, Option<DeliveryKey>)| {
-        let delivery = key.and_then(|_| found.next().flatten());
-        MessageView {
-            status: message.status_with_delivery(delivery.as_ref()),
-            message,
-            delivery,
-            answer: None,
-            file_url: None,
-        }
-    };
-    let mut views: Vec<MessageView> = messages.into_iter().zip(keys).map(view).collect();
-    for view in &mut views {
-        view.file_url = sign_file_url(deps, &view.message).await?;
-    }
-    Ok(views)
+    let in_place = keys
+        .iter()
+        .map(|key| key.as_ref().and_then(|_| found.next().flatten()));
+    Ok(in_place.collect())
 }
 
 /// Returns the URL of the stored file of a message, where the store makes such URLs.

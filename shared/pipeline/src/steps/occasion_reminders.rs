@@ -4,8 +4,9 @@
 //! does not have it, and ends.
 
 use crate::Deps;
-use crate::ports::{BatchRecords, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{BatchRecords, PortError, PortResult, System, WriteOutcome};
 use crate::steps::random_id::generate_correlation_id;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::ids::{BatchId, TokenName, hash_parts};
@@ -36,17 +37,20 @@ async fn plan_reminder(
     planned: &PlannedReminder<'_>,
     by: &TokenName,
 ) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("batch"), (), |()| async {
         let now = deps.system().now();
         let Some(mut known) = deps.store().find_batch(&tenant.id, &planned.batch).await? else {
             let batch = make_reminder(deps, (tenant, occasion), planned, by);
-            return deps.store().begin_batch(&batch, None, now).await.map(drop);
+            let _begun = deps.store().begin_batch(&batch, None, now).await?;
+            return Ok(WriteAttempt::Done(()));
         };
-        if !known.restore_reminder(now) || deps.store().save_batch(&known).await? == WriteOutcome::Written {
-            return Ok(());
+        if !known.restore_reminder(now) {
+            return Ok(WriteAttempt::Done(()));
         }
-    }
-    Err(PortError::contended("batch"))
+        let written = deps.store().save_batch(&known).await?;
+        Ok(WriteAttempt::after_write(written, ()))
+    })
+    .await
 }
 
 fn make_reminder(
@@ -81,6 +85,7 @@ fn make_reminder(
             begins_at: *begins_at,
             is_withdrawn: false,
         }),
+        end: None,
         due_at: Some(*due),
         created_at: deps.system().now(),
         keep_until: add_duration(*begins_at, tenant.retention.messages.to_duration()),
@@ -111,17 +116,15 @@ fn list_ids(planned: Vec<PlannedReminder<'_>>) -> Vec<BatchId> {
     planned.into_iter().map(|planned| planned.batch).collect()
 }
 
-async fn withdraw(deps: &impl Deps, mut batch: Batch) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+async fn withdraw(deps: &impl Deps, batch: Batch) -> PortResult<()> {
+    retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         if !batch.withdraw_reminder() || deps.store().save_batch(&batch).await? == WriteOutcome::Written {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        match deps.store().find_batch(&batch.tenant, &batch.id).await? {
-            Some(stored) => batch = stored,
-            None => return Ok(()),
-        }
-    }
-    Err(PortError::contended("batch"))
+        let found = deps.store().find_batch(&batch.tenant, &batch.id).await?;
+        Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    })
+    .await
 }
 
 /// Returns the reminder that a batch is. `None`: the occasion no longer has it, or has begun.

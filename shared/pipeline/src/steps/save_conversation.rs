@@ -10,7 +10,7 @@ pub(crate) async fn save_conversation(
     deps: &impl Deps,
     conversation: &mut Conversation,
 ) -> PortResult<WriteOutcome> {
-    conversation.rev += 1;
+    conversation.raise_revision();
     deps.store().update_conversation(conversation).await
 }
 
@@ -25,7 +25,7 @@ pub(crate) async fn save_conversation_with_use(
     if used.is_empty() {
         return save_conversation(deps, conversation).await;
     }
-    conversation.rev += 1;
+    conversation.raise_revision();
     deps.store()
         .update_conversation_with_use(conversation, &used)
         .await

@@ -1,8 +1,8 @@
 //! Records what a webhook or a provider's history reports, and enqueues the events.
 //!
 //! One message costs one conditional write and one queue request, or one transaction where records and queue lie in one
-//! database; a delivery status or a notice costs one conditional write. No provider and no model is called here. The configuration is read only for a notice that an instance's own
-//! secret proved.
+//! database; a delivery status or a notice costs one conditional write, one that tells of a charge a transaction of two. No provider
+//! and no model is called here. The configuration is read only for a notice that an instance's own secret proved, and for a charge.
 
 use crate::Deps;
 use crate::ports::{
@@ -18,7 +18,9 @@ use recado_domain::ids::{CorrelationId, EventId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::add_duration;
 use recado_domain::notice::{NOTICE_RETENTION, Notice};
+use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
+use recado_domain::usage::{UsageSum, usage_of_charge};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
@@ -57,14 +59,19 @@ pub async fn ingest(
         match item {
             WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
             WebhookItem::Event(event) => events.push(event),
-            WebhookItem::Status(status) => statuses.push(status),
+            WebhookItem::Status(status) => statuses.push((status, None)),
+            WebhookItem::ChargedStatus {
+                update,
+                provider,
+                external,
+            } => statuses.push((update, Some((provider, external)))),
             WebhookItem::Notice { notice, proven_by } => notices.push((notice, proven_by)),
             WebhookItem::Typing(update) => {
                 keep_typing(deps, &update).await;
                 done.ignored += 1;
             }
             WebhookItem::Ignored { what } => {
-                tracing::info!(what, "webhook part acknowledged and left alone");
+                tracing::info!(what, "webhook part acknowledged and ignored");
                 done.ignored += 1;
             }
         }
@@ -116,13 +123,47 @@ async fn keep_typing(deps: &impl Deps, update: &TypingUpdate) {
     }
 }
 
-async fn record_statuses(deps: &impl Deps, statuses: Vec<StatusUpdate>) -> PortResult<()> {
+/// A delivery status; with the provider and the instance if it tells of a charge.
+type ReportedStatus = (StatusUpdate, Option<(Provider, ExternalId)>);
+
+async fn record_statuses(deps: &impl Deps, statuses: Vec<ReportedStatus>) -> PortResult<()> {
     let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);
     stream::iter(statuses)
-        .map(|status| async move { deps.store().record_status(&status, expires).await })
+        .map(|(status, charged)| async move {
+            let charge = match charged {
+                Some((provider, external)) => find_charge(deps, &status, provider, &external).await?,
+                None => None,
+            };
+            match charge {
+                Some(charge) => {
+                    deps.store()
+                        .record_charged_status(&status, expires, &charge)
+                        .await
+                }
+                None => deps.store().record_status(&status, expires).await,
+            }
+        })
         .buffer_unordered(WRITES_AT_ONCE)
         .try_collect()
         .await
+}
+
+/// Returns what a status adds to the sums of the instance's tenant and agent. `None`: the instance is not configured.
+async fn find_charge(
+    deps: &impl Deps,
+    status: &StatusUpdate,
+    provider: Provider,
+    external: &ExternalId,
+) -> PortResult<Option<UsageSum>> {
+    // The store caches the configuration.
+    let Some(bound) = deps.store().find_instance_config(provider, external).await? else {
+        return Ok(None);
+    };
+    let charge = usage_of_charge(status, provider, &bound.tenant.id, &bound.agent.id);
+    Ok(charge.map(|charge| UsageSum {
+        kept: bound.tenant.retention.usage,
+        ..charge
+    }))
 }
 
 /// Returns the notices whose proof is valid for their account: the provider's own proof, or that of an instance of the

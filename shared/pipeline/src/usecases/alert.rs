@@ -14,7 +14,7 @@ pub use look::KnownState;
 
 use crate::ports::{
     ALERTS_PER_COMMIT, Alerts, ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System,
-    UsageRecords, WriteOutcome,
+    UsageRecords, WebhookRecords, WriteOutcome,
 };
 use jiff::Timestamp;
 use look::look_at_installation;
@@ -41,7 +41,7 @@ pub struct AlertReport {
 
 /// Runs one pass: compares what holds now with the live alerts, and stores what changed with its notifications.
 pub async fn evaluate_alerts(
-    store: &(impl Alerts + Gauges + DeadLetters + ConfigurationStore + UsageRecords),
+    store: &(impl Alerts + Gauges + DeadLetters + ConfigurationStore + UsageRecords + WebhookRecords),
     depths: &impl QueueDepths,
     system: &impl System,
     known_state: KnownState<'_>,

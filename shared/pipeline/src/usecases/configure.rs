@@ -24,6 +24,7 @@ mod questions;
 mod secret_rotation;
 mod surroundings;
 mod template_check;
+mod webhook_endpoints;
 
 use audited_changes::{collect_changes, list_audited_changes};
 pub use entries::{
@@ -33,6 +34,7 @@ pub use entries::{
 pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
 pub use secret_rotation::rotate_secret;
+pub use webhook_endpoints::{EndpointChange, change_webhook_endpoints};
 
 /// The options of applying a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -326,6 +328,7 @@ async fn check_document(
     }
     change.instances = adopted?;
     secret_rotation::keep_newest_secrets(change, &all, deps.system().now());
+    webhook_endpoints::settle_endpoints(deps, change, &all, options)?;
     let Some(tenant) = own_tenant else {
         change.check_removals(&all)?;
         let removal = prune::plan_removal(deps, &all.without_removed_tenants(), change, options).await?;

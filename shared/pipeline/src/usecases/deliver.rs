@@ -23,9 +23,9 @@ use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
 pub use invitations::{
     AcceptedBatch, AcceptedInvitation, BatchProgress, BatchRequest, InvitationError, InvitationRequest,
-    InvitationView, LogFilter, NamedGuest, SessionView, export_invitations, find_batch, find_invitation,
-    find_session, handle_batch_job, list_batches, list_invitations, order_batch, parse_batch_job, send_batch,
-    send_invitation,
+    InvitationView, ListedRecipient, LogFilter, NamedGuest, SessionView, export_invitations, find_batch,
+    find_invitation, find_session, handle_batch_job, list_batch_recipients, list_batches, list_invitations,
+    order_batch, parse_batch_job, send_batch, send_invitation,
 };
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;

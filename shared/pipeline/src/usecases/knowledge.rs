@@ -2,10 +2,12 @@
 //! the present one, and then makes it the present one. Messages never wait for that.
 
 mod change;
+mod pages;
 mod vectors;
 mod writing;
 
 pub use change::{AddedSource, NewDocument, SourceOutcome, add_source, remove_source};
+pub use pages::{PAGES_MAX, PageOutcome, PageRefusal, add_pages};
 pub use vectors::{VectorState, embed_knowledge};
 
 use crate::Deps;
@@ -73,7 +75,8 @@ impl From<ReadingError> for KnowledgeError {
 fn describe_gap(gap: TextGap) -> &'static str {
     match gap {
         TextGap::OtherType => "files of this type have no text that can be read",
-        TextGap::TooLarge => "the document is too large",
+        TextGap::TooLarge => "the document is too large, or reading it takes too long",
+        TextGap::TooManyAttempts => "reading the document failed; try again later",
         _ => "the document is damaged or encrypted",
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::Deps;
 use crate::ports::{
-    ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult, WRITE_TRIES,
+    ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult,
 };
 use crate::steps::audit::audit_action;
 use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::guests::{make_guest, mark_pages_changed};
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
@@ -17,7 +18,7 @@ use recado_domain::config::Tenant;
 use recado_domain::counting::count_things;
 use recado_domain::email::{AddressError, EmailAddress};
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, GuestListError, GuestRow, ListedGuest, Occasion};
+use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use std::collections::BTreeMap;
@@ -186,16 +187,12 @@ pub async fn add_guests(
     audit_action(deps, caller, done.with_result(guests)).await?;
     let mut result = AddedGuests::default();
     for (line, row) in rows {
-        let checked = row.map_err(GuestRefusal::from).and_then(check_row);
-        let added = match checked {
-            Ok(row) => add_guest(deps, (&tenant, &occasion), row).await?,
-            Err(refusal) => Err(refusal),
-        };
-        match added {
+        match add_guest(deps, (&tenant, &occasion), row).await {
             Ok(AddedGuest::Added) => result.added += 1,
             Ok(AddedGuest::Changed) => result.changed += 1,
             Ok(AddedGuest::Unchanged) => result.unchanged += 1,
-            Err(refusal) => result.refused.push((line, refusal)),
+            Err(NotAdded::Refused(refusal)) => result.refused.push((line, refusal)),
+            Err(NotAdded::Failed(error)) => return Err(error.into()),
         }
     }
     Ok(result)
@@ -252,45 +249,53 @@ fn check_row(mut row: GuestRow) -> Result<GuestRow, GuestRefusal> {
     Ok(row)
 }
 
+/// The reason why a guest was not added.
+#[derive(Debug, thiserror::Error)]
+enum NotAdded {
+    #[error(transparent)]
+    Refused(#[from] GuestRefusal),
+    #[error(transparent)]
+    Failed(#[from] PortError),
+}
+
 /// Adds a guest, or changes the one with the same id, or else with the same number.
 async fn add_guest(
     deps: &impl Deps,
     of: (&Tenant, &Occasion),
-    row: GuestRow,
-) -> PortResult<Result<AddedGuest, GuestRefusal>> {
-    for _ in 0..WRITE_TRIES {
-        let new = make_guest(deps, of, row.id.clone(), row.phone.clone()).await?;
+    row: Result<GuestRow, GuestListError>,
+) -> Result<AddedGuest, NotAdded> {
+    let row = row.map_err(GuestRefusal::from).and_then(check_row)?;
+    retry_lost_write(PortError::contended("guest"), (), |()| async {
+        let mut new = make_guest(deps, of, row.id.clone(), row.phone.clone()).await?;
         let known = find_known(deps, &new, row.id.is_some()).await?;
-        let is_new = known.is_none();
-        let mut guest = known.clone().unwrap_or_else(|| new.clone());
-        if row.phone.is_some() && guest.phone_key != new.phone_key {
-            return Ok(Err(GuestRefusal::OtherPhone));
-        }
-        for (field, given) in [
-            (&mut guest.name, &row.name),
-            (&mut guest.email, &row.email),
-            (&mut guest.language, &row.language),
-            (&mut guest.time_zone, &row.time_zone),
-        ] {
-            if given.is_some() {
-                field.clone_from(given);
+        let status_before = known.as_ref().map_or(GuestStatus::Pending, |known| known.status);
+        let (guest, added) = match known {
+            None => {
+                new.fill_in_row(&row);
+                (new, AddedGuest::Added)
             }
-        }
-        if known.as_ref() == Some(&guest) {
-            return Ok(Ok(AddedGuest::Unchanged));
-        }
-        guest.keep_until = guest.keep_until.max(new.keep_until);
-        if !is_new {
-            guest.rev += 1;
-        }
+            Some(known) if row.phone.is_some() && known.phone_key != new.phone_key => {
+                return Err(GuestRefusal::OtherPhone.into());
+            }
+            Some(mut known) => {
+                if !known.apply_row(&row, new.keep_until) {
+                    return Ok(WriteAttempt::Done(AddedGuest::Unchanged));
+                }
+                (known, AddedGuest::Changed)
+            }
+        };
         match deps.store().save_guest(&guest).await? {
-            GuestOutcome::Written if is_new => return Ok(Ok(AddedGuest::Added)),
-            GuestOutcome::Written => return Ok(Ok(AddedGuest::Changed)),
-            GuestOutcome::PhoneTaken(other) => return Ok(Err(GuestRefusal::PhoneTaken(other))),
-            GuestOutcome::Conflict => {}
+            GuestOutcome::Written => {
+                if status_before != guest.status {
+                    mark_pages_changed(deps, &guest).await?;
+                }
+                Ok(WriteAttempt::Done(added))
+            }
+            GuestOutcome::PhoneTaken(other) => Err(GuestRefusal::PhoneTaken(other).into()),
+            GuestOutcome::Conflict => Ok(WriteAttempt::Lost(())),
         }
-    }
-    Err(PortError::contended("guest"))
+    })
+    .await
 }
 
 /// Returns the stored guest with the id of `new`, or, where no id was given, with its number.

@@ -1,5 +1,6 @@
-//! The operators' use cases: they list conversations and messages, take over, answer, give back and resolve.
+//! The operators' use cases: they list conversations and messages, take over, answer, give back, resolve, label and note.
 
+mod annotations;
 mod answer;
 pub mod dead_letters;
 mod effects;
@@ -10,17 +11,20 @@ mod unacknowledged;
 use crate::Deps;
 use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, Gauges, Page, PageRequest, PortError, PortResult,
-    System, WRITE_TRIES, WriteOutcome,
+    System, WriteOutcome,
 };
 use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
+use crate::steps::effects::JournalError;
 use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
 pub use crate::steps::message_view::MessageView;
 use crate::steps::message_view::{find_message_view, join_deliveries};
 use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
 use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
+pub use annotations::{LabelChange, add_note, change_labels, delete_note, list_notes};
 pub use answer::{OperatorAnswer, answer_as_operator};
 pub use effects::{EffectDecision, decide_effect, list_effects};
 use jiff::Timestamp;
@@ -29,7 +33,10 @@ pub use notices::list_notices;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::conversation::{Conversation, ConversationError, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{
+    AnnotationError, Conversation, ConversationError, ConversationMode, ConversationStatus,
+};
+use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 pub use unacknowledged::list_unacknowledged;
 
@@ -48,6 +55,9 @@ pub enum OperateError {
     /// The conversation's state does not allow the request.
     #[error(transparent)]
     Refused(#[from] ConversationError),
+    /// The label or note is refused.
+    #[error(transparent)]
+    Annotation(#[from] AnnotationError),
     /// The effect is not one whose end nobody knows.
     #[error("how this effect ended is known, or it is still under way")]
     EffectNotUnknown,
@@ -60,6 +70,16 @@ pub enum OperateError {
     /// A store or queue failed.
     #[error(transparent)]
     Port(#[from] PortError),
+}
+
+impl From<JournalError> for OperateError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Refused(EntryError::NotFound) => Self::NotFound("effect"),
+            JournalError::Refused(EntryError::NotHeld) => Self::EffectNotUnknown,
+            JournalError::Port(error) => Self::Port(error),
+        }
+    }
 }
 
 impl From<OutgoingContentError> for OperateError {
@@ -80,6 +100,11 @@ pub async fn list_conversations(
 ) -> Result<Page<Conversation>, OperateError> {
     let filter = filter.within_scope(&caller.scope);
     Ok(deps.store().search_conversations(&filter, page).await?)
+}
+
+/// Returns the time up to which a search by the texts of messages covers them. `None`: this installation searches no texts.
+pub async fn find_searched_time(deps: &impl Deps) -> Result<Option<Timestamp>, OperateError> {
+    Ok(deps.store().find_searched_time().await?)
 }
 
 /// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns
@@ -150,48 +175,57 @@ pub async fn set_conversation_mode(
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     let now = deps.system().now();
+    let changes = |noted| write_mode(deps, caller, (id, mode), correlation, (now, noted));
+    let conversation = retry_lost_write(OperateError::Busy, false, changes).await?;
+    // A send job is enqueued, so that queued messages that are void now are cancelled at once.
+    wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
+    wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
+    if mode == ConversationMode::Ai {
+        Box::pin(give_back_others(deps, &conversation, correlation)).await?;
+        if conversation.owes_answer() {
+            wake_up::enqueue_turn(deps, &conversation, correlation).await?;
+        }
+    }
+    Ok(conversation)
+}
+
+/// Writes the conversation with this mode, if it has another one. `noted`: the audit has the change already.
+async fn write_mode(
+    deps: &impl Deps,
+    caller: &Caller,
+    (id, mode): (&ConversationId, ConversationMode),
+    correlation: &CorrelationId,
+    (now, noted): (Timestamp, bool),
+) -> Result<WriteAttempt<Conversation, bool>, OperateError> {
     let (action, after) = match mode {
         ConversationMode::Manual => (AuditAction::ConversationTakenOver, "manual"),
         ConversationMode::Ai => (AuditAction::ConversationGivenBack, "ai"),
     };
-    let mut noted = false;
-    for _ in 0..WRITE_TRIES {
-        let mut conversation = find_conversation(deps, caller, id).await?;
-        let before = conversation.clone();
-        let handed_over = match mode {
-            ConversationMode::Manual => take_over_until_return(deps, &mut conversation, now).await?,
-            ConversationMode::Ai => {
-                let left = highest_covered_ordinal(deps, &conversation, None).await?;
-                conversation.give_back_to_agent(left, now)
-            }
-        };
-        if handed_over {
-            conversation.sign_handover(&caller.name, now);
+    let mut conversation = find_conversation(deps, caller, id).await?;
+    let before = conversation.clone();
+    let handed_over = match mode {
+        ConversationMode::Manual => take_over_until_return(deps, &mut conversation, now).await?,
+        ConversationMode::Ai => {
+            let left = highest_covered_ordinal(deps, &conversation, None).await?;
+            conversation.give_back_to_agent(left, now)
         }
-        let changed = conversation.sign_taking(&caller.name, now) || handed_over;
-        if changed && !std::mem::replace(&mut noted, true) {
-            audit_action(deps, caller, conversation_action(action, &before, after)).await?;
-        }
-        // Boxed to keep this future small. Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
-        Box::pin(take_over_others(deps, &conversation, correlation)).await?;
-        if changed {
-            if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
-                continue;
-            }
-            tracing::info!(conversation_id = %id, ?mode, by = %caller.name, "mode changed by a person");
-        }
-        // A send job is enqueued, so that queued messages that are void now are cancelled at once.
-        wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
-        wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
-        if mode == ConversationMode::Ai {
-            Box::pin(give_back_others(deps, &conversation, correlation)).await?;
-            if conversation.owes_answer() {
-                wake_up::enqueue_turn(deps, &conversation, correlation).await?;
-            }
-        }
-        return Ok(conversation);
+    };
+    if handed_over {
+        conversation.sign_handover(&caller.name, now);
     }
-    Err(OperateError::Busy)
+    let changed = conversation.sign_taking(&caller.name, now) || handed_over;
+    if changed && !noted {
+        audit_action(deps, caller, conversation_action(action, &before, after)).await?;
+    }
+    // Boxed to keep this future small. Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
+    Box::pin(take_over_others(deps, &conversation, correlation)).await?;
+    if changed {
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
+            return Ok(WriteAttempt::Lost(true));
+        }
+        tracing::info!(conversation_id = %id, ?mode, by = %caller.name, "mode changed by a person");
+    }
+    Ok(WriteAttempt::Done(conversation))
 }
 
 /// Takes a conversation over, until the agent comes back as its instance says. Returns `false` if people had it already.
@@ -229,26 +263,26 @@ pub async fn resolve_conversation(
     seen: Option<Ordinal>,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
-    let mut noted = false;
-    for _ in 0..WRITE_TRIES {
+    let conversation = retry_lost_write(OperateError::Busy, false, |noted| async move {
         let mut conversation = find_conversation(deps, caller, id).await?;
         let before = conversation.clone();
         if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
             conversation.sign_handover(&caller.name, deps.system().now());
-            if !std::mem::replace(&mut noted, true) {
+            if !noted {
                 let action = AuditAction::ConversationResolved;
                 audit_action(deps, caller, conversation_action(action, &before, "resolved")).await?;
             }
             if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
-                continue;
+                return Ok(WriteAttempt::Lost(true));
             }
             tracing::info!(conversation_id = %id, by = %caller.name, "resolved by a person");
         }
-        // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
-        wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
-        return Ok(conversation);
-    }
-    Err(OperateError::Busy)
+        Ok::<_, OperateError>(WriteAttempt::Done(conversation))
+    })
+    .await?;
+    // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
+    wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
+    Ok(conversation)
 }
 
 /// Returns what a person does with a conversation. A mode and a status say what it was before.

@@ -210,7 +210,7 @@ async fn apply_inbound(
         }
         // Not expected: `message_change::resolve_change` makes every change a message or ignores it.
         InboundEvent::Change(_) => tracing::warn!("a change without its message"),
-        InboundEvent::Ignored { what } => tracing::info!(what, "event left alone"),
+        InboundEvent::Ignored { what } => tracing::info!(what, "event ignored"),
     }
     Ok(AppliedEvent::Followed(FollowUpJob::Nothing))
 }

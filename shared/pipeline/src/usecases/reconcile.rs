@@ -99,7 +99,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
             Ok(ReconcileAction::Batch) => done.batches += 1,
             Ok(ReconcileAction::Nothing) => {}
             Err(error) => {
-                tracing::warn!(error = %format_error_chain(&error), "reconcile could not do one thing");
+                tracing::warn!(error = %format_error_chain(&error), "reconcile could not process a record");
                 done.failed += 1;
             }
         }

@@ -8,6 +8,7 @@ mod batch_gate;
 mod cancel;
 mod connection_check;
 mod expiry;
+mod invitation_gate;
 mod other_threads;
 mod parking;
 mod read_marks;

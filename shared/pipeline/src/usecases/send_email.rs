@@ -23,7 +23,7 @@ use recado_domain::email::{
     EMAIL_JOB_WAIT_MAX, Email, EmailLimits, EmailOutbox, EmailState, FailedAttempt, InvalidEmailTransition,
 };
 use recado_domain::ids::EmailSenderId;
-use recado_domain::invitations::{Invitation, InvitationState};
+use recado_domain::invitations::Invitation;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::EmailJob;
@@ -142,7 +142,7 @@ fn limits(deps: &impl Deps) -> EmailLimits {
 
 /// Returns the time of the attempt after this one.
 fn next_attempt(deps: &impl Deps, attempts: u32, now: Timestamp) -> Timestamp {
-    let backoff = &deps.settings().outbound_backoff;
+    let backoff = &deps.settings().delivery_backoff;
     add_duration(
         now,
         backoff.delay_for_attempt(attempts, deps.system().random_u64()),
@@ -294,10 +294,8 @@ async fn check_permission(
         }
         DeliveryPermission::OptedOut => {
             tracing::info!("an e-mail to somebody who opted out is not sent");
-            invitation.state = InvitationState::Refused {
-                error: Reason::OptedOut.to_string(),
-            };
-            require_written(save_outbox(deps, invitation).await?)
+            invitation.refuse(Reason::OptedOut.to_string());
+            require_written(deps.store().save_invitation(invitation).await?)
         }
     };
     Ok(Some(verdict))

@@ -1,17 +1,18 @@
-//! Lists what models used, summed up by day, agent, model or tenant.
+//! Lists what models used and which messages the provider charged, summed up by day, agent, model or tenant.
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
 use crate::steps::budget_reading::read_prices;
+use crate::steps::message_view::find_message_deliveries;
 use crate::steps::working_instances::list_all_tenants;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 use recado_domain::access::Caller;
-use recado_domain::config::ConfigNames;
+use recado_domain::config::{ConfigNames, InstanceConfig};
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
-use recado_domain::message::TokenUsage;
+use recado_domain::message::{Message, TokenUsage};
 use recado_domain::price::{Cost, PriceList};
-use recado_domain::usage::{UsageSum, usage_of_message};
+use recado_domain::usage::{UsageSum, usage_of_delivery, usage_of_message};
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
@@ -99,9 +100,11 @@ pub struct UsageLine {
     pub recordings: u64,
     /// Length of the recordings, in milliseconds, where it was told.
     pub audio_millis: u64,
+    /// Number of messages for which the provider charges.
+    pub charged_messages: u64,
     /// Tokens.
     pub tokens: TokenUsage,
-    /// Cost of the tokens and recordings by the configured prices.
+    /// Cost of all of it by the configured prices.
     pub cost: Cost,
 }
 
@@ -156,7 +159,8 @@ async fn list_stored_sums(
     Ok(Some(sums.into_iter().flatten().collect()))
 }
 
-/// Lists what the stored replies of a conversation used, its recordings and its discarded drafts. `None`: the conversation does not exist.
+/// Lists what the stored replies of a conversation used, its recordings, its discarded drafts and its charged messages. `None`: the
+/// conversation does not exist.
 async fn list_sums_of_conversation(
     deps: &impl Deps,
     caller: &Caller,
@@ -170,6 +174,7 @@ async fn list_sums_of_conversation(
     let Some(conversation) = found.filter(|conversation| is_meant(&conversation.tenant)) else {
         return Ok(None);
     };
+    let bound = deps.store().instance_config(&conversation.instance).await?;
     let (mut sums, mut page): (Vec<UsageSum>, _) = (
         conversation.list_unsent_use().collect(),
         PageRequest {
@@ -182,6 +187,9 @@ async fn list_sums_of_conversation(
         for message in &listed.items {
             sums.extend(usage_of_message(message));
         }
+        if let Some(bound) = &bound {
+            sums.extend(list_message_charges(deps, bound, &listed.items).await?);
+        }
         page.cursor = listed.next_cursor;
         if page.cursor.is_none() {
             break;
@@ -189,6 +197,21 @@ async fn list_sums_of_conversation(
     }
     sums.retain(|sum| (request.from..=request.to).contains(&sum.day));
     Ok(Some(sums))
+}
+
+/// Lists the charges of messages.
+async fn list_message_charges(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    messages: &[Message],
+) -> PortResult<Vec<UsageSum>> {
+    let deliveries = find_message_deliveries(deps, Some(bound), messages).await?;
+    let (provider, tenant, agent) = (bound.instance.provider, &bound.tenant.id, &bound.agent.id);
+    let charges = deliveries
+        .iter()
+        .flatten()
+        .filter_map(|delivery| usage_of_delivery(delivery, provider, tenant, agent));
+    Ok(charges.collect())
 }
 
 fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &PriceList) -> Vec<UsageLine> {
@@ -201,6 +224,7 @@ fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &P
             discarded_drafts: 0,
             recordings: 0,
             audio_millis: 0,
+            charged_messages: 0,
             tokens: TokenUsage::default(),
             cost: Cost::default(),
         });
@@ -208,6 +232,7 @@ fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &P
         line.discarded_drafts = line.discarded_drafts.saturating_add(sum.discarded_drafts);
         line.recordings = line.recordings.saturating_add(sum.recordings);
         line.audio_millis = line.audio_millis.saturating_add(sum.audio_millis);
+        line.charged_messages = line.charged_messages.saturating_add(sum.charged_messages);
         line.tokens = line.tokens.add_token_counts(sum.tokens);
         line.cost.add_cost(&prices.price_sum(&sum));
     }

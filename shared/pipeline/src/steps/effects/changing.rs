@@ -1,18 +1,37 @@
 //! Changes the stored journal of a thread, again where another writer was faster.
 
 use crate::Deps;
-use crate::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System, WRITE_TRIES};
+use crate::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::effects::{CELL, Cell, CellSpan, EffectId, EntryError, Journal, JournalChange};
 use recado_domain::ids::ThreadId;
 use recado_domain::millis::add_duration;
 
+/// The reason why a journal was not changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JournalError {
+    /// The change was refused.
+    #[error(transparent)]
+    Refused(#[from] EntryError),
+    /// A store failed, or others kept writing the journal.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Returns the journal as it was written. `None`: the change was refused.
+pub(crate) fn allow_refusal(changed: Result<Journal, JournalError>) -> PortResult<Option<Journal>> {
+    match changed {
+        Ok(journal) => Ok(Some(journal)),
+        Err(JournalError::Refused(_)) => Ok(None),
+        Err(JournalError::Port(error)) => Err(error),
+    }
+}
+
 /// The result of one try to change a journal.
 enum ChangeTry {
     /// The journal as it was written.
     Written(Journal),
-    /// The change was refused.
-    Refused(EntryError),
     /// Another writer was faster.
     Lost,
     /// Another event holds a cell. The journal that could not be written.
@@ -24,15 +43,14 @@ pub(crate) async fn change_journal(
     deps: &impl Deps,
     thread: &ThreadId,
     change: impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
-) -> PortResult<Result<Journal, EntryError>> {
-    for _ in 0..WRITE_TRIES {
-        match try_to_change(deps, thread, &change).await? {
-            ChangeTry::Written(journal) => return Ok(Ok(journal)),
-            ChangeTry::Refused(refused) => return Ok(Err(refused)),
-            ChangeTry::Lost | ChangeTry::CellTaken(_) => {}
-        }
-    }
-    Err(PortError::contended("journal"))
+) -> Result<Journal, JournalError> {
+    retry_lost_write(PortError::contended("journal"), (), |()| async {
+        Ok(match try_to_change(deps, thread, &change).await? {
+            ChangeTry::Written(journal) => WriteAttempt::Done(journal),
+            ChangeTry::Lost | ChangeTry::CellTaken(_) => WriteAttempt::Lost(()),
+        })
+    })
+    .await
 }
 
 /// Has the journal follow a booked event that people moved to `span` or deleted (`None`). The calendar decides where the event is:
@@ -42,39 +60,36 @@ pub(crate) async fn follow_booked_event(
     thread: &ThreadId,
     event: &EffectId,
     span: Option<&CellSpan>,
-) -> PortResult<Result<Journal, EntryError>> {
-    let mut of_others = Vec::new();
-    for _ in 0..WRITE_TRIES {
+) -> Result<Journal, JournalError> {
+    let contended = PortError::contended("journal");
+    retry_lost_write(contended, Vec::new(), |of_others: Vec<Cell>| async move {
         let follows = |journal: &mut Journal, now| {
             Ok(match span {
                 Some(span) => journal.follow_booking(event, span.clone(), &of_others, now),
                 None => journal.drop_booking(event),
             })
         };
-        match try_to_change(deps, thread, &follows).await? {
-            ChangeTry::Written(journal) => return Ok(Ok(journal)),
-            ChangeTry::Refused(refused) => return Ok(Err(refused)),
-            ChangeTry::Lost => {}
-            ChangeTry::CellTaken(journal) => of_others = list_cells_of_others(deps, &journal, event).await?,
-        }
-    }
-    Err(PortError::contended("journal"))
+        Ok(match try_to_change(deps, thread, &follows).await? {
+            ChangeTry::Written(journal) => WriteAttempt::Done(journal),
+            ChangeTry::Lost => WriteAttempt::Lost(of_others),
+            ChangeTry::CellTaken(journal) => {
+                WriteAttempt::Lost(list_cells_of_others(deps, &journal, event).await?)
+            }
+        })
+    })
+    .await
 }
 
 async fn try_to_change(
     deps: &impl Deps,
     thread: &ThreadId,
     change: &impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
-) -> PortResult<ChangeTry> {
-    let Some(mut journal) = deps.store().find_journal(thread).await? else {
-        return Ok(ChangeTry::Refused(EntryError::NotFound));
-    };
+) -> Result<ChangeTry, JournalError> {
+    let found = deps.store().find_journal(thread).await?;
+    let mut journal = found.ok_or(EntryError::NotFound)?;
     let now = deps.system().now();
-    let cells = match change(&mut journal, now) {
-        Ok(cells) => cells,
-        Err(refused) => return Ok(ChangeTry::Refused(refused)),
-    };
-    journal.rev += 1;
+    let cells = change(&mut journal, now)?;
+    journal.raise_revision();
     let saves = deps.store().save_journal_with_cells(&journal, &cells, now);
     Ok(match saves.await? {
         JournalOutcome::Written => ChangeTry::Written(journal),

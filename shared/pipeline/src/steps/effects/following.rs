@@ -1,11 +1,11 @@
 //! Follows events that people changed in the calendar itself.
 
 use super::DraftedJournal;
-use super::changing::{change_journal, follow_booked_event};
+use super::changing::{allow_refusal, change_journal, follow_booked_event};
 use crate::Deps;
 use crate::ports::PortResult;
 use jiff::Timestamp;
-use recado_domain::effects::{CellSpan, EffectId, EntryError, Journal, JournalChange};
+use recado_domain::effects::{CellSpan, EffectId, Journal, JournalChange};
 
 /// Follows the event of a booking: people moved it to `span`, or deleted it (`None`). The draft's journal has it then.
 pub(crate) async fn follow_event(
@@ -15,7 +15,7 @@ pub(crate) async fn follow_event(
     span: Option<CellSpan>,
 ) -> PortResult<()> {
     let follows = follow_booked_event(deps, &drafted.journal.thread, event, span.as_ref());
-    if let Ok(written) = follows.await? {
+    if let Some(written) = allow_refusal(follows.await)? {
         drafted.note_own_writes(written, 1);
     }
     Ok(())
@@ -60,9 +60,9 @@ async fn write_plainly(
 ) -> PortResult<()> {
     let changed = change_journal(deps, &drafted.journal.thread, |journal, now| {
         by(journal, now);
-        Ok::<_, EntryError>(JournalChange::default())
+        Ok(JournalChange::default())
     });
-    if let Ok(written) = changed.await? {
+    if let Some(written) = allow_refusal(changed.await)? {
         drafted.note_own_writes(written, 1);
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! Leaves notes for people about what an agent's tools did.
 
 use crate::Deps;
-use crate::ports::{Conversations, EffectJournals, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{Conversations, EffectJournals, PortError, PortResult, System};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::effects::{EffectEntry, EffectState};
@@ -15,19 +16,18 @@ pub(crate) async fn leave_note(
     conversation: &ConversationId,
     text: &str,
 ) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let found = deps.store().find_conversation(conversation).await?;
         let Some(mut found) = found else {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         };
         if !found.note_for_people(text, deps.system().now()) {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        if save_conversation(deps, &mut found).await? == WriteOutcome::Written {
-            return Ok(());
-        }
-    }
-    Err(PortError::contended("conversation"))
+        let written = save_conversation(deps, &mut found).await?;
+        Ok(WriteAttempt::after_write(written, ()))
+    })
+    .await
 }
 
 /// Leaves a note of the effects that were done for messages that the agent will not answer. People took the conversation over or

@@ -1,6 +1,6 @@
 //! Performs one effect: begins it, makes its one call, and stores its end.
 
-use super::changing::change_journal;
+use super::changing::{JournalError, change_journal};
 use super::settling::{SettlingEnd, settle_effect};
 use crate::Deps;
 use crate::ports::{
@@ -70,6 +70,16 @@ impl From<PortError> for EffectStop {
     }
 }
 
+impl From<JournalError> for EffectStop {
+    fn from(error: JournalError) -> Self {
+        match error {
+            // Somebody settles the effect already.
+            JournalError::Refused(_) => Self::Changed,
+            JournalError::Port(error) => Self::Failed(error),
+        }
+    }
+}
+
 /// Performs one effect of a draft. The conversation must be as `guard` says when it begins, and the journal as `drafted`. The call
 /// is made only if it can end before `deadline`, the end of the draft's lease and of its function.
 pub async fn perform_effect(
@@ -94,7 +104,7 @@ pub async fn perform_effect(
         Err(BeginRefusal::Running(until)) => return Err(EffectStop::UnderWay(until)),
         Err(refused) => return Ok(EffectEnd::Refused(refused)),
     };
-    begun.rev += 1;
+    begun.raise_revision();
     let Some(entry) = begun.find_entry(begun.last).cloned() else {
         return Err(EffectStop::Changed);
     };
@@ -123,14 +133,9 @@ pub async fn perform_effect(
     let ended = change_journal(deps, thread, |journal, now| {
         journal.end_entry(entry.number, &nonce, end, result.clone(), now)
     });
-    match ended.await? {
-        Ok(written) => {
-            drafted.note_own_writes(written, 1);
-            find_ended(drafted, entry.number)
-        }
-        // Somebody settles it already.
-        Err(_) => Err(EffectStop::Changed),
-    }
+    let written = ended.await?;
+    drafted.note_own_writes(written, 1);
+    find_ended(drafted, entry.number)
 }
 
 /// Stores the begin. After a failure of the store the journal is read: an entry with our nonce is ours.

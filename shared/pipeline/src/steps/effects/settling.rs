@@ -1,11 +1,11 @@
 //! Finds out how an effect ended whose end is not stored: asks and fences, and never calls again.
 
-use super::changing::change_journal;
+use super::changing::{allow_refusal, change_journal};
 use crate::Deps;
 use crate::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility, System};
 use crate::steps::time_limit::run_within;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, EntryError, Journal, JournalChange};
+use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, Journal, JournalChange};
 use recado_domain::ids::{Nonce, ThreadId};
 use recado_domain::millis::add_duration;
 
@@ -61,7 +61,7 @@ pub async fn settle_effect(
         journal.claim_entry(number, seen, own.clone(), now)?;
         Ok(JournalChange::default())
     });
-    let Ok(journal) = claimed.await? else {
+    let Some(journal) = allow_refusal(claimed.await)? else {
         return Ok(SettlingEnd::NotOurs);
     };
     let Some(entry) = journal.find_entry(number).cloned() else {
@@ -75,7 +75,7 @@ pub async fn settle_effect(
     let ended = change_journal(deps, thread, |journal, now| {
         journal.end_entry(number, &own, end, result.clone(), now)
     });
-    let Ok(journal) = ended.await? else {
+    let Some(journal) = allow_refusal(ended.await)? else {
         return Ok(SettlingEnd::NotOurs);
     };
     if end != (EntryEnd::Failed { fence: true }) {
@@ -139,9 +139,9 @@ async fn give_up(
         journal.give_up_settling(entry.number, &entry.nonce, at_once)?;
         Ok(JournalChange::default())
     });
-    Ok(match given_up.await? {
-        Ok(journal) => SettlingEnd::BecameUnknown { journal, writes: 2 },
-        Err(_) => SettlingEnd::NotOurs,
+    Ok(match allow_refusal(given_up.await)? {
+        Some(journal) => SettlingEnd::BecameUnknown { journal, writes: 2 },
+        None => SettlingEnd::NotOurs,
     })
 }
 
@@ -166,9 +166,9 @@ async fn take_fence_away(
         } else {
             journal.put_fence_off(entry.number, now);
         }
-        Ok::<_, EntryError>(JournalChange::default())
+        Ok(JournalChange::default())
     });
-    Ok(noted.await?.ok())
+    allow_refusal(noted.await)
 }
 
 /// Removes the fence of an effect that failed, which was left behind.

@@ -2,7 +2,7 @@
 
 use crate::ports::{
     ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
-    WaitingForPerson,
+    WaitingForPerson, WebhookRecords,
 };
 use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::installation_reading::{InstallationReading, InstanceReading, read_installation};
@@ -11,7 +11,8 @@ use futures::join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::alert::{
-    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook, TenantBudgetLook,
+    AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
+    TenantBudgetLook,
 };
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::AlertConfig;
@@ -26,6 +27,9 @@ const WAITS_MAX: usize = 1_000;
 
 /// Greatest number of instances whose missing acknowledgements a look reads, and of those of one instance that it counts.
 const UNACKNOWLEDGED_MAX: usize = 1_000;
+
+/// Greatest number of webhook endpoints whose states a look reads.
+const ENDPOINTS_MAX: usize = 10_000;
 
 /// Number of tenants whose budgets are measured side by side.
 const BUDGETS_SIDE_BY_SIDE: usize = 16;
@@ -45,7 +49,7 @@ pub struct KnownState<'a> {
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
 pub(super) async fn look_at_installation(
-    store: &(impl Gauges + DeadLetters + ConfigurationStore + UsageRecords),
+    store: &(impl Gauges + DeadLetters + ConfigurationStore + UsageRecords + WebhookRecords),
     depths: &impl QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
@@ -54,11 +58,12 @@ pub(super) async fn look_at_installation(
 ) -> (InstallationLook, AlertWatch) {
     let patience = SignedDuration::from_mins(i64::from(config.customer_wait_minutes));
     let told = (add_duration(now, -UNACKNOWLEDGED_TOLD_FOR), now);
-    let (queued, own, waits, unacknowledged) = join!(
+    let (queued, own, waits, unacknowledged, endpoints) = join!(
         count_queued(depths),
         read_unless_known(store, known_state.reading, now),
         list_waits(store, patience, now),
         store.count_unacknowledged(told, UNACKNOWLEDGED_MAX),
+        list_failing_endpoints(store, now),
     );
     let reading = known_state.reading.or(own.as_ref());
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
@@ -70,19 +75,7 @@ pub(super) async fn look_at_installation(
         Some(_) => known("budgets", measure_budgets(store, in_turn, now).await),
         None => None,
     };
-    // More than was read: how many of them were processed cannot be said.
-    let countable = reading.filter(|reading| !reading.at_least);
-    let backlog = countable.map(|reading| BacklogSample {
-        at: reading.at,
-        waiting: count_items(reading.waiting_since.len()),
-    });
-    let progress = before.backlog.zip(countable).map(|(before, reading)| {
-        let times = reading.waiting_since.iter();
-        BacklogLook {
-            before,
-            rest: count_items(times.filter(|since| **since <= before.at).count()),
-        }
-    });
+    let (backlog, progress) = compare_backlog(before, reading);
     let look = InstallationLook {
         depth: queued
             .zip(reading)
@@ -101,9 +94,31 @@ pub(super) async fn look_at_installation(
         unacknowledged: unacknowledged.map(|counts| counts.instances),
         budgets,
         budgets_left_out,
+        failing_endpoints: known("webhook endpoints", endpoints),
     };
     let looked_at = Some(now);
     (look, AlertWatch { looked_at, backlog })
+}
+
+/// Returns what waits, and how much of what waited at the look `before` still does.
+fn compare_backlog(
+    before: &AlertWatch,
+    reading: Option<&InstallationReading>,
+) -> (Option<BacklogSample>, Option<BacklogLook>) {
+    // More than was read: how many of them were processed cannot be said.
+    let countable = reading.filter(|reading| !reading.at_least);
+    let backlog = countable.map(|reading| BacklogSample {
+        at: reading.at,
+        waiting: count_items(reading.waiting_since.len()),
+    });
+    let progress = before.backlog.zip(countable).map(|(before, reading)| {
+        let times = reading.waiting_since.iter();
+        BacklogLook {
+            before,
+            rest: count_items(times.filter(|since| **since <= before.at).count()),
+        }
+    });
+    (backlog, progress)
 }
 
 /// Returns the conversations in which a person owes an answer. If they are more than are read, those that wait for longer
@@ -128,6 +143,23 @@ async fn list_waits(
             .extend(others.filter(|wait| !known.contains(&wait.conversation)));
     }
     Ok(newest)
+}
+
+/// Returns the webhook endpoints that fail for some time or were switched off.
+async fn list_failing_endpoints(
+    store: &impl WebhookRecords,
+    now: Timestamp,
+) -> PortResult<Vec<FailingEndpoint>> {
+    let states = store.list_endpoint_states(None, ENDPOINTS_MAX).await?;
+    let failing = states.into_iter().filter_map(|state| {
+        Some(FailingEndpoint {
+            since: state.reported_since(now)?,
+            is_switched_off: state.switched_off_at.is_some(),
+            tenant: state.tenant,
+            endpoint: state.endpoint,
+        })
+    });
+    Ok(failing.collect())
 }
 
 /// Parts the budgets into those whose turn it is at `now`, and the tenants of all others.

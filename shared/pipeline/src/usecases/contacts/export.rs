@@ -204,6 +204,20 @@ impl ExportPart {
                 return Ok((exported, stopped));
             }
         }
+        let stopped = self
+            .export_conversations(deps, contact, begin, &mut exported)
+            .await?;
+        Ok((exported, stopped))
+    }
+
+    /// Exports the conversations from `begin` on. Returns where it stopped because the part was full.
+    async fn export_conversations(
+        &mut self,
+        deps: &impl Deps,
+        contact: &FoundContact,
+        begin: &ExportPlace,
+        exported: &mut ExportedInstance,
+    ) -> Result<Option<ExportPlace>, ContactError> {
         let conversations = contact.conversations.iter();
         let conversations: Vec<_> = conversations.filter(|found| found.erased_at.is_none()).collect();
         let (first, mut after) = match begin {
@@ -225,10 +239,10 @@ impl ExportPart {
                 messages,
             });
             if let Some(last) = stopped {
-                return Ok((exported, Some(ExportPlace::Message(found.id.clone(), last))));
+                return Ok(Some(ExportPlace::Message(found.id.clone(), last)));
             }
         }
-        Ok((exported, None))
+        Ok(None)
     }
 
     /// Exports the events that are not applied, from number `first` on. Returns where it stopped because the part was full.

@@ -4,12 +4,12 @@ use super::erase::EraseReport;
 use super::lookup::{FoundContact, list_thread};
 use crate::Deps;
 use crate::ports::{
-    Conversations, EffectJournals, ErasableRecords, OutboxStore, PortError, PortResult, System, WRITE_TRIES,
-    WriteOutcome,
+    Conversations, EffectJournals, ErasableRecords, OutboxStore, PortError, PortResult, System,
 };
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::identity::load_identity_key;
 use crate::steps::journal_erasure::erase_journal;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -64,19 +64,18 @@ pub(super) async fn erase_thread(
 
 /// Begins the erasure of the thread's newest conversation and returns it; `None` if the thread has no conversation.
 async fn close_thread(deps: &impl Deps, thread: &ThreadId) -> PortResult<Option<Conversation>> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let Some(mut latest) = deps.store().find_latest_conversation(thread).await? else {
-            return Ok(None);
+            return Ok(WriteAttempt::Done(None));
         };
         if latest.erased_at.is_some() {
-            return Ok(Some(latest));
+            return Ok(WriteAttempt::Done(Some(latest)));
         }
         latest.begin_erasure(deps.system().now());
-        if save_conversation(deps, &mut latest).await? == WriteOutcome::Written {
-            return Ok(Some(latest));
-        }
-    }
-    Err(PortError::contended("conversation"))
+        let written = save_conversation(deps, &mut latest).await?;
+        Ok(WriteAttempt::after_write(written, Some(latest)))
+    })
+    .await
 }
 
 /// Returns the time until which an attempt to send a message of these conversations may run.

@@ -1,11 +1,11 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, return_repeated_send};
 use crate::Deps;
 use crate::deps::pair_rate;
-use crate::ports::{CommitOutcome, Conversations, System, WRITE_TRIES};
-use crate::steps::client_message::{append_client_message, find_or_start_conversation};
+use crate::ports::{CommitOutcome, Conversations, System};
+use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
-use recado_domain::invitations::InvitedGuest;
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
 pub(super) async fn commit_message(
@@ -21,7 +21,7 @@ pub(super) async fn commit_message(
         claim,
         invitation,
     } = checked;
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(DeliverError::Busy, (), |()| async {
         let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
         let mut message = append_client_message(
             &mut conversation,
@@ -33,12 +33,7 @@ pub(super) async fn commit_message(
             deps.system().now(),
         );
         if let Some(invitation) = &invitation {
-            conversation.invited = Some(InvitedGuest {
-                occasion: invitation.occasion.clone(),
-                guest: invitation.guest.clone(),
-                ordinal: message.ordinal,
-            });
-            message.out.batch.clone_from(&invitation.batch);
+            note_invitation(&mut conversation, &mut message, invitation);
         }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));
@@ -51,19 +46,20 @@ pub(super) async fn commit_message(
                 let (id, status) = (message.message_id(), message.status_with_delivery(None));
                 tracing::info!(message_id = %id, "taken to be sent");
                 wake_up::enqueue_send(deps, &message, &send.correlation).await?;
-                return Ok(AcceptedMessage {
+                Ok(WriteAttempt::Done(AcceptedMessage {
                     id,
                     conversation: Some(conversation.id),
                     status,
                     send_at: None,
                     repeated: false,
-                });
+                }))
             }
             CommitOutcome::KeyTaken(record) => {
-                return return_repeated_send(deps, claim.as_ref(), record, &send.correlation).await;
+                let repeated = return_repeated_send(deps, claim.as_ref(), record, &send.correlation);
+                repeated.await.map(WriteAttempt::Done)
             }
-            CommitOutcome::Conflict => {}
+            CommitOutcome::Conflict => Ok(WriteAttempt::Lost(())),
         }
-    }
-    Err(DeliverError::Busy)
+    })
+    .await
 }

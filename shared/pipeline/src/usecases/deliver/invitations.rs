@@ -7,6 +7,7 @@ mod batches;
 mod emails;
 mod error;
 mod export;
+mod failure;
 mod lookup;
 mod preparation;
 mod ready;
@@ -14,17 +15,18 @@ mod ready;
 use super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
 use crate::Deps;
 use crate::ports::{
-    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System, WRITE_TRIES,
-    WriteOutcome,
+    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System, WriteOutcome,
 };
+use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
 use crate::steps::invitation_permission::judge_invitation;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 pub use batches::{
-    AcceptedBatch, BatchProgress, BatchRequest, find_batch, handle_batch_job, list_batches, order_batch,
-    parse_batch_job, send_batch,
+    AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, handle_batch_job,
+    list_batch_recipients, list_batches, order_batch, parse_batch_job, send_batch,
 };
 pub use error::InvitationError;
 pub use export::{LogFilter, export_invitations};
@@ -39,13 +41,11 @@ use recado_domain::ids::{
     hash_parts,
 };
 use recado_domain::invitations::{
-    Invitation, InvitationChannel, InvitationState, InvitationStatus, ScheduledInvitation, SendTime,
-    TemplateValues,
+    Invitation, InvitationChannel, InvitationState, InvitationStatus, SendTime, TemplateValues,
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
-use serde_json::json;
 
 /// The guest whom a request names.
 #[derive(Debug, Clone)]
@@ -111,63 +111,77 @@ async fn send_ready(
     key: Option<IdempotencyKey>,
 ) -> Result<AcceptedInvitation, InvitationError> {
     let now = deps.system().now();
-    let mut claims = Vec::new();
-    if let Some(key) = key {
-        let key = identity::load_identity_key(deps).await?.hash_client_key(&key);
-        claims.push(InvitationClaim {
-            key: hash_parts(&["request", key.as_str()], 16),
-            until: add_duration(now, deps.settings().key_ttl),
-            replaces: None,
-        });
-    }
-    let of_request = claims.len();
-    let leaves_at = ready.send_at.map_or(now, |at| at.max(now));
-    claims.push(InvitationClaim {
-        key: ready.dedupe_key(),
-        until: add_duration(leaves_at, deps.settings().invitation_window),
+    let of_request = make_request_claim(deps, key, now).await?;
+    let has_key = of_request.is_some();
+    let of_guest = ready.make_claim(deps.settings().invitation_window, now);
+    let claims: Vec<_> = of_request.into_iter().chain([of_guest]).collect();
+    retry_lost_write(PortError::contended("invitation"), claims, |claims| {
+        try_to_begin(deps, caller, ready, (claims, has_key), now)
+    })
+    .await
+}
+
+/// Makes the claim of a request's idempotency key.
+async fn make_request_claim(
+    deps: &impl Deps,
+    key: Option<IdempotencyKey>,
+    now: Timestamp,
+) -> PortResult<Option<InvitationClaim>> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let key = identity::load_identity_key(deps).await?.hash_client_key(&key);
+    Ok(Some(InvitationClaim {
+        key: hash_parts(&["request", key.as_str()], 16),
+        until: add_duration(now, deps.settings().key_ttl),
         replaces: None,
-    });
-    for _ in 0..WRITE_TRIES {
-        let begun = deps
-            .store()
-            .begin_invitation(&ready.invitation, &claims, now)
-            .await?;
-        let (claim, by) = match begun {
-            InvitationOutcome::Begun => {
-                let invitation = Box::pin(dispatch(deps, caller, ready, ready.invitation.clone())).await?;
-                return Ok(AcceptedInvitation {
-                    invitation,
-                    repeated: false,
-                });
-            }
-            InvitationOutcome::Claimed { claim, by } => (claim, by),
-        };
-        let known = deps
-            .store()
-            .find_invitation(&ready.invitation.tenant, &by)
-            .await?;
-        let Some(known) = known else {
-            claims[claim].replaces = Some(by);
-            continue;
-        };
-        if claim < of_request {
-            return repeat_request(deps, caller, ready, known).await;
+    }))
+}
+
+/// Begins an invitation with its claims, the first of which is the request's if it has a key. Where a claim is held by an invitation
+/// that is gone, or ended without having been sent, the next attempt takes it over.
+async fn try_to_begin(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    (mut claims, has_key): (Vec<InvitationClaim>, bool),
+    now: Timestamp,
+) -> Result<WriteAttempt<AcceptedInvitation, Vec<InvitationClaim>>, InvitationError> {
+    let begins = deps.store().begin_invitation(&ready.invitation, &claims, now);
+    let (claim, by) = match begins.await? {
+        InvitationOutcome::Begun => {
+            let invitation = Box::pin(dispatch(deps, caller, ready, ready.invitation.clone())).await?;
+            return Ok(WriteAttempt::Done(AcceptedInvitation {
+                invitation,
+                repeated: false,
+            }));
         }
-        // A crash may have left it without its message.
-        let known = resume(deps, caller, ready, known).await?;
-        if known.id == ready.invitation.id {
-            return Ok(AcceptedInvitation {
-                invitation: known,
-                repeated: true,
-            });
-        }
-        if is_ended_unsent(deps, caller, &known).await? {
-            claims[claim].replaces = Some(by);
-            continue;
-        }
-        return note_duplicate(deps, ready, &claims[..of_request], known.id).await;
+        InvitationOutcome::Claimed { claim, by } => (claim, by),
+    };
+    let tenant = &ready.invitation.tenant;
+    let Some(known) = deps.store().find_invitation(tenant, &by).await? else {
+        claims[claim].replaces = Some(by);
+        return Ok(WriteAttempt::Lost(claims));
+    };
+    let of_request = usize::from(has_key);
+    if claim < of_request {
+        let repeated = repeat_request(deps, caller, ready, known).await?;
+        return Ok(WriteAttempt::Done(repeated));
     }
-    Err(PortError::contended("invitation").into())
+    // A crash may have left it without its message.
+    let known = resume(deps, caller, ready, known).await?;
+    if known.id == ready.invitation.id {
+        return Ok(WriteAttempt::Done(AcceptedInvitation {
+            invitation: known,
+            repeated: true,
+        }));
+    }
+    if is_ended_unsent(deps, caller, &known).await? {
+        claims[claim].replaces = Some(by);
+        return Ok(WriteAttempt::Lost(claims));
+    }
+    let noted = note_duplicate(deps, ready, &claims[..of_request], known.id).await?;
+    Ok(WriteAttempt::Done(noted))
 }
 
 /// Answers a request whose idempotency key came before.
@@ -215,18 +229,20 @@ async fn resume(
     }
 }
 
-/// Returns whether an invitation ended without having been sent, so that another may go in its place.
+/// Returns whether an invitation ended without having been sent, so that another may go in its place. What a cancelled batch left unsent
+/// is ended here.
 async fn is_ended_unsent(deps: &impl Deps, caller: &Caller, known: &Invitation) -> PortResult<bool> {
     if matches!(known.state, InvitationState::Refused { .. }) {
         return Ok(true);
     }
-    let view = lookup::view_invitation(deps, caller, known.clone()).await?;
-    Ok(view.is_some_and(|view| {
-        matches!(
-            view.status,
-            InvitationStatus::Failed | InvitationStatus::Cancelled
-        )
-    }))
+    let Some(view) = lookup::view_invitation(deps, caller, known.clone()).await? else {
+        return Ok(false);
+    };
+    match view.status {
+        InvitationStatus::Failed => Ok(true),
+        InvitationStatus::Cancelled => Ok(view.is_certainly_unsent()),
+        _ => take_back_delivery(deps, known).await,
+    }
 }
 
 /// Stores that the same template went to the guest before.
@@ -295,25 +311,23 @@ async fn dispatch_message(
     (phone, content): (&str, &Content),
     (invitation, send_at): (Invitation, Option<Timestamp>),
 ) -> Result<Invitation, InvitationError> {
-    let names =
-        json!({"invitation": invitation.id, "occasion": invitation.occasion, "guest": invitation.guest});
-    let metadata = names.as_object().map(Metadata::from_object).transpose();
     let send = DeliverRequest {
         to: phone.to_owned(),
         content: content.clone(),
         options: SendOptions::default(),
         key: Some(message_key(&invitation)?),
-        metadata: metadata.map_err(|error| PortError::invalid("invitation", error))?,
+        metadata: ready.name_in_metadata()?,
         send_at,
         correlation: ready.correlation.clone(),
     };
-    let scheduled = ScheduledInvitation {
-        id: invitation.id.clone(),
-        occasion: invitation.occasion.clone(),
-        guest: invitation.guest.clone(),
-        batch: ready.batch.clone(),
-    };
-    let accepted = accept_for_guest(deps, caller, &ready.bound.instance.id, send, Some(scheduled)).await;
+    let accepted = accept_for_guest(
+        deps,
+        caller,
+        &ready.bound.instance.id,
+        send,
+        Some(ready.describe_sent()),
+    )
+    .await;
     match accepted {
         Ok(accepted) => note_message(deps, invitation, accepted).await,
         Err(DeliverError::Port(error)) => Err(error.into()),
@@ -328,8 +342,7 @@ async fn note_message(
     mut invitation: Invitation,
     made: AcceptedMessage,
 ) -> Result<Invitation, InvitationError> {
-    invitation.state = InvitationState::Message { message: made.id };
-    invitation.not_before = made.send_at;
+    invitation.become_message(made.id, made.send_at);
     Ok(save_changed(deps, invitation).await?)
 }
 
@@ -339,16 +352,13 @@ async fn refuse(
     mut invitation: Invitation,
     error: InvitationError,
 ) -> Result<Invitation, InvitationError> {
-    invitation.state = InvitationState::Refused {
-        error: error.to_string(),
-    };
+    invitation.refuse(error.to_string());
     save_changed(deps, invitation).await?;
     Err(error)
 }
 
 /// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
-async fn save_changed(deps: &impl Deps, mut invitation: Invitation) -> PortResult<Invitation> {
-    invitation.rev += 1;
+async fn save_changed(deps: &impl Deps, invitation: Invitation) -> PortResult<Invitation> {
     if deps.store().save_invitation(&invitation).await? == WriteOutcome::Written {
         return Ok(invitation);
     }

@@ -1,10 +1,9 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, accepted_from_scheduled, return_repeated_send};
 use crate::Deps;
-use crate::ports::{
-    CommitOutcome, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{CommitOutcome, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
 use crate::steps::audit::audit_action;
 use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
@@ -41,6 +40,7 @@ pub(super) async fn schedule_message(
         by: Some(caller.name.clone()),
         idempotency_key: send.key,
         invitation,
+        reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,
@@ -74,23 +74,23 @@ pub async fn cancel_scheduled(
     caller: &Caller,
     id: &ScheduledId,
 ) -> Result<ScheduledMessage, DeliverError> {
-    let mut noted = false;
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(DeliverError::Busy, false, |noted| async move {
         let found = find_scheduled(deps, caller, id).await?;
         let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;
         if matches!(scheduled.state, ScheduledState::Cancelled { .. }) {
-            return Ok(scheduled);
+            return Ok(WriteAttempt::Done(scheduled));
         }
         scheduled.cancel_pending(deps.system().now(), Some(&caller.name))?;
-        if !std::mem::replace(&mut noted, true) {
+        if !noted {
             let (action, id) = (AuditAction::MessageCancelled, scheduled.id.to_string());
             let done = AuditedAction::on_object(action, Some(&scheduled.tenant), "message", id);
             audit_action(deps, caller, done.with_change("pending", "cancelled")).await?;
         }
-        if deps.store().save_scheduled(&scheduled).await? == WriteOutcome::Written {
-            tracing::info!(message_id = %id, "a scheduled message was taken back");
-            return Ok(scheduled);
+        if deps.store().save_scheduled(&scheduled).await? == WriteOutcome::Conflict {
+            return Ok(WriteAttempt::Lost(true));
         }
-    }
-    Err(DeliverError::Busy)
+        tracing::info!(message_id = %id, "a scheduled message was taken back");
+        Ok(WriteAttempt::Done(scheduled))
+    })
+    .await
 }

@@ -5,6 +5,7 @@ use super::writing::{audit_change, change_snapshot};
 use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
 use crate::ports::{Embedder, KnowledgeLibrary, System};
+use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
@@ -47,6 +48,8 @@ pub struct AddedSource {
     pub outcome: SourceOutcome,
     /// The vectors of its blocks.
     pub vectors: VectorState,
+    /// The pages of a PDF document that could not be read and were left out.
+    pub unread_pages: Vec<usize>,
 }
 
 /// Adds a document to the knowledge of an agent, in place of the one with its title. The same content once more changes nothing, but
@@ -56,6 +59,17 @@ pub async fn add_source(
     caller: &Caller,
     agent: &AgentId,
     document: NewDocument,
+) -> Result<AddedSource, KnowledgeError> {
+    add_source_within(deps, caller, agent, document, None).await
+}
+
+/// Does the same; no vectors are made after the time `vectors_until`.
+pub(super) async fn add_source_within(
+    deps: &impl Deps,
+    caller: &Caller,
+    agent: &AgentId,
+    document: NewDocument,
+    vectors_until: Option<Timestamp>,
 ) -> Result<AddedSource, KnowledgeError> {
     let title = document.title.trim().to_owned();
     if title.is_empty() || title.chars().count() > TITLE_MAX || title.chars().any(char::is_control) {
@@ -70,10 +84,12 @@ pub async fn add_source(
         .clone()
         .filter(|before| before.content_hash == content_hash)
     {
-        return complete_vectors(deps, caller, &tenant, agent, present, source).await;
+        let unchanged = (present, source);
+        return complete_vectors(deps, caller, &tenant, agent, unchanged, vectors_until).await;
     }
     let bytes = document.bytes.len() as u64;
     let split = split_into_blocks(deps, &title, document.content_type.as_deref(), document.bytes).await?;
+    let unread_pages = split.unread_pages;
     let blocks: Vec<KnowledgeBlock> = split
         .blocks
         .into_iter()
@@ -90,7 +106,7 @@ pub async fn add_source(
         words: split.words,
     };
     let planned = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
-    let making = make_missing_vectors(deps, &planned, &source.id).await;
+    let making = make_missing_vectors(deps, &planned, &source.id, vectors_until).await;
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
     let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
         let mut next = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
@@ -108,6 +124,7 @@ pub async fn add_source(
         source,
         outcome,
         vectors,
+        unread_pages,
     })
 }
 
@@ -116,6 +133,7 @@ async fn make_missing_vectors(
     deps: &impl Deps,
     snapshot: &KnowledgeSnapshot,
     source: &SourceId,
+    until: Option<Timestamp>,
 ) -> VectorMaking {
     let present = snapshot.vectors.as_ref().map(|vectors| vectors.model.as_str());
     if present.is_some() && present != deps.llm().embedding_model() {
@@ -124,7 +142,7 @@ async fn make_missing_vectors(
             ..VectorMaking::default()
         };
     }
-    make_block_vectors(deps, snapshot.list_unembedded(Some(source))).await
+    make_block_vectors(deps, snapshot.list_unembedded(Some(source)), until).await
 }
 
 /// Makes the vectors that an unchanged source lacks. Nothing is written if it lacks none, or none can be made.
@@ -133,10 +151,10 @@ async fn complete_vectors(
     caller: &Caller,
     tenant: &TenantId,
     agent: &AgentId,
-    present: KnowledgeSnapshot,
-    source: KnowledgeSource,
+    (present, source): (KnowledgeSnapshot, KnowledgeSource),
+    until: Option<Timestamp>,
 ) -> Result<AddedSource, KnowledgeError> {
-    let making = make_missing_vectors(deps, &present, &source.id).await;
+    let making = make_missing_vectors(deps, &present, &source.id, until).await;
     let (next, refused) = if making.made.has_no_vectors() {
         (present, None)
     } else {
@@ -160,6 +178,7 @@ async fn complete_vectors(
         source,
         outcome: SourceOutcome::Unchanged,
         vectors,
+        unread_pages: Vec::new(),
     })
 }
 

@@ -6,6 +6,7 @@ use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
 use crate::ports::{Embedder, System};
 use jiff::SignedDuration;
+use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{BlockHash, KnowledgeSnapshot, MadeVectors, SearchWay, SourceId, VectorGap};
@@ -78,15 +79,20 @@ pub(super) struct VectorMaking {
     pub(super) gap: Option<VectorGap>,
 }
 
-/// Makes the vectors of texts, each by the hash of its block. It ends at the first failure.
-pub(super) async fn make_block_vectors(deps: &impl Deps, missing: Vec<(BlockHash, String)>) -> VectorMaking {
+/// Makes the vectors of texts, each by the hash of its block. It ends at the first failure, and at the time `until` at the latest.
+pub(super) async fn make_block_vectors(
+    deps: &impl Deps,
+    missing: Vec<(BlockHash, String)>,
+    until: Option<Timestamp>,
+) -> VectorMaking {
     let mut making = VectorMaking::default();
     let Some(model) = deps.llm().embedding_model() else {
         making.gap = Some(VectorGap::NotSetUp);
         return making;
     };
     making.made = MadeVectors::begin_for_model(model);
-    let until = add_duration(deps.system().now(), VECTORS_TIMEOUT);
+    let latest = add_duration(deps.system().now(), VECTORS_TIMEOUT);
+    let until = until.map_or(latest, |until| until.min(latest));
     let (hashes, texts): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
     for (hashes, texts) in hashes.chunks(TOGETHER).zip(texts.chunks(TOGETHER)) {
         let left = until.duration_since(deps.system().now());
@@ -136,7 +142,7 @@ pub async fn embed_knowledge(
     } else {
         present.list_unembedded(None)
     };
-    let making = make_block_vectors(deps, missing).await;
+    let making = make_block_vectors(deps, missing, None).await;
     if making.made.has_no_vectors() {
         return Ok(describe_vectors(deps, &present, None, making.gap));
     }

@@ -2,10 +2,10 @@
 
 use super::{KnowledgeError, find_record, read_present};
 use crate::Deps;
-use crate::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System, WRITE_TRIES};
+use crate::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System};
 use crate::steps::audit::audit_action;
 use crate::steps::random_id::generate_random_bits;
-use crate::steps::retry_write::retry_lost_write;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
@@ -37,10 +37,11 @@ pub(super) async fn change_snapshot(
     deps: &impl Deps,
     tenant: &TenantId,
     agent: &AgentId,
-    mut present: KnowledgeSnapshot,
+    present: KnowledgeSnapshot,
     change: impl Fn(&KnowledgeSnapshot) -> Result<ChangedSnapshot, KnowledgeError>,
 ) -> Result<ChangedSnapshot, KnowledgeError> {
-    for _ in 0..WRITE_TRIES {
+    let change = &change;
+    retry_lost_write(PortError::contended("knowledge"), present, |present| async move {
         let (next, refused) = change(&present)?;
         let name = announce_snapshot(deps, tenant, agent).await?;
         let bytes = next.to_bytes()?;
@@ -54,12 +55,12 @@ pub(super) async fn change_snapshot(
         })?;
         if let Some(known) = switch_to_snapshot(deps, tenant, agent, &name, &next).await? {
             delete_spare_files(deps, &known).await;
-            return Ok((next, refused));
+            return Ok(WriteAttempt::Done((next, refused)));
         }
         deps.queues().delete_file(&key).await?;
-        present = read_present(deps, tenant, agent).await?;
-    }
-    Err(PortError::contended("knowledge").into())
+        Ok(WriteAttempt::Lost(read_present(deps, tenant, agent).await?))
+    })
+    .await
 }
 
 /// Names a new snapshot in the record before its file is written, so that no file is ever forgotten.
@@ -69,7 +70,7 @@ async fn announce_snapshot(
     agent: &AgentId,
 ) -> Result<SnapshotName, KnowledgeError> {
     let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
-    retry_lost_write("knowledge", || async {
+    retry_lost_write(PortError::contended("knowledge"), (), |()| async {
         let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
         let deletable = known.list_deletable(now);
         for spare in &deletable {
@@ -77,7 +78,7 @@ async fn announce_snapshot(
         }
         known.begin_snapshot(name.clone(), now, &deletable);
         let written = deps.store().save_knowledge(&known).await?;
-        Ok(written.is_written().then(|| name.clone()))
+        Ok(WriteAttempt::after_write(written, name.clone()))
     })
     .await
 }
@@ -90,16 +91,16 @@ async fn switch_to_snapshot(
     name: &SnapshotName,
     next: &KnowledgeSnapshot,
 ) -> Result<Option<AgentKnowledge>, KnowledgeError> {
-    retry_lost_write("knowledge", || async {
+    retry_lost_write(PortError::contended("knowledge"), (), |()| async {
         let mut known = find_record(deps, tenant, agent).await?;
         if known.snapshot.as_ref() == Some(name) {
-            return Ok(Some(Some(known)));
+            return Ok(WriteAttempt::Done(Some(known)));
         }
         if !known.switch_snapshot(name, next, deps.system().now()) {
-            return Ok(Some(None));
+            return Ok(WriteAttempt::Done(None));
         }
         let written = deps.store().save_knowledge(&known).await?;
-        Ok(written.is_written().then_some(Some(known)))
+        Ok(WriteAttempt::after_write(written, Some(known)))
     })
     .await
 }

@@ -2,19 +2,19 @@ use super::{MessageView, OperateError, conversation_action, find_conversation, f
 use crate::Deps;
 use crate::deps::{capabilities, pair_rate};
 use crate::ports::{
-    CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult,
-    System, WRITE_TRIES,
+    CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult, System,
 };
 use crate::steps::audit::audit_action;
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::outgoing_check::{NotSendable, prepare_content, request_fingerprint};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::config::AgentReturn;
 use recado_domain::content::Content;
-use recado_domain::conversation::Conversation;
+use recado_domain::conversation::{Conversation, ConversationError};
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent};
 use recado_domain::options::SendOptions;
@@ -51,52 +51,56 @@ pub async fn answer_as_operator(
         Some(key) => Some(make_answer_claim(deps, id, &answer, key).await?),
         None => None,
     };
-    let (mut known, mut noted) = (None, false);
-    for _ in 0..WRITE_TRIES {
-        let mut conversation = find_conversation(deps, caller, id).await?;
-        if let Some(record) = find_claimed(deps, claim.as_ref()).await? {
-            let repeated =
-                return_repeated_answer(deps, caller, id, claim.as_ref(), record, &answer.correlation);
-            return Box::pin(repeated).await;
-        }
-        if conversation.is_finished() {
-            return Err(recado_domain::conversation::ConversationError::Resolved.into());
-        }
-        let prepared = match &known {
-            Some(known) => known,
-            None => known.insert(Box::pin(prepare_answer(deps, &conversation, &answer)).await?),
-        };
-        if !std::mem::replace(&mut noted, true) {
-            let action = AuditAction::ConversationAnswered;
-            audit_action(deps, caller, conversation_action(action, &conversation, "manual")).await?;
-        }
-        let (made, starts_timer) = build_answer_message(deps, caller, &mut conversation, &answer, prepared);
-        // Boxed to keep this future small, as the others here.
-        Box::pin(take_over_others(deps, &conversation, &answer.correlation)).await?;
-        match deps
-            .store()
-            .commit_message(&conversation, &made, claim.as_ref())
-            .await?
-        {
-            CommitOutcome::Committed => {
-                tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, by = %caller.name, "answered by a person");
-                wake_up::enqueue_send(deps, &made, &answer.correlation).await?;
-                if starts_timer {
-                    wake_up::enqueue_return_timer(deps, &conversation, &answer.correlation).await?;
-                }
-                let status = made.status_with_delivery(None);
-                return Ok(MessageView {
-                    message: made,
-                    status,
-                    delivery: None,
-                    answer: None,
-                    file_url: None,
-                });
-            }
-            CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {}
+    let of = (id, &answer, claim.as_ref());
+    let commits = |prepared| try_to_commit_answer(deps, caller, of, prepared);
+    retry_lost_write(OperateError::Busy, None, commits).await
+}
+
+/// Stores the answer, unless its key was used before. An answer that an earlier attempt `prepared` is in the audit already.
+async fn try_to_commit_answer(
+    deps: &impl Deps,
+    caller: &Caller,
+    (id, answer, claim): (&ConversationId, &OperatorAnswer, Option<&IdempotencyClaim>),
+    prepared: Option<PreparedAnswer>,
+) -> Result<WriteAttempt<MessageView, Option<PreparedAnswer>>, OperateError> {
+    let mut conversation = find_conversation(deps, caller, id).await?;
+    if let Some(record) = find_claimed(deps, claim).await? {
+        let repeated = return_repeated_answer(deps, caller, id, claim, record, &answer.correlation);
+        return Box::pin(repeated).await.map(WriteAttempt::Done);
+    }
+    if conversation.is_finished() {
+        return Err(ConversationError::Resolved.into());
+    }
+    let prepared = if let Some(prepared) = prepared {
+        prepared
+    } else {
+        let prepared = Box::pin(prepare_answer(deps, &conversation, answer)).await?;
+        let action = AuditAction::ConversationAnswered;
+        audit_action(deps, caller, conversation_action(action, &conversation, "manual")).await?;
+        prepared
+    };
+    let (made, starts_timer) = build_answer_message(deps, caller, &mut conversation, answer, &prepared);
+    // Boxed to keep this future small, as the others here.
+    Box::pin(take_over_others(deps, &conversation, &answer.correlation)).await?;
+    match deps.store().commit_message(&conversation, &made, claim).await? {
+        CommitOutcome::Committed => {}
+        CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {
+            return Ok(WriteAttempt::Lost(Some(prepared)));
         }
     }
-    Err(OperateError::Busy)
+    tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, by = %caller.name, "answered by a person");
+    wake_up::enqueue_send(deps, &made, &answer.correlation).await?;
+    if starts_timer {
+        wake_up::enqueue_return_timer(deps, &conversation, &answer.correlation).await?;
+    }
+    let status = made.status_with_delivery(None);
+    Ok(WriteAttempt::Done(MessageView {
+        message: made,
+        status,
+        delivery: None,
+        answer: None,
+        file_url: None,
+    }))
 }
 
 async fn make_answer_claim(
@@ -203,7 +207,7 @@ fn build_answer_message(
     }
     conversation.sign_person(&caller.name, now);
     let starts_timer = conversation.restart_return(prepared.agent_returns, now);
-    conversation.rev += 1;
+    conversation.raise_revision();
     let new = NewOutgoing {
         author: Author::Person,
         to: conversation.address.clone(),

@@ -8,7 +8,7 @@ use crate::steps::effects::change_journal;
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, EntryError};
+use recado_domain::effects::{EffectEntry, EffectState, EntryEnd};
 use recado_domain::ids::{ConversationId, CorrelationId};
 
 /// The end of an effect, as a person says.
@@ -87,11 +87,7 @@ pub async fn decide_effect(
     let changed = change_journal(deps, thread, |journal, now| {
         journal.decide_entry(number, decision.to_entry_end(), now)
     });
-    let journal = match changed.await? {
-        Ok(journal) => journal,
-        Err(EntryError::NotFound) => return Err(OperateError::NotFound("effect")),
-        Err(EntryError::NotHeld) => return Err(OperateError::EffectNotUnknown),
-    };
+    let journal = changed.await?;
     tracing::info!(conversation_id = %id, number, by = %caller.name, "a person said how an effect ended");
     if conversation.agent_owes_answer() {
         wake_up::enqueue_turn(deps, &conversation, correlation).await?;

@@ -6,10 +6,10 @@ use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
 use crate::ports::{
     AppliedMessage, InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System,
-    WRITE_TRIES,
 };
 use crate::steps::guest_reply::apply_guest_reply;
 use crate::steps::message_age::is_stale;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -93,6 +93,14 @@ enum StoredMessage {
 }
 
 async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<StoredMessage> {
+    let contended = PortError::contended("conversation");
+    retry_lost_write(contended, (), |()| try_to_store_message(deps, arrival)).await
+}
+
+async fn try_to_store_message(
+    deps: &impl Deps,
+    arrival: Arrival<'_>,
+) -> PortResult<WriteAttempt<StoredMessage>> {
     let Arrival {
         job,
         bound,
@@ -101,53 +109,48 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         wants,
         ..
     } = arrival;
-    for _ in 0..WRITE_TRIES {
-        let found = identity::find_thread(deps, job, bound, inbound).await?;
-        if access::is_refused(deps, job, bound, inbound, &found).await? {
-            return Ok(StoredMessage::Blocked);
-        }
-        let (thread, latest) = identity::join_thread(deps, bound, inbound, found).await?;
-        let (phone, now) = (inbound.phone.clone(), deps.system().now());
-        let mut conversation =
-            Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
-        let goes_on = conversation.owes_answer();
-        let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
-            continue;
-        };
-        if came_before_restore(deps, job, inbound) {
-            conversation.doubt_restored();
-        }
-        identity::learn_identity(deps, job, &mut conversation, inbound).await?;
-        conversation.set_reply_address(&inbound.address);
-        conversation.apply_preference(&inbound.content, written_at(job, inbound));
-        conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
-        let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
-        remove_quoted_signature(bound, &mut message);
-        message.unanswered = stale.then_some(Reason::Stale);
-        note_chosen_option(deps, job, bound, &mut conversation, inbound, &mut message).await?;
-        if let Some(text) = answer_text(&message.content) {
-            apply_guest_reply(deps, &conversation, ordinal, (text, message.written_at)).await?;
-        }
-        let silence = |goes_on| wake_up::silence_after(deps, bound, &conversation, &inbound.content, goes_on);
-        let (silence, unknown) = (silence(goes_on), silence(true));
-        let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, silence).await?;
-        match outcome {
-            StoreInboundOutcome::Stored => {
-                let now = deps.system().now();
-                record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
-                return Ok(stored);
-            }
-            StoreInboundOutcome::AlreadyStored(place) => {
-                return Ok(StoredMessage::At {
-                    place,
-                    silence: unknown,
-                    is_finished: false,
-                });
-            }
-            StoreInboundOutcome::Conflict => {}
-        }
+    let found = identity::find_thread(deps, job, bound, inbound).await?;
+    if access::is_refused(deps, job, bound, inbound, &found).await? {
+        return Ok(WriteAttempt::Done(StoredMessage::Blocked));
     }
-    Err(PortError::contended("conversation"))
+    let (thread, latest) = identity::join_thread(deps, bound, inbound, found).await?;
+    let (phone, now) = (inbound.phone.clone(), deps.system().now());
+    let mut conversation =
+        Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+    let goes_on = conversation.owes_answer();
+    let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
+        return Ok(WriteAttempt::Lost(()));
+    };
+    if came_before_restore(deps, job, inbound) {
+        conversation.doubt_restored();
+    }
+    identity::learn_identity(deps, job, &mut conversation, inbound).await?;
+    conversation.set_reply_address(&inbound.address);
+    conversation.apply_preference(&inbound.content, written_at(job, inbound));
+    conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
+    let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
+    remove_quoted_signature(bound, &mut message);
+    message.unanswered = stale.then_some(Reason::Stale);
+    note_chosen_option(deps, job, bound, &mut conversation, inbound, &mut message).await?;
+    if let Some(text) = answer_text(&message.content) {
+        apply_guest_reply(deps, &conversation, ordinal, (text, message.written_at)).await?;
+    }
+    let silence = |goes_on| wake_up::silence_after(deps, bound, &conversation, &inbound.content, goes_on);
+    let (silence, unknown) = (silence(goes_on), silence(true));
+    let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, silence).await?;
+    Ok(match outcome {
+        StoreInboundOutcome::Stored => {
+            let now = deps.system().now();
+            record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
+            WriteAttempt::Done(stored)
+        }
+        StoreInboundOutcome::AlreadyStored(place) => WriteAttempt::Done(StoredMessage::At {
+            place,
+            silence: unknown,
+            is_finished: false,
+        }),
+        StoreInboundOutcome::Conflict => WriteAttempt::Lost(()),
+    })
 }
 
 /// Returns the words by which a message may answer an invitation: its text, or the button that was chosen.
@@ -186,7 +189,7 @@ async fn save_arrival(
         Some(&bound.tenant),
         ProcessingRecord { started_at, enqueued },
     );
-    conversation.rev += 1;
+    conversation.raise_revision();
     // Before the event of a reaction, an edit or a deletion is finished, the message that it is about is changed.
     let is_finished = !message.content.changes_target();
     let write = InboundWrite {
@@ -219,7 +222,7 @@ pub(super) async fn save_with_message(
     conversation: &mut Conversation,
     message: &Message,
 ) -> PortResult<StoreInboundOutcome> {
-    conversation.rev += 1;
+    conversation.raise_revision();
     let write = InboundWrite {
         event: &job.event,
         conversation,

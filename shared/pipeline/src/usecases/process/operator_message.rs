@@ -7,11 +7,12 @@ use super::target_change::apply_to_target;
 use crate::Deps;
 use crate::ports::{
     ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
-    System, WRITE_TRIES,
+    System,
 };
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_age::is_stale;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
@@ -112,53 +113,64 @@ pub(super) async fn store_operator_message(
         tracing::debug!("an echo of what was sent");
         return Ok(());
     }
-    for _ in 0..WRITE_TRIES {
-        let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
-        let (phone, now) = (inbound.phone.clone(), deps.system().now());
-        let mut conversation =
-            Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
-        let mut starts_timer = false;
-        let ordinal = if is_stale(deps, job, inbound) || !can_be_answer(&inbound.content) {
-            // An old message (a history sync, a late retry) does not answer a message of today.
-            conversation.append_message(job.received_at)
-        } else {
-            let seen = find_seen_ordinal(deps, &conversation, inbound).await?;
-            let had = conversation.mode;
-            let takes_over = bound.instance.phone_takes_over;
-            let ordinal = conversation.record_operator_answer(seen, takes_over, job.received_at);
-            if conversation.mode != had {
-                conversation.sign_handover(&TokenName::phone(), job.received_at);
-            }
-            conversation.sign_person(&TokenName::phone(), job.received_at);
-            starts_timer = conversation.restart_return(bound.instance.agent_returns, job.received_at);
-            ordinal
-        };
-        conversation.update_contact_details(None, inbound.phone.as_deref());
-        identity::learn_identity(deps, job, &mut conversation, inbound).await?;
-        take_over_others(deps, &conversation, &job.correlation).await?;
-        let message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
-        let place = match save_with_message(deps, job, &mut conversation, &message).await? {
-            StoreInboundOutcome::Stored => {
-                tracing::info!(conversation_id = %conversation.id, "answered on the phone");
-                MessagePosition {
-                    conversation: conversation.id.clone(),
-                    ordinal,
-                }
-            }
-            StoreInboundOutcome::AlreadyStored(place) => {
-                // A crash may have come before the timer.
-                starts_timer = true;
-                place
-            }
-            StoreInboundOutcome::Conflict => continue,
-        };
-        Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
-        if starts_timer {
-            wake_up::enqueue_return_timer(deps, &conversation, &job.correlation).await?;
+    let contended = PortError::contended("conversation");
+    retry_lost_write(contended, (), |()| {
+        try_to_store_operator_message(deps, job, bound, inbound)
+    })
+    .await
+}
+
+async fn try_to_store_operator_message(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<WriteAttempt<()>> {
+    let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
+    let (phone, now) = (inbound.phone.clone(), deps.system().now());
+    let mut conversation =
+        Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+    let mut starts_timer = false;
+    let ordinal = if is_stale(deps, job, inbound) || !can_be_answer(&inbound.content) {
+        // An old message (a history sync, a late retry) does not answer a message of today.
+        conversation.append_message(job.received_at)
+    } else {
+        let seen = find_seen_ordinal(deps, &conversation, inbound).await?;
+        let had = conversation.mode;
+        let takes_over = bound.instance.phone_takes_over;
+        let ordinal = conversation.record_operator_answer(seen, takes_over, job.received_at);
+        if conversation.mode != had {
+            conversation.sign_handover(&TokenName::phone(), job.received_at);
         }
-        return enqueue_if_taken_over(deps, job, &conversation).await;
+        conversation.sign_person(&TokenName::phone(), job.received_at);
+        starts_timer = conversation.restart_return(bound.instance.agent_returns, job.received_at);
+        ordinal
+    };
+    conversation.update_contact_details(None, inbound.phone.as_deref());
+    identity::learn_identity(deps, job, &mut conversation, inbound).await?;
+    take_over_others(deps, &conversation, &job.correlation).await?;
+    let message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
+    let place = match save_with_message(deps, job, &mut conversation, &message).await? {
+        StoreInboundOutcome::Stored => {
+            tracing::info!(conversation_id = %conversation.id, "answered on the phone");
+            MessagePosition {
+                conversation: conversation.id.clone(),
+                ordinal,
+            }
+        }
+        StoreInboundOutcome::AlreadyStored(place) => {
+            // A crash may have come before the timer.
+            starts_timer = true;
+            place
+        }
+        StoreInboundOutcome::Conflict => return Ok(WriteAttempt::Lost(())),
+    };
+    Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
+    if starts_timer {
+        wake_up::enqueue_return_timer(deps, &conversation, &job.correlation).await?;
     }
-    Err(PortError::contended("conversation"))
+    enqueue_if_taken_over(deps, job, &conversation).await?;
+    Ok(WriteAttempt::Done(()))
 }
 
 /// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are

@@ -6,13 +6,15 @@ use crate::ports::{
     CommitOutcome, ConfigurationStore, EventLook, PortResult, ScheduledMessages, System, ToolFailure, Tools,
 };
 use crate::steps::due_message::release_due_message;
-use crate::steps::effects::{change_journal, find_tool_of_effect, follow_booked_event, leave_note};
+use crate::steps::effects::{
+    allow_refusal, change_journal, find_tool_of_effect, follow_booked_event, leave_note,
+};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::time_limit::run_within;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::{TimeSpan, name_reminder};
-use recado_domain::effects::{Booking, EffectId, EntryError, Journal, JournalChange};
+use recado_domain::effects::{Booking, EffectId, Journal, JournalChange, RemindedAppointment};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
@@ -131,7 +133,7 @@ async fn follow_event_in_calendar(
     let followed = match &span {
         Some(span) => {
             let follows = follow_booked_event(deps, &journal.thread, &booking.event, Some(span));
-            let written = follows.await?.ok();
+            let written = allow_refusal(follows.await)?;
             written.and_then(|written| written.find_booking(&booking.event).cloned())
         }
         None => Some(booking.clone()),
@@ -139,6 +141,12 @@ async fn follow_event_in_calendar(
     let Some(followed) = followed.filter(Booking::is_clash_untold) else {
         return Ok(());
     };
+    if !is_clash_shown(deps, function, &followed).await {
+        return change_plainly(deps, journal, |journal, now| {
+            journal.note_clash_elsewhere(&booking.event, now);
+        })
+        .await;
+    }
     tracing::warn!(event = %followed.event, "an appointment is at the same time as another one in the calendar");
     let (_, latest) = find_latest_conversation(deps, journal.thread.clone()).await?;
     if let Some(conversation) = latest {
@@ -148,6 +156,20 @@ async fn follow_event_in_calendar(
         journal.note_clash_told(&booking.event, now);
     })
     .await
+}
+
+/// Returns whether people are to be told of a clash. They are not if the calendar shows no other event at the time: the one that holds
+/// cells of it was moved or deleted there, too, and is followed later. A calendar that does not answer keeps no clash from people.
+async fn is_clash_shown(deps: &impl Deps, function: &CalendarFunction, booking: &Booking) -> bool {
+    let time = function.find_appointment_time(booking);
+    let Some(time) = time.filter(|_| booking.lacks_cells()) else {
+        return true;
+    };
+    let asks = deps
+        .llm()
+        .has_other_event(&function.calendar, &booking.event, time);
+    let found = run_within(deps.system(), ONE_EVENT / 2, asks).await;
+    found.and_then(Result::ok).unwrap_or(true)
 }
 
 /// Plans the reminders of a booking whose time has changed; else sends what is due.
@@ -216,6 +238,11 @@ async fn send_reminder(
         by: None,
         idempotency_key: None,
         invitation: None,
+        reminds_of: Some(RemindedAppointment {
+            thread: journal.thread.clone(),
+            event: booking.event.clone(),
+            start,
+        }),
         restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,
@@ -232,10 +259,8 @@ async fn change(
     journal: &Journal,
     change: impl Fn(&mut Journal, Timestamp) -> JournalChange,
 ) -> PortResult<()> {
-    let changed = change_journal(deps, &journal.thread, |journal, now| {
-        Ok::<_, EntryError>(change(journal, now))
-    });
-    changed.await.map(drop)
+    let changed = change_journal(deps, &journal.thread, |journal, now| Ok(change(journal, now)));
+    allow_refusal(changed.await).map(drop)
 }
 
 async fn change_plainly(

@@ -4,10 +4,10 @@ use super::due_bookings::look_at_due_bookings;
 use crate::Deps;
 use crate::ports::{
     Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
-    WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::effects::{SettlingEnd, find_tool_of_effect, leave_note, remove_fence_left, settle_effect};
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::time_limit::run_within;
 use crate::steps::wake_up;
@@ -118,20 +118,20 @@ async fn note_for_people(deps: &impl Deps, journal: &Journal, entry: &EffectEntr
     let Some(text) = unknown.map(EffectEntry::describe_for_people) else {
         return Ok(());
     };
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let found = deps.store().find_conversation(&entry.conversation).await?;
         let Some(mut conversation) = found else {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         };
         if conversation.agent_owes_answer() {
-            return enqueue_turn_if_owed(deps, journal, entry).await;
+            let enqueues = enqueue_turn_if_owed(deps, journal, entry);
+            return enqueues.await.map(WriteAttempt::Done);
         }
         if !conversation.note_open_effect(&text, deps.system().now()) {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
-            return Ok(());
-        }
-    }
-    Err(PortError::contended("conversation"))
+        let written = save_conversation(deps, &mut conversation).await?;
+        Ok(WriteAttempt::after_write(written, ()))
+    })
+    .await
 }

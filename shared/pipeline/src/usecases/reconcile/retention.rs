@@ -127,7 +127,7 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTim
             part.first_kept,
             part.kept_since(&conversation, something_owed, times),
         );
-        conversation.rev += 1;
+        conversation.raise_revision();
         delete_files_of(deps, &part.due).await?;
         let written = deps.store().delete_messages(&conversation, &part.due).await?;
         if written == WriteOutcome::Conflict {

@@ -4,7 +4,7 @@ use crate::Deps;
 use crate::deps::{capabilities, pair_rate};
 use crate::ports::{LlmReply, System};
 use crate::usecases::reply::transcript::strip_person_mark;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
@@ -12,12 +12,12 @@ use recado_domain::formatting::markdown_to_whatsapp;
 use recado_domain::ids::{AgentId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::millis::add_duration;
-use recado_domain::outbox::{Author, ReplyPart};
+use recado_domain::outbox::{Author, Outbox, ReplyPart};
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_domain::signature::Signature;
 use recado_domain::split::{SplitText, split_text};
-use recado_domain::turn::StepDuration;
+use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
@@ -159,31 +159,10 @@ impl DraftedReply {
                 correlation,
             };
             let mut message = new.queue_in(conversation, now);
-            let out = &mut message.out;
-            // A signature stands once: before the first part, or after the last.
-            let signature = self.signature.clone();
-            out.options.typing = self.typing;
-            out.signature = signature.filter(|own| number == if own.position.is_at_start() { 1 } else { of });
-            if number == 1 && self.delay.is_positive() {
-                out.delay_until(out.not_before.unwrap_or(now).max(add_duration(now, self.delay)));
-            }
-            let mut turn = draft.turn.clone();
-            if number == 1 {
-                turn.steps = steps.to_vec();
-                turn.unused_answers.clone_from(&self.unused_answers);
-            } else {
-                turn.knowledge = None;
-                turn.agent = None;
-                turn.rewriting = None;
-                turn.tools = Vec::new();
-                turn.usage_kept = None;
-            }
-            out.last_words = last_words;
-            out.turn = Some(turn);
-            out.part = (of > 1).then_some(ReplyPart { number, of });
-            if self.split_text.truncated && number == of {
-                out.explain_last_step(CUT_NOTE);
-            }
+            let part = ReplyPart { number, of };
+            self.prepare_outbox(&mut message.out, part, now);
+            message.out.last_words = last_words;
+            message.out.turn = Some(self.describe_turn(draft, part, steps));
             messages.push(Message {
                 unanswered: self.failure,
                 model: self.model.clone(),
@@ -193,5 +172,37 @@ impl DraftedReply {
             });
         }
         messages
+    }
+
+    /// Sets how a part of the reply is sent.
+    fn prepare_outbox(&self, out: &mut Outbox, part: ReplyPart, now: Timestamp) {
+        let ReplyPart { number, of } = part;
+        // A signature stands once: before the first part, or after the last.
+        let signature = self.signature.clone();
+        out.options.typing = self.typing;
+        out.signature = signature.filter(|own| number == if own.position.is_at_start() { 1 } else { of });
+        if number == 1 && self.delay.is_positive() {
+            out.delay_until(out.not_before.unwrap_or(now).max(add_duration(now, self.delay)));
+        }
+        out.part = (of > 1).then_some(part);
+        if self.split_text.truncated && number == of {
+            out.explain_last_step(CUT_NOTE);
+        }
+    }
+
+    /// Returns the record of the turn for a part of the reply. The first part tells all of it.
+    fn describe_turn(&self, draft: &Draft, part: ReplyPart, steps: &[StepDuration]) -> TurnRecord {
+        let mut turn = draft.turn.clone();
+        if part.number == 1 {
+            turn.steps = steps.to_vec();
+            turn.unused_answers.clone_from(&self.unused_answers);
+        } else {
+            turn.knowledge = None;
+            turn.agent = None;
+            turn.rewriting = None;
+            turn.tools = Vec::new();
+            turn.usage_kept = None;
+        }
+        turn
     }
 }

@@ -3,7 +3,8 @@
 use super::read_marks::AnsweredMessages;
 use super::{
     RETRY_SOON, SendContext, StepResult, attachment, batch_gate, cancel, connection_check,
-    deadline_is_too_near, expiry, parking, require_written, service_window, settle, template_check, waiting,
+    deadline_is_too_near, expiry, invitation_gate, parking, require_written, service_window, settle,
+    template_check, waiting,
 };
 use crate::Deps;
 use crate::deps::capabilities;
@@ -32,7 +33,10 @@ pub(super) async fn attempt_send(
     mut message: Outgoing,
 ) -> StepResult {
     expiry::cancel_if_expired(deps, &message).await?;
+    expiry::cancel_void_reminder(deps, &message).await?;
+    invitation_gate::pass_over_held_back(deps, &message)?;
     defer_until_due(deps, &message).await?;
+    invitation_gate::check_invitation(deps, &context.bound.tenant, &message).await?;
     template_check::check_own_template(deps, context, &message).await?;
     let (slot, state) = reserve_send_slot(deps, context, &mut message).await?;
     let context = SendContext {

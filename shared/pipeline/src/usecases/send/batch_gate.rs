@@ -2,13 +2,12 @@
 
 use super::{StepResult, Stop, require_written};
 use crate::Deps;
-use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{BatchRecords, OutboxStore, System};
+use crate::ports::{BatchRecords, System};
+use crate::steps::cancelled_batch::cancel_batch_message;
 use jiff::Timestamp;
 use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
-use recado_domain::reason::Reason;
 
 /// Looks at the batch of a message. Returns the time until which the message may leave, `None` if it belongs to no batch. A message
 /// of a paused batch is passed over: `reconcile` comes back to it. One of a cancelled batch is cancelled.
@@ -22,21 +21,13 @@ pub(super) async fn check_batch(deps: &impl Deps, message: &Outgoing) -> StepRes
     match batch.map(|batch| batch.state) {
         Some(BatchState::Cancelled) => cancel_message(deps, message).await,
         Some(BatchState::Paused) => Err(Stop::Finished),
-        Some(BatchState::Preparing | BatchState::Scheduled | BatchState::Running) | None => {
-            Ok(Some(add_duration(asked_at, BATCH_PERMIT)))
-        }
+        Some(BatchState::Preparing | BatchState::Scheduled | BatchState::Running | BatchState::Finished)
+        | None => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
     }
 }
 
 /// Cancels a message whose batch was cancelled, and stops. Always returns a [`Stop`].
 async fn cancel_message<T>(deps: &impl Deps, message: &Outgoing) -> StepResult<T> {
-    let mut cancelled = message.clone();
-    cancelled
-        .out
-        .mark_cancelled(deps.system().now(), Reason::BatchCancelled)?;
-    let record = cancelled.to_record();
-    require_written(deps.store().settle_message(&record, None, None, None).await?)?;
-    count_message_end(&message.instance, MessageEnd::Cancelled);
-    tracing::info!(ordinal = message.ordinal.0, "cancelled: its batch was cancelled");
+    require_written(cancel_batch_message(deps, message).await?)?;
     Err(Stop::Finished)
 }

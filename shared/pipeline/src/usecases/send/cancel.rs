@@ -123,7 +123,7 @@ async fn write_cancellation(
     note_effects_of_reply(deps, &mut conversation, &message).await?;
     // The conversation is written even if nothing changes: a give-back that counted this message as a valid reply must
     // read again.
-    conversation.rev += 1;
+    conversation.raise_revision();
     let record = message.to_record();
     let settled = deps
         .store()

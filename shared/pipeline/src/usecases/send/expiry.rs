@@ -3,7 +3,7 @@
 use super::{StepResult, Stop, require_written};
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{OutboxStore, System};
+use crate::ports::{EffectJournals, OutboxStore, System};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
 
@@ -11,6 +11,18 @@ use recado_domain::reason::Reason;
 pub(super) async fn cancel_if_expired(deps: &impl Deps, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
     if message.out.expires_at.is_none_or(|at| now < at) {
+        return Ok(());
+    }
+    cancel_passing_message(deps, message, Reason::Expired).await
+}
+
+/// Cancels a reminder of an appointment that was moved or cancelled since it fell due, and stops then.
+pub(super) async fn cancel_void_reminder(deps: &impl Deps, message: &Outgoing) -> StepResult {
+    let Some(reminded) = &message.out.reminds_of else {
+        return Ok(());
+    };
+    let journal = deps.store().find_journal(&reminded.thread).await?;
+    if journal.is_some_and(|journal| journal.has_reminded_appointment(reminded)) {
         return Ok(());
     }
     cancel_passing_message(deps, message, Reason::Expired).await

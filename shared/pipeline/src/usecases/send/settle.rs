@@ -246,9 +246,12 @@ async fn retry_or_give_up(
     if attempts >= settings.attempts.outbound {
         return give_up(deps, message, Reason::MaxRetriesExceeded, Some(why)).await;
     }
-    let backoff = settings
-        .outbound_backoff
-        .delay_for_attempt(attempts, deps.system().random_u64());
+    let backoff = if message.out.invitation.is_some() {
+        &settings.delivery_backoff
+    } else {
+        &settings.outbound_backoff
+    };
+    let backoff = backoff.delay_for_attempt(attempts, deps.system().random_u64());
     let asked = after.map(|after| SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX));
     let after = asked.map_or(backoff, |asked| asked.max(backoff));
     let retry_at = add_duration(now, after);

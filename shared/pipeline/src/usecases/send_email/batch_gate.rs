@@ -31,7 +31,8 @@ pub(super) async fn check_batch(
     Ok(match found.map(|batch| batch.state) {
         Some(BatchState::Cancelled) => BatchGate::Cancelled,
         Some(BatchState::Paused) => BatchGate::Paused,
-        Some(BatchState::Preparing | BatchState::Scheduled | BatchState::Running) | None => BatchGate::Open {
+        Some(BatchState::Preparing | BatchState::Scheduled | BatchState::Running | BatchState::Finished)
+        | None => BatchGate::Open {
             until: Some(add_duration(asked_at, BATCH_PERMIT)),
         },
     })

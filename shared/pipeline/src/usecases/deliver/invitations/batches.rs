@@ -1,10 +1,15 @@
 //! Batches: invitations of many guests by one request. The request is stored with its recipients and acknowledged; a background
 //! job makes the invitations, piece by piece, at a share of the instance's rate.
 
+mod direct;
 mod expansion;
+mod made_invitation;
 mod orders;
+mod piece;
 mod portfolio;
 mod progress;
+mod recipient_request;
+mod recipients;
 
 use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest};
@@ -31,6 +36,7 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+pub use recipients::{ListedRecipient, list_batch_recipients};
 use std::collections::BTreeSet;
 
 /// Number of writes of chunks side by side.
@@ -174,6 +180,7 @@ fn make_batch(
         expanded: 0,
         send_at,
         reminder: None,
+        end: None,
         due_at: None,
         created_at: now,
         keep_until: add_duration(kept_from, tenant.retention.messages.to_duration()),

@@ -84,6 +84,7 @@ pub(super) async fn dispatch_email(
         outbox
             .put_off(at, "put off by the rules for deliveries", now)
             .map_err(|error| PortError::invalid("e-mail", error))?;
+        invitation.raise_revision();
         return super::save_changed(deps, invitation).await;
     }
     let job = {

@@ -58,6 +58,9 @@ pub enum InvitationError {
     /// The batch has no recipient, or too many.
     #[error("a batch has 1 to {BATCH_RECIPIENTS_MAX} guests")]
     BatchSize,
+    /// The cursor is not one of this list.
+    #[error("the cursor is not one of this list")]
+    Cursor,
     /// The batch cannot follow the order.
     #[error(transparent)]
     Order(#[from] BatchOrderRefused),

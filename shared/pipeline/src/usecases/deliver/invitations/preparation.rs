@@ -34,12 +34,10 @@ pub(super) struct InvitationFrame {
     templates: Vec<InvitationTemplate>,
 }
 
-impl InvitationFrame {
-    /// Returns the time zone of a guest: its own, else the occasion's, else the tenant's.
-    fn zone_of(&self, guest: &Guest) -> TimeZone {
-        let others = || self.occasion.resolve_time_zone(self.tenant.resolve_time_zone());
-        guest.find_time_zone().unwrap_or_else(others)
-    }
+/// Returns the time zone of a guest: its own, else the occasion's, else the tenant's.
+pub(super) fn find_zone(frame: &InvitationFrame, guest: &Guest) -> TimeZone {
+    let others = || frame.occasion.resolve_time_zone(frame.tenant.resolve_time_zone());
+    guest.find_time_zone().unwrap_or_else(others)
 }
 
 /// Returns the time before which the invitation does not leave. `None`: the request names none, or one that is over.
@@ -105,8 +103,28 @@ pub(super) async fn prepare_invitation(
     prepare_for_guest(deps, &frame, request, (guest, is_new), id).await
 }
 
-/// Writes the template for a guest, and adds one that is new.
+/// Writes the template for a guest, adds one that is new, and looks for the guest's session.
 pub(super) async fn prepare_for_guest(
+    deps: &impl Deps,
+    frame: &InvitationFrame,
+    request: InvitationRequest,
+    guest: (Guest, bool),
+    id: InvitationId,
+) -> Result<ReadyInvitation, InvitationError> {
+    let mut ready = write_for_guest(deps, frame, request, guest, id).await?;
+    let session = match &ready.way {
+        InvitationWay::Message { phone, .. } => {
+            find_open_session(deps, &frame.bound, phone, ready.send_at).await?
+        }
+        InvitationWay::Email => None,
+    };
+    ready.invitation.is_free = session.is_some();
+    ready.invitation.session = session.map(|session| session.id);
+    Ok(ready)
+}
+
+/// Writes the template for a guest, and adds one that is new.
+pub(super) async fn write_for_guest(
     deps: &impl Deps,
     frame: &InvitationFrame,
     request: InvitationRequest,
@@ -132,20 +150,14 @@ pub(super) async fn prepare_for_guest(
             (InvitationWay::Email, InvitationState::Email { outbox })
         }
     };
-    let zone = frame.zone_of(&guest);
+    let zone = find_zone(frame, &guest);
     let send_at = find_send_time(deps, &request, &zone)?;
     if is_new && let Some(phone) = guest.phone.clone() {
         guest = find_or_add_guest(deps, (tenant, occasion), &phone).await?;
     }
-    let session = match &way {
-        InvitationWay::Message { phone, .. } => find_open_session(deps, &frame.bound, phone, send_at).await?,
-        InvitationWay::Email => None,
-    };
     let invitation = Invitation {
         language: template.language.clone(),
         state,
-        is_free: session.is_some(),
-        session: session.map(|session| session.id),
         ..begin_invitation(deps, frame, &request, &guest.id, id)
     };
     Ok(ReadyInvitation {

@@ -1,11 +1,15 @@
 //! Invitations with all that is needed to send them.
 
-use jiff::Timestamp;
+use crate::ports::{InvitationClaim, PortError, PortResult};
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::ids::{BatchId, CorrelationId, hash_parts};
-use recado_domain::invitations::{Batch, Guest, Invitation, InvitationState};
+use recado_domain::invitations::{Batch, Guest, Invitation, InvitationState, ScheduledInvitation};
+use recado_domain::metadata::Metadata;
+use recado_domain::millis::add_duration;
+use serde_json::json;
 
 /// The way by which an invitation goes.
 pub(super) enum InvitationWay {
@@ -39,8 +43,39 @@ impl ReadyInvitation {
         self.useful_until = batch.reminder.as_ref().map(|reminder| reminder.begins_at);
     }
 
+    /// Returns the claim of guest and template: for `window` from the time on at which the invitation leaves.
+    pub(super) fn make_claim(&self, window: SignedDuration, now: Timestamp) -> InvitationClaim {
+        let leaves_at = self.send_at.map_or(now, |at| at.max(now));
+        InvitationClaim {
+            key: self.dedupe_key(),
+            until: add_duration(leaves_at, window),
+            replaces: None,
+        }
+    }
+
+    /// Returns the invitation as its message notes it.
+    pub(super) fn describe_sent(&self) -> ScheduledInvitation {
+        ScheduledInvitation {
+            id: self.invitation.id.clone(),
+            occasion: self.invitation.occasion.clone(),
+            guest: self.invitation.guest.clone(),
+            batch: self.batch.clone(),
+            useful_until: self.useful_until,
+        }
+    }
+
+    /// Returns the metadata by which its message names the invitation.
+    pub(super) fn name_in_metadata(&self) -> PortResult<Option<Metadata>> {
+        let Invitation {
+            id, occasion, guest, ..
+        } = &self.invitation;
+        let names = json!({"invitation": id, "occasion": occasion, "guest": guest});
+        let metadata = names.as_object().map(Metadata::from_object).transpose();
+        metadata.map_err(|error| PortError::invalid("invitation", error))
+    }
+
     /// Returns the key that other invitations of the same template to the same guest claim, too. Each reminder has one of its own.
-    pub(super) fn dedupe_key(&self) -> String {
+    fn dedupe_key(&self) -> String {
         let Invitation {
             occasion,
             guest,

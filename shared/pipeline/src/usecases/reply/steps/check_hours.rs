@@ -161,7 +161,7 @@ async fn tell_closed(
     conversation: &mut Conversation,
     message: Message,
 ) -> PortResult<WriteOutcome> {
-    conversation.rev += 1;
+    conversation.raise_revision();
     let send = wake_up::build_send(&message, &job.correlation);
     let reply = CommittedReply {
         conversation,

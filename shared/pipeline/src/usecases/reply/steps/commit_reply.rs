@@ -3,18 +3,17 @@
 use super::take_lease::release_lease;
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnPart};
-use crate::ports::{
-    CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WriteOutcome};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation_with_use;
 use crate::steps::wake_up;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
-use recado_domain::conversation::{CommittedDecision, Conversation, Draft};
+use recado_domain::conversation::{AgentPause, CommittedDecision, Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
-use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::ids::{ConversationId, InstanceId, StepId};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
@@ -35,53 +34,91 @@ pub(in crate::usecases::reply) async fn commit_reply(
     let LeasedTurn {
         job,
         bound,
-        mut conversation,
+        conversation,
         pause,
         draft,
         journal,
         ..
     } = turn;
-    let unsent = reply.unsent_use(&bound.agent.id, &draft);
-    let journal_rev = journal.map(|drafted| drafted.rev);
-    let drafted_at = deps.system().now();
-    for _ in 0..WRITE_TRIES {
-        let before = conversation.clone();
-        if conversation.drop_outdated_draft(&draft, dropped_max) {
-            let saves = save_conversation_with_use(deps, &mut conversation, &unsent);
-            if saves.await? == WriteOutcome::Written {
-                return Err(TurnEnd::DraftDropped.into());
-            }
-            conversation = read_again(deps, &before.id).await?;
-            continue;
+    let ready = ReadyReply {
+        unsent: reply.unsent_use(&bound.agent.id, &draft),
+        journal_rev: journal.map(|drafted| drafted.rev),
+        drafted_at: deps.system().now(),
+        job,
+        reply,
+        draft,
+        step,
+        pause,
+        steps,
+        dropped_max,
+    };
+    retry_lost_write(TurnEnd::ChangedMeanwhile, conversation, |conversation| {
+        try_to_commit_reply(deps, &ready, conversation)
+    })
+    .await
+}
+
+/// A reply that is ready to be committed.
+struct ReadyReply<'a> {
+    job: &'a TurnJob,
+    reply: DraftedReply,
+    draft: Draft,
+    /// The step of the agent's script at which the reply was drafted.
+    step: Option<StepId>,
+    pause: Option<AgentPause>,
+    /// The durations of the steps of the turn so far.
+    steps: &'a [StepDuration],
+    /// What the turn used, for the case that the reply is not committed.
+    unsent: UnsentUse,
+    /// The revision of the journal that the draft knows.
+    journal_rev: Option<u64>,
+    /// The number of drafts in a row that may be dropped because the contact wrote.
+    dropped_max: u32,
+    drafted_at: Timestamp,
+}
+
+async fn try_to_commit_reply(
+    deps: &impl Deps,
+    ready: &ReadyReply<'_>,
+    mut conversation: Conversation,
+) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
+    let (draft, reply, unsent) = (&ready.draft, &ready.reply, &ready.unsent);
+    let before = conversation.clone();
+    if conversation.drop_outdated_draft(draft, ready.dropped_max) {
+        let saves = save_conversation_with_use(deps, &mut conversation, unsent);
+        if saves.await? == WriteOutcome::Written {
+            return Err(TurnEnd::DraftDropped.into());
         }
-        let ordinal = match conversation.commit_reply(&draft, deps.system().now()) {
-            Ok(ordinal) => ordinal,
-            Err(refused) => {
-                release_lease(deps, before, (&draft, &unsent), true).await?;
-                return Err(TurnEnd::Discarded(refused).into());
-            }
-        };
-        let decided = conversation.apply_decision(step.clone(), reply.decision.as_ref(), deps.system().now());
-        if let Some(pause) = pause {
-            conversation.pause_agent(pause);
-        }
-        let last_words = decided == CommittedDecision::LastWords;
-        conversation.rev += 1;
-        let of_turn = (&draft, ordinal, &job.correlation);
-        let parts = reply.to_messages(deps, &mut conversation, of_turn, steps, last_words);
-        let committed = (&conversation, parts.as_slice(), journal_rev);
-        if save_reply(deps, job, &draft, committed).await? == WriteOutcome::Written {
-            measure_commit(deps, &conversation, &draft, drafted_at);
-            log_decision(&conversation.instance, reply.decision.as_ref(), decided);
-            return Ok(());
-        }
-        conversation = read_again(deps, &before.id).await?;
-        if is_journal_changed(deps, &conversation, journal_rev).await? {
-            release_lease(deps, conversation, (&draft, &unsent), true).await?;
-            return Err(TurnEnd::JournalChanged.into());
-        }
+        return read_again(deps, &before.id).await.map(WriteAttempt::Lost);
     }
-    Err(TurnEnd::ChangedMeanwhile.into())
+    let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
+        Ok(ordinal) => ordinal,
+        Err(refused) => {
+            release_lease(deps, before, (draft, unsent), true).await?;
+            return Err(TurnEnd::Discarded(refused).into());
+        }
+    };
+    let (decision, now) = (reply.decision.as_ref(), deps.system().now());
+    let decided = conversation.apply_decision(ready.step.clone(), decision, now);
+    if let Some(pause) = ready.pause {
+        conversation.pause_agent(pause);
+    }
+    let last_words = decided == CommittedDecision::LastWords;
+    conversation.raise_revision();
+    let of_turn = (draft, ordinal, &ready.job.correlation);
+    let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
+    let committed = (&conversation, parts.as_slice(), ready.journal_rev);
+    if save_reply(deps, ready.job, draft, committed).await? == WriteOutcome::Written {
+        measure_commit(deps, &conversation, draft, ready.drafted_at);
+        log_decision(&conversation.instance, decision, decided);
+        return Ok(WriteAttempt::Done(()));
+    }
+    let conversation = read_again(deps, &before.id).await?;
+    if is_journal_changed(deps, &conversation, ready.journal_rev).await? {
+        release_lease(deps, conversation, (draft, unsent), true).await?;
+        return Err(TurnEnd::JournalChanged.into());
+    }
+    Ok(WriteAttempt::Lost(conversation))
 }
 
 /// Returns whether an effect of the thread began or ended that the draft does not know.

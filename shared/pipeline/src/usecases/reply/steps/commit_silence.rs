@@ -3,7 +3,8 @@
 use super::commit_reply::{build_turn_for_rest, read_again};
 use super::take_lease::release_lease;
 use crate::Deps;
-use crate::ports::{Queues, WRITE_TRIES, WriteOutcome};
+use crate::ports::{Queues, WriteOutcome};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation_with_use;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
@@ -19,33 +20,37 @@ pub(in crate::usecases::reply) async fn commit_silence(
     let unsent = turn.unsent_use();
     let LeasedTurn {
         job,
-        mut conversation,
+        conversation,
         draft,
         ..
     } = turn;
-    for _ in 0..WRITE_TRIES {
-        let before = conversation.clone();
-        let is_dropped = conversation.drop_outdated_draft(&draft, dropped_max);
-        if !is_dropped && let Err(refused) = conversation.commit_silence(&draft) {
-            release_lease(deps, before, (&draft, &unsent), true).await?;
-            return Err(TurnEnd::Discarded(refused).into());
-        }
-        let saves = save_conversation_with_use(deps, &mut conversation, &unsent);
-        if saves.await? == WriteOutcome::Conflict {
-            conversation = read_again(deps, &before.id).await?;
-            continue;
-        }
-        if is_dropped {
-            return Err(TurnEnd::DraftDropped.into());
-        }
-        tracing::info!(
-            covers = draft.covers.0,
-            "the agent said that nothing is to be answered"
-        );
-        if let Some(rest) = build_turn_for_rest(job, &draft, &conversation) {
-            deps.queues().enqueue_turn_job(&rest, Duration::ZERO).await?;
-        }
-        return Ok(());
-    }
-    Err(TurnEnd::ChangedMeanwhile.into())
+    let (draft, unsent) = (&draft, &unsent);
+    retry_lost_write(
+        TurnEnd::ChangedMeanwhile,
+        conversation,
+        |mut conversation| async move {
+            let before = conversation.clone();
+            let is_dropped = conversation.drop_outdated_draft(draft, dropped_max);
+            if !is_dropped && let Err(refused) = conversation.commit_silence(draft) {
+                release_lease(deps, before, (draft, unsent), true).await?;
+                return Err(TurnEnd::Discarded(refused).into());
+            }
+            let saves = save_conversation_with_use(deps, &mut conversation, unsent);
+            if saves.await? == WriteOutcome::Conflict {
+                return read_again(deps, &before.id).await.map(WriteAttempt::Lost);
+            }
+            if is_dropped {
+                return Err(TurnEnd::DraftDropped.into());
+            }
+            tracing::info!(
+                covers = draft.covers.0,
+                "the agent said that nothing is to be answered"
+            );
+            if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
+                deps.queues().enqueue_turn_job(&rest, Duration::ZERO).await?;
+            }
+            Ok(WriteAttempt::Done(()))
+        },
+    )
+    .await
 }

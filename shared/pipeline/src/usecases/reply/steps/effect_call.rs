@@ -12,7 +12,9 @@ use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
-use recado_domain::effects::{BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, ToolName};
+use recado_domain::effects::{
+    BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, Journal, ToolName,
+};
 use recado_domain::tools::{CalendarFunction, Tool, ToolOutcome};
 
 /// Performs the effect that a call asks for, once. Returns the outcome, and the words for the model. Ends the turn if the
@@ -24,27 +26,18 @@ pub(super) async fn perform_asked_effect(
     call: &ModelCall,
     limits: ToolLimits,
 ) -> Result<(ToolOutcome, String), TurnStop> {
-    let (llm, system) = (deps.llm(), deps.system());
-    let opened = llm.open_effect_tool(tool, limits.private_hosts);
+    let opened = deps.llm().open_effect_tool(tool, limits.private_hosts);
     let (Some(acting), Some(drafted)) = (opened, turn.journal.as_ref()) else {
         let told = "it cannot act here: tell the contact that a person will see to it";
         return Ok((ToolOutcome::Failed, told.to_owned()));
     };
     let function = tool.function.as_deref();
-    let planned = if let Some(function) = function {
-        Box::pin(plan_calendar_effect(
-            deps,
-            turn,
-            function,
-            &call.arguments,
-            limits,
-        ))
-        .await
-    } else {
-        let plans = acting.plan_effect(&call.arguments, &drafted.journal);
-        let planned = run_within(system, limits.within, plans).await;
-        let planned = planned.unwrap_or(Err(ToolFailure::TimedOut));
-        planned.map_err(|failure| (outcome_of(&failure), failure.to_string()))
+    let planned = match function {
+        Some(function) => {
+            let plans = plan_calendar_effect(deps, turn, function, &call.arguments, limits);
+            Box::pin(plans).await
+        }
+        None => plan_other_effect(deps, &acting, call, &drafted.journal, limits).await,
     };
     let action = match planned {
         Ok(action) => action,
@@ -78,6 +71,20 @@ pub(super) async fn perform_asked_effect(
         Err(EffectStop::UnderWay(until)) => Err(TurnEnd::EffectUnderWay { until }.into()),
         Err(EffectStop::Failed(error)) => Err(error.into()),
     }
+}
+
+/// Has a tool that is none of a calendar plan its effect. `Err`: the outcome, and the words for the model.
+async fn plan_other_effect(
+    deps: &impl Deps,
+    acting: &impl EffectTool,
+    call: &ModelCall,
+    journal: &Journal,
+    limits: ToolLimits,
+) -> Result<EffectAction, (ToolOutcome, String)> {
+    let plans = acting.plan_effect(&call.arguments, journal);
+    let planned = run_within(deps.system(), limits.within, plans).await;
+    let planned = planned.unwrap_or(Err(ToolFailure::TimedOut));
+    planned.map_err(|failure| (outcome_of(&failure), failure.to_string()))
 }
 
 /// The words for the model where a person of the business used the same time a moment before.

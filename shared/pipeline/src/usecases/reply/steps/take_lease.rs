@@ -3,8 +3,9 @@
 use crate::Deps;
 use crate::deps::ExclusiveTurn;
 use crate::measure;
-use crate::ports::{Conversations, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{Conversations, PortResult, System, WriteOutcome};
 use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::{WriteAttempt, repeat_lost_write};
 use crate::steps::save_conversation::{save_conversation, save_conversation_with_use};
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
@@ -64,22 +65,21 @@ pub(in crate::usecases::reply) async fn take_lease(
 /// summed up in the same write; it is written, too, if another worker has the lease.
 pub(in crate::usecases::reply) async fn release_lease(
     deps: &impl Deps,
-    mut conversation: Conversation,
+    conversation: Conversation,
     (draft, unsent): (&Draft, &UnsentUse),
     counted: bool,
 ) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+    let released = repeat_lost_write(conversation, |mut conversation| async move {
         if !conversation.release_lease(&draft.nonce, counted) && unsent.models.is_empty() {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
         let saves = save_conversation_with_use(deps, &mut conversation, unsent);
         if saves.await? == WriteOutcome::Written {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        let Some(read_again) = deps.store().find_conversation(&conversation.id).await? else {
-            return Ok(());
-        };
-        conversation = read_again;
-    }
-    Ok(())
+        let found = deps.store().find_conversation(&conversation.id).await?;
+        Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    });
+    // A lease that is not given back ends by itself.
+    released.await.map(drop)
 }

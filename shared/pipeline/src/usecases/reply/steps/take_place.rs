@@ -2,8 +2,9 @@
 //! these.
 
 use crate::Deps;
-use crate::ports::{PortError, PortResult, System, TurnPlaceRecords, WRITE_TRIES, WriteOutcome};
+use crate::ports::{PortError, PortResult, System, TurnPlaceRecords, WriteOutcome};
 use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::config::Tenant;
 use recado_domain::conversation::Conversation;
@@ -31,28 +32,27 @@ pub(in crate::usecases::reply) async fn take_place(
         return Ok(None);
     };
     let nonce = generate_nonce(deps.system());
-    for _ in 0..WRITE_TRIES {
+    let taken = retry_lost_write(TurnEnd::ChangedMeanwhile, (), |()| async {
         let found = deps.store().find_turn_places(&tenant.id).await?;
         let mut places = found.unwrap_or_default();
         let now = deps.system().now();
         let until = add_duration(now, deps.settings().turn_lease);
         let answer = places.ask_for_place(limit, (&conversation.id, &nonce), now, until);
-        let changed = !matches!(answer, PlaceAnswer::Waits { changed: false, .. });
-        if changed {
-            places.rev += 1;
-            if deps.store().save_turn_places(&tenant.id, &places).await? == WriteOutcome::Conflict {
-                continue;
-            }
+        if answer.changes_record()
+            && deps.store().save_turn_places(&tenant.id, &places).await? == WriteOutcome::Conflict
+        {
+            return Ok(WriteAttempt::Lost(()));
         }
-        return match answer {
-            PlaceAnswer::Taken => Ok(Some(TurnPlace {
-                tenant: tenant.id.clone(),
-                nonce,
-            })),
-            PlaceAnswer::Waits { until, .. } => Err(TurnEnd::WaitsForPlace { until }.into()),
-        };
-    }
-    Err(TurnEnd::ChangedMeanwhile.into())
+        match answer {
+            PlaceAnswer::Taken => Ok(WriteAttempt::Done(())),
+            PlaceAnswer::Waits { until, .. } => Err(TurnStop::from(TurnEnd::WaitsForPlace { until })),
+        }
+    });
+    taken.await?;
+    Ok(Some(TurnPlace {
+        tenant: tenant.id.clone(),
+        nonce,
+    }))
 }
 
 /// Gives the place back. If that fails, it ends by itself.
@@ -66,19 +66,17 @@ pub(in crate::usecases::reply) async fn give_place_back(deps: &impl Deps, place:
 }
 
 async fn try_to_give_back(deps: &impl Deps, place: &TurnPlace) -> PortResult<()> {
-    const WHAT: &str = "giving the place of a turn back";
-    for _ in 0..WRITE_TRIES {
+    let contended = PortError::contended("places of turns");
+    retry_lost_write(contended, (), |()| async {
         let found = deps.store().find_turn_places(&place.tenant).await?;
         let Some(mut places) = found else {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         };
         if !places.give_place_back(&place.nonce) {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        places.rev += 1;
-        if deps.store().save_turn_places(&place.tenant, &places).await? == WriteOutcome::Written {
-            return Ok(());
-        }
-    }
-    Err(PortError::unavailable(WHAT, "others keep changing the record"))
+        let written = deps.store().save_turn_places(&place.tenant, &places).await?;
+        Ok(WriteAttempt::after_write(written, ()))
+    })
+    .await
 }

@@ -1,37 +1,39 @@
 //! Makes the invitations of a batch, piece by piece. The job of a piece names its first recipient. The next job is enqueued before
 //! the piece is stored as done, so that a crash at any place leaves a job; a job of an earlier piece finds nothing to do.
 
-use super::super::preparation::{InvitationFrame, begin_invitation, find_frame, prepare_for_guest};
-use super::super::{DeliverError, InvitationError, InvitationRequest, NamedGuest, resume, send_ready};
+use super::super::InvitationError;
+use super::super::preparation::{InvitationFrame, find_frame};
+use super::piece::{MadeInvitations, make_invitations};
 use super::portfolio::{PortfolioBudget, find_budget};
+use super::progress::look_for_end;
+use super::recipient_request::request_of;
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{
-    BatchRecords, InstanceStates, InvitationOutcome, InvitationRecords, PortError, PortResult, System,
-    WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
-use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope, TokenRole};
-use recado_domain::ids::{BatchId, GuestId, InvitationId};
+use recado_domain::ids::BatchId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_domain::invitations::{
-    BATCH_CHUNK, Batch, BatchChunk, Guest, Invitation, InvitationState, RecipientStatus,
-};
+use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, InvitationChannel, RecipientStatus};
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::TurnJob;
-use std::collections::HashMap;
 
-/// Number of invitations that are made side by side.
-const AT_ONCE: usize = 8;
+/// Number of recipients of a piece of a batch of e-mails.
+const EMAIL_STEP: usize = 50;
+
+/// Time from one piece of a batch of e-mails to the next.
+const EMAIL_PACE: SignedDuration = SignedDuration::from_secs(10);
 
 /// Time until a batch is looked at again whose instance cannot send.
 const NO_INSTANCE: SignedDuration = SignedDuration::from_mins(1);
+
+/// Time from the last invitation of a batch to the first look for its end.
+const END_LOOK: SignedDuration = SignedDuration::from_secs(30);
 
 /// Number of receives up to which a job waits for the piece before it to be stored.
 const EARLY_RECEIVES_MAX: u32 = 10;
@@ -59,7 +61,7 @@ async fn expand_next_piece(
     receives: u32,
 ) -> PortResult<Verdict> {
     let found = deps.store().find_batch(&job.tenant, id).await?;
-    let Some(batch) = found.filter(Batch::is_expanding) else {
+    let Some(batch) = found.filter(|batch| batch.is_expanding() || batch.is_ending()) else {
         return Ok(Verdict::Done);
     };
     let from = usize::try_from(job.ordinal.0).unwrap_or(usize::MAX);
@@ -74,6 +76,9 @@ async fn expand_next_piece(
         return Ok(Verdict::Done);
     }
     let caller = build_batch_caller(&batch);
+    if batch.is_ending() {
+        return look_for_end(deps, &caller, batch).await;
+    }
     let (batch, frame) = match find_working_frame(deps, &caller, batch).await? {
         Ok(found) => found,
         Err(verdict) => return Ok(verdict),
@@ -86,32 +91,22 @@ async fn expand_next_piece(
     let Some(chunk) = chunk else {
         return Err(PortError::invalid("batch", "its recipients are gone"));
     };
-    let rate = frame
-        .bound
-        .instance
-        .resolve_rate(&capabilities(deps, &frame.bound), deps.settings().rate);
     let first = from % BATCH_CHUNK;
-    let budget = find_budget(deps, &batch, &frame.bound).await?;
-    let count = rate
-        .batch_step()
-        .min(budget.as_ref().map_or(usize::MAX, PortfolioBudget::step_max))
-        .min(chunk.recipients.len().saturating_sub(first));
-    let next_at = match reserve_line(deps, &frame, rate, count).await? {
-        BatchLine::Reserved(until) => until,
-        BatchLine::FreeAt(at) => return Ok(Verdict::retry_at(at, deps.system().now())),
-        BatchLine::NotOpen => return wait_for_instance(deps, batch).await,
+    let left = chunk.recipients.len().saturating_sub(first);
+    let (count, next_at) = match reserve_room(deps, &batch, &frame, left).await? {
+        BatchRoom::Reserved { count, next_at } => (count, next_at),
+        BatchRoom::FreeAt(at) => return Ok(Verdict::retry_at(at, deps.system().now())),
+        BatchRoom::NotOpen => return wait_for_instance(deps, batch).await,
+        BatchRoom::NoPeople(free_at) => return wait_until(deps, batch, free_at).await,
     };
-    if let Some(budget) = &budget
-        && let Some(free_at) = budget.reserve_people(deps, &batch, count).await?
-    {
-        return wait_until(deps, batch, free_at).await;
-    }
     let made = make_invitations(deps, &caller, (&batch, &frame), &chunk, first..first + count).await?;
     let after = from + count.max(1);
-    if after < batch.recipients {
-        let delay = next_at.duration_since(deps.system().now());
-        enqueue_batch(deps, &batch, after, delay).await?;
-    }
+    let delay = if after < batch.recipients {
+        next_at.duration_since(deps.system().now())
+    } else {
+        END_LOOK
+    };
+    enqueue_batch(deps, &batch, after, delay).await?;
     store_statuses(deps, chunk, &made).await?;
     store_progress(deps, batch, after).await?;
     Ok(Verdict::Done)
@@ -134,7 +129,7 @@ async fn find_working_frame(
     batch: Batch,
 ) -> PortResult<Result<(Batch, InvitationFrame), Verdict>> {
     let frame = match find_frame(deps, caller, &request_of(&batch, None)?).await {
-        Ok(frame) if frame.bound.is_enabled() => frame,
+        Ok(frame) if frame.bound.is_enabled() || batch.channel == InvitationChannel::Email => frame,
         Ok(_) => return wait_for_instance(deps, batch).await.map(Err),
         Err(InvitationError::Port(error)) => return Err(error),
         Err(error) => {
@@ -154,11 +149,49 @@ async fn find_working_frame(
     }))
 }
 
-/// The line of an instance's batches, as it was found.
-enum BatchLine {
-    Reserved(Timestamp),
+/// The room for the next piece of a batch, as it was found.
+enum BatchRoom {
+    /// So many recipients, and the piece after them begins then.
+    Reserved {
+        count: usize,
+        next_at: Timestamp,
+    },
     FreeAt(Timestamp),
     NotOpen,
+    /// The portfolio wrote to as many people as it may, until then.
+    NoPeople(Timestamp),
+}
+
+/// Reserves the room for at most `left` recipients. E-mails have a pace of their own: they use nothing of the WhatsApp number's rate.
+async fn reserve_room(
+    deps: &impl Deps,
+    batch: &Batch,
+    frame: &InvitationFrame,
+    left: usize,
+) -> PortResult<BatchRoom> {
+    if batch.channel == InvitationChannel::Email {
+        return Ok(BatchRoom::Reserved {
+            count: left.min(EMAIL_STEP),
+            next_at: add_duration(deps.system().now(), EMAIL_PACE),
+        });
+    }
+    let bound = &frame.bound;
+    let rate = bound
+        .instance
+        .resolve_rate(&capabilities(deps, bound), deps.settings().rate);
+    let budget = find_budget(deps, batch, bound).await?;
+    let count = rate
+        .batch_step(deps.settings().batch_piece)
+        .min(budget.as_ref().map_or(usize::MAX, PortfolioBudget::step_max))
+        .min(left);
+    let room = reserve_line(deps, frame, rate, count).await?;
+    if matches!(room, BatchRoom::Reserved { .. })
+        && let Some(budget) = &budget
+        && let Some(free_at) = budget.reserve_people(deps, batch, count).await?
+    {
+        return Ok(BatchRoom::NoPeople(free_at));
+    }
+    Ok(room)
 }
 
 /// Reserves the line of the instance's batches for `count` messages.
@@ -167,7 +200,7 @@ async fn reserve_line(
     frame: &InvitationFrame,
     rate: Rate,
     count: usize,
-) -> PortResult<BatchLine> {
+) -> PortResult<BatchRoom> {
     let now = deps.system().now();
     let change = InstanceChange::ReserveBatch { rate, count, now };
     let (instance, seen) = (&frame.bound.instance.id, InstanceState::default());
@@ -177,11 +210,11 @@ async fn reserve_line(
         .await?;
     let line = changed.state.batch_line.unwrap_or(now);
     Ok(if changed.done {
-        BatchLine::Reserved(line)
+        BatchRoom::Reserved { count, next_at: line }
     } else if changed.state.connection == ConnectionStatus::Open {
-        BatchLine::FreeAt(line)
+        BatchRoom::FreeAt(line)
     } else {
-        BatchLine::NotOpen
+        BatchRoom::NotOpen
     })
 }
 
@@ -198,140 +231,6 @@ async fn wait_until(deps: &impl Deps, mut batch: Batch, at: Timestamp) -> PortRe
         WriteOutcome::Written => Verdict::Done,
         WriteOutcome::Conflict => Verdict::RETRY_SOON,
     })
-}
-
-/// Returns the request for one of the batch's guests. Without a guest, returns the one that only names what is common to all.
-fn request_of(batch: &Batch, guest: Option<&GuestId>) -> PortResult<InvitationRequest> {
-    let nobody = || GuestId::parse("nobody").map_err(|error| PortError::invalid("batch", error));
-    Ok(InvitationRequest {
-        tenant: Some(batch.tenant.clone()),
-        occasion: batch.occasion.clone(),
-        guest: NamedGuest::Id(guest.cloned().map_or_else(nobody, Ok)?),
-        channel: batch.channel,
-        template: batch.template.clone(),
-        variables: batch.variables.clone(),
-        metadata: batch.metadata.clone(),
-        send_at: None,
-        key: None,
-        correlation: batch.correlation.clone(),
-    })
-}
-
-/// The statuses of recipients, by their places in their chunk.
-type MadeInvitations = Vec<(usize, RecipientStatus)>;
-
-/// Makes the invitations of a piece. Those that a crash left are found and gone on with.
-async fn make_invitations(
-    deps: &impl Deps,
-    caller: &Caller,
-    (batch, frame): (&Batch, &InvitationFrame),
-    chunk: &BatchChunk,
-    piece: std::ops::Range<usize>,
-) -> PortResult<MadeInvitations> {
-    let waiting: Vec<(usize, GuestId)> = chunk.recipients[piece.clone()]
-        .iter()
-        .zip(piece)
-        .filter(|(recipient, _)| recipient.status == RecipientStatus::Waiting)
-        .filter_map(|(recipient, place)| Some((place, recipient.guest.clone()?)))
-        .collect();
-    let ids: Vec<InvitationId> = waiting
-        .iter()
-        .map(|(_, guest)| batch.derive_invitation_id(guest))
-        .collect();
-    let guests: Vec<GuestId> = waiting.iter().map(|(_, guest)| guest.clone()).collect();
-    let (store, tenant) = (deps.store(), &batch.tenant);
-    let known = store.read_invitations(tenant, &ids).await?.into_iter();
-    let known: HashMap<InvitationId, Invitation> = known.map(|one| (one.id.clone(), one)).collect();
-    let found = store
-        .read_guests(tenant, &batch.occasion, &guests)
-        .await?
-        .into_iter();
-    let found: HashMap<GuestId, Guest> = found.map(|guest| (guest.id.clone(), guest)).collect();
-    stream::iter(waiting.into_iter().zip(ids))
-        .map(|((place, guest), id)| {
-            let (known, named) = (known.get(&id).cloned(), found.get(&guest).cloned());
-            async move {
-                let made = invite_recipient(deps, caller, (batch, frame), &guest, (known, named, id));
-                Ok((place, Box::pin(made).await?))
-            }
-        })
-        .buffer_unordered(AT_ONCE)
-        .try_collect()
-        .await
-}
-
-async fn invite_recipient(
-    deps: &impl Deps,
-    caller: &Caller,
-    (batch, frame): (&Batch, &InvitationFrame),
-    guest: &GuestId,
-    (known, named, id): (Option<Invitation>, Option<Guest>, InvitationId),
-) -> PortResult<RecipientStatus> {
-    if let Some(status) = known.as_ref().and_then(status_of) {
-        return Ok(status);
-    }
-    let request = request_of(batch, Some(guest))?;
-    let ready = match named {
-        Some(named) => prepare_for_guest(deps, frame, request.clone(), (named, false), id.clone()).await,
-        None => Err(InvitationError::NotFound("guest")),
-    };
-    let sent = match ready {
-        Ok(mut ready) => {
-            ready.join_batch(batch);
-            if let Some(known) = known {
-                // A crash left it without its message.
-                resume(deps, caller, &ready, known).await
-            } else {
-                let sent = send_ready(deps, caller, &ready, None).await;
-                sent.map(|accepted| accepted.invitation)
-            }
-        }
-        Err(InvitationError::Port(error)) => return Err(error),
-        Err(error) => {
-            let is_stored = known.is_some();
-            let refused = known.unwrap_or_else(|| begin_invitation(deps, frame, &request, guest, id));
-            return store_refusal(deps, refused, is_stored, &error).await;
-        }
-    };
-    match sent {
-        Ok(invitation) => Ok(status_of(&invitation).unwrap_or(RecipientStatus::Queued)),
-        Err(InvitationError::Port(error) | InvitationError::Deliver(DeliverError::Port(error))) => Err(error),
-        Err(InvitationError::Deliver(DeliverError::Busy)) => Err(PortError::contended("conversation")),
-        Err(_) => Ok(RecipientStatus::Refused),
-    }
-}
-
-/// Returns the status of a recipient whose invitation is stored; `None` if it is to be made a message yet.
-fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
-    match invitation.state {
-        InvitationState::Taken => None,
-        InvitationState::Message { .. } | InvitationState::Email { .. } => Some(RecipientStatus::Queued),
-        InvitationState::Duplicate { .. } => Some(RecipientStatus::Duplicate),
-        InvitationState::Refused { .. } => Some(RecipientStatus::Refused),
-    }
-}
-
-/// Stores that a guest cannot be invited, and why. `is_stored`: a crash left the invitation.
-async fn store_refusal(
-    deps: &impl Deps,
-    mut invitation: Invitation,
-    is_stored: bool,
-    error: &InvitationError,
-) -> PortResult<RecipientStatus> {
-    invitation.state = InvitationState::Refused {
-        error: error.to_string(),
-    };
-    let written = if is_stored {
-        invitation.rev += 1;
-        deps.store().save_invitation(&invitation).await? == WriteOutcome::Written
-    } else {
-        let now = deps.system().now();
-        let begun = deps.store().begin_invitation(&invitation, &[], now).await?;
-        begun == InvitationOutcome::Begun
-    };
-    written
-        .then_some(RecipientStatus::Refused)
-        .ok_or_else(|| PortError::contended("invitation"))
 }
 
 /// Stores what became of the recipients of a chunk.

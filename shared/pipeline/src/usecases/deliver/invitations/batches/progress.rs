@@ -6,12 +6,13 @@ use super::super::lookup::view_invitation;
 use crate::Deps;
 use crate::ports::{BatchRecords, Page, PageRequest, PortResult, System, WriteOutcome};
 use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::verdict::Verdict;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, InvitationId, TenantId};
 use recado_domain::invitations::{
-    Batch, BatchChunk, BatchCounts, Invitation, InvitationState, RecipientStatus,
+    Batch, BatchChunk, BatchCounts, BatchRecipient, Invitation, InvitationState, RecipientStatus,
 };
 use recado_domain::millis::add_duration;
 use std::collections::HashMap;
@@ -20,7 +21,16 @@ use std::collections::HashMap;
 const COUNTED_FOR: SignedDuration = SignedDuration::from_secs(30);
 
 /// Number of chunks that one request looks at again.
-const CHUNKS_AT_ONCE: usize = 10;
+pub(super) const CHUNKS_AT_ONCE: usize = 10;
+
+/// Number of chunks that one look for the end of a batch looks at again.
+const CHUNKS_FOR_END: usize = 40;
+
+/// Shortest time until the end of a batch is looked for again.
+const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_mins(1);
+
+/// Longest time until the end of a batch is looked for again.
+const LOOK_AGAIN_MAX: SignedDuration = SignedDuration::from_mins(15);
 
 /// Number of reads of messages side by side.
 const READS_AT_ONCE: usize = 16;
@@ -36,6 +46,30 @@ pub struct BatchProgress {
     pub counted_at: Option<Timestamp>,
 }
 
+/// The recipients that are looked at again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecipientLook {
+    /// Those whose status may change.
+    Changing,
+    /// Those whose delivery has not reached its end.
+    Open,
+}
+
+impl RecipientLook {
+    fn includes(self, recipient: &BatchRecipient) -> bool {
+        match self {
+            Self::Changing => recipient.guest.is_some() && recipient.status.may_change(),
+            Self::Open => recipient.is_open(),
+        }
+    }
+
+    /// Returns `true` if some of a chunk's recipients are to be looked at, which was not done for a while.
+    fn finds_stale(self, chunk: &BatchChunk, now: Timestamp) -> bool {
+        chunk.was_looked_at_before(add_duration(now, -COUNTED_FOR))
+            && chunk.recipients.iter().any(|one| self.includes(one))
+    }
+}
+
 /// Returns a batch and how far it is.
 pub async fn find_batch(
     deps: &impl Deps,
@@ -47,7 +81,8 @@ pub async fn find_batch(
     let found = deps.store().find_batch(&tenant.id, id).await?;
     let batch = found.ok_or(InvitationError::NotFound("batch"))?;
     let mut chunks = deps.store().list_batch_chunks(&tenant.id, id).await?;
-    refresh_chunks(deps, caller, &batch, &mut chunks).await?;
+    let looked_at = (RecipientLook::Changing, CHUNKS_AT_ONCE);
+    refresh_chunks(deps, caller, &batch, &mut chunks, looked_at).await?;
     let may_change = |chunk: &&BatchChunk| chunk.recipients.iter().any(|one| one.status.may_change());
     Ok(BatchProgress {
         counts: BatchCounts::count(&chunks, batch.state),
@@ -58,6 +93,32 @@ pub async fn find_batch(
             .min(),
         batch,
     })
+}
+
+/// Looks whether the deliveries of a batch have reached their ends, and finishes it then. `reconcile` comes back to one that has
+/// not ended, the later the older it is.
+pub(super) async fn look_for_end(deps: &impl Deps, caller: &Caller, mut batch: Batch) -> PortResult<Verdict> {
+    let mut chunks = deps.store().list_batch_chunks(&batch.tenant, &batch.id).await?;
+    let looked_at = (RecipientLook::Open, CHUNKS_FOR_END);
+    refresh_chunks(deps, caller, &batch, &mut chunks, looked_at).await?;
+    let now = deps.system().now();
+    if chunks.iter().any(BatchChunk::is_open) {
+        let age = now.duration_since(batch.send_at.unwrap_or(batch.created_at));
+        batch.put_off(add_duration(
+            now,
+            (age / 10).clamp(LOOK_AGAIN_MIN, LOOK_AGAIN_MAX),
+        ));
+    } else {
+        batch.finish(BatchCounts::count(&chunks, batch.state), now);
+    }
+    let written = deps.store().save_batch(&batch).await?;
+    if written == WriteOutcome::Conflict {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    if batch.end.is_some() {
+        tracing::info!(batch_id = %batch.id, recipients = batch.recipients, "a batch is finished");
+    }
+    Ok(Verdict::Done)
 }
 
 /// Lists the batches of a tenant, the newest first.
@@ -71,37 +132,52 @@ pub async fn list_batches(
     Ok(deps.store().list_batches(&tenant.id, page).await?)
 }
 
-/// Looks again at the chunks whose statuses are oldest.
+/// Looks again at the chunks whose statuses are oldest: at so many at most.
 async fn refresh_chunks(
     deps: &impl Deps,
     caller: &Caller,
     batch: &Batch,
     chunks: &mut [BatchChunk],
+    (look, most): (RecipientLook, usize),
 ) -> PortResult<()> {
-    let before = add_duration(deps.system().now(), -COUNTED_FOR);
-    let mut stale: Vec<&mut BatchChunk> = chunks.iter_mut().filter(|chunk| chunk.is_stale(before)).collect();
+    let now = deps.system().now();
+    let mut stale: Vec<&mut BatchChunk> = chunks
+        .iter_mut()
+        .filter(|chunk| look.finds_stale(chunk, now))
+        .collect();
     stale.sort_by_key(|chunk| chunk.counted_at);
-    for chunk in stale.into_iter().take(CHUNKS_AT_ONCE) {
-        refresh_chunk(deps, caller, batch, chunk).await?;
+    for chunk in stale.into_iter().take(most) {
+        refresh_chunk(deps, caller, batch, chunk, look).await?;
     }
     Ok(())
 }
 
+/// Looks again at the recipients of a chunk, if some may have changed.
+pub(super) async fn refresh_if_stale(
+    deps: &impl Deps,
+    caller: &Caller,
+    batch: &Batch,
+    chunk: &mut BatchChunk,
+    look: RecipientLook,
+) -> PortResult<()> {
+    if look.finds_stale(chunk, deps.system().now()) {
+        refresh_chunk(deps, caller, batch, chunk, look).await?;
+    }
+    Ok(())
+}
+
+/// Looks again at the recipients of a chunk, and stores their statuses.
 async fn refresh_chunk(
     deps: &impl Deps,
     caller: &Caller,
     batch: &Batch,
     chunk: &mut BatchChunk,
+    look: RecipientLook,
 ) -> PortResult<()> {
-    let looked_at = |place: usize, chunk: &BatchChunk| -> Option<InvitationId> {
-        let recipient = chunk
-            .recipients
-            .get(place)
-            .filter(|one| one.status.may_change())?;
-        Some(batch.derive_invitation_id(recipient.guest.as_ref()?))
-    };
-    let places: Vec<(usize, InvitationId)> = (0..chunk.recipients.len())
-        .filter_map(|place| Some((place, looked_at(place, chunk)?)))
+    let wanted = chunk.recipients.iter().enumerate();
+    let places: Vec<(usize, InvitationId)> = wanted
+        .filter(|(_, recipient)| look.includes(recipient))
+        .filter_map(|(place, recipient)| Some((place, batch.derive_invitation_id(recipient.guest.as_ref()?))))
         .collect();
     let ids: Vec<InvitationId> = places.iter().map(|(_, id)| id.clone()).collect();
     let read = deps
@@ -110,19 +186,26 @@ async fn refresh_chunk(
         .await?
         .into_iter();
     let mut read: HashMap<InvitationId, Invitation> = read.map(|one| (one.id.clone(), one)).collect();
-    let named = places
-        .into_iter()
-        .filter_map(|(place, id)| Some((place, read.remove(&id)?)));
+    let named = places.into_iter().map(|(place, id)| (place, read.remove(&id)));
     let statuses: Vec<(usize, Option<RecipientStatus>)> = stream::iter(named)
         .map(|(place, invitation)| async move {
-            PortResult::Ok((place, read_status(deps, caller, invitation).await?))
+            let status = match invitation {
+                Some(invitation) => read_status(deps, caller, invitation, look).await?,
+                None => None,
+            };
+            PortResult::Ok((place, status))
         })
         .buffer_unordered(READS_AT_ONCE)
         .try_collect()
         .await?;
     for (place, status) in statuses {
-        if let (Some(recipient), Some(status)) = (chunk.recipients.get_mut(place), status) {
-            recipient.status = status;
+        if let Some(recipient) = chunk.recipients.get_mut(place) {
+            recipient.status = match status {
+                Some(status) => status,
+                // What was never sent and is gone, was erased or deleted by people.
+                None if recipient.status.is_open() => RecipientStatus::Cancelled,
+                None => recipient.status,
+            };
         }
     }
     chunk.counted_at = Some(deps.system().now());
@@ -133,14 +216,20 @@ async fn refresh_chunk(
     Ok(())
 }
 
-/// Reads what became of an invitation. `None`: its message is gone, so that the last known status stays.
+/// Reads what became of an invitation. `None`: its message is gone.
 async fn read_status(
     deps: &impl Deps,
     caller: &Caller,
     invitation: Invitation,
+    look: RecipientLook,
 ) -> PortResult<Option<RecipientStatus>> {
     if matches!(invitation.state, InvitationState::Refused { .. }) {
         return Ok(Some(RecipientStatus::Refused));
+    }
+    let waits = |at: Timestamp| at > deps.system().now();
+    if look == RecipientLook::Open && invitation.not_before.is_some_and(waits) {
+        // Its message need not be read to know that its end is ahead.
+        return Ok(Some(RecipientStatus::Queued));
     }
     let view = view_invitation(deps, caller, invitation).await?;
     Ok(view.map(|view| view.status.into()))

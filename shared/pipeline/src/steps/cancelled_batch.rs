@@ -1,0 +1,117 @@
+//! Takes back what was not sent when its batch was cancelled.
+
+use crate::Deps;
+use crate::measure::{MessageEnd, count_message_end};
+use crate::ports::{
+    BatchRecords, Conversations, InvitationRecords, OutboxStore, PortError, PortResult, ScheduledMessages,
+    System, WriteOutcome,
+};
+use crate::steps::email_outbox::{outbox_of, save_outbox};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
+use recado_domain::email::EmailState;
+use recado_domain::ids::{BatchId, InvitationId, MessageId, TenantId};
+use recado_domain::invitations::{BatchState, Invitation, InvitationState};
+use recado_domain::message::{Message, Outgoing};
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_domain::scheduled::{ScheduledId, ScheduledState};
+
+/// Takes back the delivery of an invitation whose batch was cancelled, so that another invitation may go in its place. The delivery is
+/// cancelled by a conditional write: a sender that holds it is not overtaken, and none begins it afterwards. Returns `false` if its
+/// batch is not cancelled, or it may have been sent.
+pub(crate) async fn take_back_delivery(deps: &impl Deps, invitation: &Invitation) -> PortResult<bool> {
+    match &invitation.state {
+        InvitationState::Message { message } => match ScheduledId::parse(message.as_str()) {
+            Ok(scheduled) => take_back_scheduled(deps, &scheduled).await,
+            Err(_) => take_back_message(deps, message).await,
+        },
+        InvitationState::Email { .. } => take_back_email(deps, (&invitation.tenant, &invitation.id)).await,
+        InvitationState::Taken | InvitationState::Duplicate { .. } | InvitationState::Refused { .. } => {
+            Ok(false)
+        }
+    }
+}
+
+/// Cancels a message whose batch was cancelled.
+pub(crate) async fn cancel_batch_message(deps: &impl Deps, message: &Outgoing) -> PortResult<WriteOutcome> {
+    let mut cancelled = message.clone();
+    let reason = Reason::BatchCancelled;
+    if cancelled.out.mark_cancelled(deps.system().now(), reason).is_err() {
+        return Ok(WriteOutcome::Conflict);
+    }
+    let record = cancelled.to_record();
+    let written = deps.store().settle_message(&record, None, None, None).await?;
+    if written == WriteOutcome::Written {
+        count_message_end(&message.instance, MessageEnd::Cancelled);
+        tracing::info!(ordinal = message.ordinal.0, "cancelled: its batch was cancelled");
+    }
+    Ok(written)
+}
+
+async fn is_cancelled(deps: &impl Deps, tenant: &TenantId, batch: Option<&BatchId>) -> PortResult<bool> {
+    let Some(id) = batch else { return Ok(false) };
+    let found = deps.store().find_batch(tenant, id).await?;
+    Ok(found.is_some_and(|batch| batch.state == BatchState::Cancelled))
+}
+
+async fn take_back_message(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
+    retry_lost_write(PortError::contended("message"), (), |()| async {
+        let found = deps.store().find_message(id).await?;
+        let Some(message) = found.and_then(Message::into_outgoing) else {
+            return Ok(WriteAttempt::Done(false));
+        };
+        let is_unsent = message.out.is_certainly_unsent() && message.out.state == OutboxState::Queued;
+        if !is_unsent || !is_cancelled(deps, &message.tenant, message.out.batch.as_ref()).await? {
+            return Ok(WriteAttempt::Done(false));
+        }
+        let written = cancel_batch_message(deps, &message).await?;
+        Ok(WriteAttempt::after_write(written, true))
+    })
+    .await
+}
+
+async fn take_back_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
+    let became = retry_lost_write(PortError::contended("scheduled message"), (), |()| async {
+        let Some(mut scheduled) = deps.store().find_scheduled(id).await? else {
+            return Ok(WriteAttempt::Done(Err(false)));
+        };
+        if let ScheduledState::Became { message, .. } = &scheduled.state {
+            return Ok(WriteAttempt::Done(Ok(message.clone())));
+        }
+        let batch = scheduled.invitation.as_ref().and_then(|one| one.batch.as_ref());
+        if !is_cancelled(deps, &scheduled.tenant, batch).await?
+            || scheduled.cancel_pending(deps.system().now(), None).is_err()
+        {
+            return Ok(WriteAttempt::Done(Err(false)));
+        }
+        let written = deps.store().save_scheduled(&scheduled).await?;
+        PortResult::Ok(WriteAttempt::after_write(written, Err(true)))
+    })
+    .await?;
+    match became {
+        Ok(message) => take_back_message(deps, &message).await,
+        Err(is_taken_back) => Ok(is_taken_back),
+    }
+}
+
+async fn take_back_email(deps: &impl Deps, (tenant, id): (&TenantId, &InvitationId)) -> PortResult<bool> {
+    retry_lost_write(PortError::contended("e-mail"), (), |()| async {
+        let Some(mut invitation) = deps.store().find_invitation(tenant, id).await? else {
+            return Ok(WriteAttempt::Done(false));
+        };
+        let now = deps.system().now();
+        let Some(outbox) = outbox_of(&mut invitation) else {
+            return Ok(WriteAttempt::Done(false));
+        };
+        let is_unsent = outbox.unknown.is_none() && matches!(outbox.state, EmailState::Queued { .. });
+        if !is_unsent || !is_cancelled(deps, tenant, outbox.batch.as_ref()).await? {
+            return Ok(WriteAttempt::Done(false));
+        }
+        if outbox.cancel(now).is_err() {
+            return Ok(WriteAttempt::Done(false));
+        }
+        let written = save_outbox(deps, &mut invitation).await?;
+        Ok(WriteAttempt::after_write(written, true))
+    })
+    .await
+}

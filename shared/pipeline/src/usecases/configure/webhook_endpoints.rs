@@ -1,0 +1,89 @@
+//! Adds, replaces and removes single endpoints among those of a tenant, to which its published events are posted.
+
+use super::{
+    ApplyOptions, AskedParties, ConfigureError, EntryMatch, change_entry, compute_version, find_entry,
+};
+use crate::Deps;
+use crate::ports::{PublishedEvents, WRITE_TRIES};
+use recado_domain::access::Caller;
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Tenant, WebhookEndpoint};
+use recado_domain::ids::{TenantId, WebhookEndpointId};
+
+/// The words for a single endpoint in errors.
+const KIND: &str = "webhook endpoint";
+
+/// A change of the endpoints of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndpointChange {
+    /// Adds an endpoint.
+    Create(WebhookEndpoint),
+    /// Replaces the endpoint with the same id.
+    Replace(WebhookEndpoint),
+    /// Removes the endpoint with this id.
+    Remove(WebhookEndpointId),
+}
+
+impl EndpointChange {
+    /// Returns the endpoints after the change.
+    fn apply_to(&self, before: &[WebhookEndpoint]) -> Result<Vec<WebhookEndpoint>, ConfigureError> {
+        let id = match self {
+            Self::Create(endpoint) | Self::Replace(endpoint) => &endpoint.id,
+            Self::Remove(id) => id,
+        };
+        let mut after = before.to_vec();
+        let place = after.iter().position(|known| known.id == *id);
+        match (self, place) {
+            (Self::Create(endpoint), None) => after.push(endpoint.clone()),
+            (Self::Create(_), Some(_)) => return Err(ConfigureError::Exists(KIND)),
+            (Self::Replace(endpoint), Some(place)) => after[place] = endpoint.clone(),
+            (Self::Remove(_), Some(place)) => {
+                after.remove(place);
+            }
+            (Self::Replace(_) | Self::Remove(_), None) => return Err(ConfigureError::NotFound(KIND)),
+        }
+        Ok(after)
+    }
+}
+
+/// Changes the endpoints of a tenant, with the checks and the audit of a document that holds the tenant.
+pub async fn change_webhook_endpoints(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    change: &EndpointChange,
+) -> Result<(), ConfigureError> {
+    for _ in 0..WRITE_TRIES {
+        let mut known: Tenant = find_entry(deps, caller, tenant.as_str()).await?;
+        let as_read = EntryMatch::Versions(vec![compute_version(&known)]);
+        known.webhooks = Some(change.apply_to(known.webhook_endpoints())?);
+        match change_entry(deps, caller, known, &as_read, AskedParties::Nobody).await {
+            Err(ConfigureError::Changed(_)) => {}
+            done => return done.map(drop),
+        }
+    }
+    Err(ConfigureError::Changed(Tenant::KIND))
+}
+
+/// Leaves the endpoints of tenants as they are where the document does not speak of them. With `prune` they go, as all else does.
+/// Refuses endpoints where no events are published.
+pub(super) fn settle_endpoints(
+    deps: &impl Deps,
+    change: &mut ConfigDocument,
+    known: &ConfigDocument,
+    options: ApplyOptions,
+) -> Result<(), ConfigureError> {
+    if options.prune {
+        change.keep_webhook_endpoints(&ConfigDocument::default());
+    } else {
+        change.keep_webhook_endpoints(known);
+    }
+    let mut tenants = change.tenants.iter();
+    match tenants.find(|tenant| !tenant.webhook_endpoints().is_empty()) {
+        Some(tenant) if !deps.store().publishes_events() => Err(ConfigError::InvalidValue {
+            of: format!("tenant `{}`", tenant.id),
+            what: "webhooks need published events, which there are on one machine only, not on AWS yet",
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}

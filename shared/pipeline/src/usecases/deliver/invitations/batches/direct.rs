@@ -1,0 +1,147 @@
+//! Stores an invitation of a batch with what it becomes, by one write: with its message, or as an e-mail. So no crash leaves an invitation
+//! without its message. Whether it may leave was asked before.
+
+use super::super::ready::{InvitationWay, ReadyInvitation};
+use super::super::{InvitationError, send_ready};
+use super::made_invitation::{MadeInvitation, made_of, store_refusal};
+use crate::Deps;
+use crate::deps::{capabilities, pair_rate};
+use crate::ports::{
+    BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, PortError,
+    SendEntry, System, WRITE_TRIES,
+};
+use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
+use crate::steps::email_outbox::{build_email_job, enqueue_email};
+use crate::steps::identity::derive_thread_id;
+use crate::steps::outgoing_check::prepare_content;
+use crate::steps::random_id::generate_nonce;
+use crate::steps::wake_up::build_send;
+use crate::usecases::deliver::DeliverError;
+use recado_domain::access::Caller;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::invitations::{InvitationState, RecipientStatus};
+use recado_domain::message::PreparedContent;
+use recado_domain::options::SendOptions;
+use recado_domain::recipient::parse_recipient;
+
+/// Stores an invitation with what it becomes. If its claim is another invitation's, the slower way decides what follows from that.
+pub(super) async fn commit_directly(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+) -> Result<MadeInvitation, InvitationError> {
+    let made = match &ready.way {
+        InvitationWay::Message { phone, content } => {
+            match prepare_message(deps, ready, phone, content).await {
+                Ok(prepared) => commit_message(deps, caller, ready, prepared).await?,
+                Err(InvitationError::Port(error) | InvitationError::Deliver(DeliverError::Port(error))) => {
+                    return Err(error.into());
+                }
+                Err(error) => {
+                    return Ok(store_refusal(deps, ready.invitation.clone(), false, &error).await?);
+                }
+            }
+        }
+        InvitationWay::Email => begin_email(deps, ready).await?,
+    };
+    if let Some(made) = made {
+        return Ok(made);
+    }
+    let sent = send_ready(deps, caller, ready, None).await?;
+    Ok(made_of(&sent.invitation))
+}
+
+/// Checks the recipient and the content of an invitation.
+async fn prepare_message(
+    deps: &impl Deps,
+    ready: &ReadyInvitation,
+    phone: &str,
+    content: &Content,
+) -> Result<(ContactAddress, PreparedContent), InvitationError> {
+    let bound = &ready.bound;
+    let to = parse_recipient(capabilities(deps, bound).address_format, phone)?;
+    let thread = derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
+    let content = (content.clone(), SendOptions::default());
+    let prepared = prepare_content(deps, bound, &thread, content, None).await;
+    Ok((to, prepared.map_err(DeliverError::from)?))
+}
+
+/// Stores an invitation with its claim, its conversation and its message in one transaction. `None`: another invitation has the claim.
+async fn commit_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    (to, prepared): (ContactAddress, PreparedContent),
+) -> Result<Option<MadeInvitation>, InvitationError> {
+    let bound = &ready.bound;
+    for _ in 0..WRITE_TRIES {
+        let now = deps.system().now();
+        let mut conversation = find_or_start_conversation(deps, bound, &to).await?;
+        let mut invitation = ready.invitation.clone();
+        let session = conversation.newest_session();
+        let session = session.filter(|session| session.is_open(now));
+        invitation.is_free = session.is_some();
+        invitation.session = session.map(|session| session.id);
+        let mut message = append_client_message(
+            &mut conversation,
+            &to,
+            prepared.clone(),
+            pair_rate(deps, bound),
+            None,
+            &ready.correlation,
+            now,
+        );
+        note_invitation(&mut conversation, &mut message, &ready.describe_sent());
+        message.out.metadata = ready.name_in_metadata()?;
+        message.out.sign_last_step(Some(&caller.name));
+        invitation.state = InvitationState::Message {
+            message: message.message_id(),
+        };
+        let committed = CommittedInvitation {
+            invitation: &invitation,
+            claims: &[ready.make_claim(deps.settings().invitation_window, now)],
+            conversation: &conversation,
+            message: &message.to_record(),
+        };
+        match deps.store().commit_invitation(&committed, now).await? {
+            InvitationCommit::Committed => {
+                tracing::info!(message_id = %message.message_id(), "taken to be sent");
+                let send = SendEntry {
+                    job: build_send(&message, &ready.correlation),
+                    deduplication: generate_nonce(deps.system()).to_string(),
+                };
+                return Ok(Some(MadeInvitation {
+                    status: RecipientStatus::Queued,
+                    send: Some(send),
+                }));
+            }
+            InvitationCommit::Claimed(_) => return Ok(None),
+            InvitationCommit::Conflict => {}
+        }
+    }
+    Err(PortError::contended("conversation").into())
+}
+
+/// Stores an invitation that holds its e-mail with its claim, and enqueues its job. `None`: another invitation has the claim.
+async fn begin_email(
+    deps: &impl Deps,
+    ready: &ReadyInvitation,
+) -> Result<Option<MadeInvitation>, InvitationError> {
+    let InvitationState::Email { outbox } = &ready.invitation.state else {
+        return Ok(None);
+    };
+    let now = deps.system().now();
+    let claims = [ready.make_claim(deps.settings().invitation_window, now)];
+    match deps
+        .store()
+        .begin_invitation(&ready.invitation, &claims, now)
+        .await?
+    {
+        InvitationOutcome::Begun => {
+            enqueue_email(deps, &build_email_job(&ready.invitation, outbox)).await?;
+            Ok(Some(RecipientStatus::Queued.into()))
+        }
+        InvitationOutcome::Claimed { .. } => Ok(None),
+    }
+}

@@ -1,0 +1,58 @@
+//! The results for recipients of batches, and the storing of refusals.
+
+use super::super::InvitationError;
+use crate::Deps;
+use crate::ports::{
+    InvitationOutcome, InvitationRecords, PortError, PortResult, SendEntry, System, WriteOutcome,
+};
+use recado_domain::invitations::{Invitation, InvitationState, RecipientStatus};
+
+/// The result for a recipient, with the send job that follows.
+pub(super) struct MadeInvitation {
+    pub(super) status: RecipientStatus,
+    pub(super) send: Option<SendEntry>,
+}
+
+impl From<RecipientStatus> for MadeInvitation {
+    fn from(status: RecipientStatus) -> Self {
+        Self { status, send: None }
+    }
+}
+
+/// Returns what became of a recipient whose invitation is stored, and whose send job is enqueued.
+pub(super) fn made_of(invitation: &Invitation) -> MadeInvitation {
+    status_of(invitation).unwrap_or(RecipientStatus::Queued).into()
+}
+
+/// Returns the status of a recipient whose invitation is stored; `None` if it is to be made a message yet.
+pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
+    match invitation.state {
+        InvitationState::Taken => None,
+        InvitationState::Message { .. } | InvitationState::Email { .. } => Some(RecipientStatus::Queued),
+        InvitationState::Duplicate { .. } => Some(RecipientStatus::Duplicate),
+        InvitationState::Refused { .. } => Some(RecipientStatus::Refused),
+    }
+}
+
+/// Stores that a guest cannot be invited, and why. `is_stored`: a crash left the invitation.
+pub(super) async fn store_refusal(
+    deps: &impl Deps,
+    mut invitation: Invitation,
+    is_stored: bool,
+    error: &InvitationError,
+) -> PortResult<MadeInvitation> {
+    invitation.state = InvitationState::Refused {
+        error: error.to_string(),
+    };
+    let written = if is_stored {
+        invitation.rev += 1;
+        deps.store().save_invitation(&invitation).await? == WriteOutcome::Written
+    } else {
+        let now = deps.system().now();
+        let begun = deps.store().begin_invitation(&invitation, &[], now).await?;
+        begun == InvitationOutcome::Begun
+    };
+    written
+        .then(|| RecipientStatus::Refused.into())
+        .ok_or_else(|| PortError::contended("invitation"))
+}

@@ -1,0 +1,188 @@
+//! Makes the invitations of a piece of a batch. Guests, opt-outs and earlier invitations are read for the whole piece, most invitations are
+//! stored together with their messages, and the send jobs of all are enqueued together.
+
+use super::super::preparation::{
+    InvitationFrame, begin_invitation, find_zone, prepare_for_guest, write_for_guest,
+};
+use super::super::{DeliverError, InvitationError, resume, send_ready};
+use super::direct::commit_directly;
+use super::made_invitation::{MadeInvitation, made_of, status_of, store_refusal};
+use super::recipient_request::request_of;
+use crate::Deps;
+use crate::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry};
+use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::invitation_permission::judge_uncapped;
+use futures::stream::{self, StreamExt};
+use jiff::tz::TimeZone;
+use recado_domain::access::Caller;
+use recado_domain::ids::{GuestId, InvitationId};
+use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, RecipientStatus};
+use std::collections::{BTreeSet, HashMap};
+
+/// Number of invitations that are made side by side.
+const AT_ONCE: usize = 8;
+
+/// The statuses of recipients, by their places in their chunk.
+pub(super) type MadeInvitations = Vec<(usize, RecipientStatus)>;
+
+/// A recipient whose invitation is to be made.
+struct NewRecipient {
+    place: usize,
+    guest: GuestId,
+    id: InvitationId,
+    /// The invitation, if a crash left it.
+    known: Option<Invitation>,
+    /// The guest's record, if there is one.
+    named: Option<Guest>,
+}
+
+/// Makes the invitations of a piece. Those that a crash left are found and gone on with.
+pub(super) async fn make_invitations(
+    deps: &impl Deps,
+    caller: &Caller,
+    (batch, frame): (&Batch, &InvitationFrame),
+    chunk: &BatchChunk,
+    piece: std::ops::Range<usize>,
+) -> PortResult<MadeInvitations> {
+    let recipients = read_recipients(deps, batch, chunk, piece).await?;
+    let granted = list_granted(deps, frame, &recipients).await?;
+    let made: Vec<PortResult<(usize, MadeInvitation)>> = stream::iter(recipients)
+        .map(|recipient| {
+            let (place, is_granted) = (recipient.place, granted.contains(&recipient.guest));
+            async move {
+                let made = invite_recipient(deps, caller, (batch, frame), recipient, is_granted);
+                Ok((place, Box::pin(made).await?))
+            }
+        })
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    // Those that were made are to leave, whatever became of the others.
+    let is_made = made.iter().flatten();
+    let sends: Vec<SendEntry> = is_made.filter_map(|(_, one)| one.send.clone()).collect();
+    if !sends.is_empty() {
+        deps.queues().enqueue_send_jobs(&sends).await?;
+    }
+    made.into_iter()
+        .map(|one| one.map(|(place, made)| (place, made.status)))
+        .collect()
+}
+
+/// Reads the recipients of a piece who wait.
+async fn read_recipients(
+    deps: &impl Deps,
+    batch: &Batch,
+    chunk: &BatchChunk,
+    piece: std::ops::Range<usize>,
+) -> PortResult<Vec<NewRecipient>> {
+    let waiting: Vec<(usize, GuestId)> = chunk.recipients[piece.clone()]
+        .iter()
+        .zip(piece)
+        .filter(|(recipient, _)| recipient.status == RecipientStatus::Waiting)
+        .filter_map(|(recipient, place)| Some((place, recipient.guest.clone()?)))
+        .collect();
+    let guests: Vec<GuestId> = waiting.iter().map(|(_, guest)| guest.clone()).collect();
+    let ids: Vec<InvitationId> = guests
+        .iter()
+        .map(|guest| batch.derive_invitation_id(guest))
+        .collect();
+    let (store, tenant) = (deps.store(), &batch.tenant);
+    let known = store.read_invitations(tenant, &ids).await?.into_iter();
+    let mut known: HashMap<InvitationId, Invitation> = known.map(|one| (one.id.clone(), one)).collect();
+    let found = store
+        .read_guests(tenant, &batch.occasion, &guests)
+        .await?
+        .into_iter();
+    let mut found: HashMap<GuestId, Guest> = found.map(|guest| (guest.id.clone(), guest)).collect();
+    let recipients = waiting.into_iter().zip(ids);
+    Ok(recipients
+        .map(|((place, guest), id)| NewRecipient {
+            place,
+            known: known.remove(&id),
+            named: found.remove(&guest),
+            guest,
+            id,
+        })
+        .collect())
+}
+
+/// Lists the guests to whom an invitation may leave at once. Where the tenant has a frequency cap, nobody is listed: an invitation must be
+/// stored before its guest's earlier ones are counted.
+async fn list_granted(
+    deps: &impl Deps,
+    frame: &InvitationFrame,
+    recipients: &[NewRecipient],
+) -> PortResult<BTreeSet<GuestId>> {
+    if frame.tenant.deliveries.frequency_cap.is_some() {
+        return Ok(BTreeSet::new());
+    }
+    let new = recipients.iter().filter(|recipient| recipient.known.is_none());
+    let guests: Vec<(&Guest, TimeZone)> = new
+        .filter_map(|recipient| recipient.named.as_ref())
+        .map(|guest| (guest, find_zone(frame, guest)))
+        .collect();
+    if guests.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let judged = judge_uncapped(deps, &frame.tenant, &guests).await?;
+    let granted = guests
+        .iter()
+        .zip(judged)
+        .filter(|(_, permission)| *permission == DeliveryPermission::Granted);
+    Ok(granted.map(|((guest, _), _)| guest.id.clone()).collect())
+}
+
+async fn invite_recipient(
+    deps: &impl Deps,
+    caller: &Caller,
+    (batch, frame): (&Batch, &InvitationFrame),
+    recipient: NewRecipient,
+    is_granted: bool,
+) -> PortResult<MadeInvitation> {
+    let NewRecipient {
+        guest,
+        id,
+        known,
+        named,
+        ..
+    } = recipient;
+    if let Some(status) = known.as_ref().and_then(status_of) {
+        return Ok(status.into());
+    }
+    let request = request_of(batch, Some(&guest))?;
+    let ready = match named {
+        Some(named) if is_granted => {
+            write_for_guest(deps, frame, request.clone(), (named, false), id.clone()).await
+        }
+        Some(named) => prepare_for_guest(deps, frame, request.clone(), (named, false), id.clone()).await,
+        None => Err(InvitationError::NotFound("guest")),
+    };
+    let sent = match ready {
+        Ok(mut ready) => {
+            ready.join_batch(batch);
+            match known {
+                // A crash left it without its message.
+                Some(known) => resume(deps, caller, &ready, known)
+                    .await
+                    .map(|known| made_of(&known)),
+                None if is_granted => commit_directly(deps, caller, &ready).await,
+                None => {
+                    let sent = send_ready(deps, caller, &ready, None).await;
+                    sent.map(|accepted| made_of(&accepted.invitation))
+                }
+            }
+        }
+        Err(InvitationError::Port(error)) => return Err(error),
+        Err(error) => {
+            let is_stored = known.is_some();
+            let refused = known.unwrap_or_else(|| begin_invitation(deps, frame, &request, &guest, id));
+            return store_refusal(deps, refused, is_stored, &error).await;
+        }
+    };
+    match sent {
+        Ok(made) => Ok(made),
+        Err(InvitationError::Port(error) | InvitationError::Deliver(DeliverError::Port(error))) => Err(error),
+        Err(InvitationError::Deliver(DeliverError::Busy)) => Err(PortError::contended("conversation")),
+        Err(_) => Ok(RecipientStatus::Refused.into()),
+    }
+}

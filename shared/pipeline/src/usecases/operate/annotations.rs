@@ -1,0 +1,121 @@
+//! Changes the labels and notes that people write beside a conversation. Nothing of it is sent, and no model reads it.
+
+use super::{OperateError, find_conversation};
+use crate::Deps;
+use crate::ports::{System, WRITE_TRIES, WriteOutcome};
+use crate::steps::audit::audit_action;
+use crate::steps::save_conversation::save_conversation;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::conversation::{AnnotationError, Conversation, ConversationLabel, PersonNote};
+use recado_domain::ids::ConversationId;
+use std::collections::BTreeSet;
+
+/// The labels to add to a conversation and to remove from it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LabelChange {
+    /// Labels to add.
+    pub add: BTreeSet<ConversationLabel>,
+    /// Labels to remove. One that is to be added, too, stays.
+    pub remove: BTreeSet<ConversationLabel>,
+}
+
+/// The answer to a request, which tells whether the conversation changed.
+enum AnnotationOutcome<T> {
+    Changed(T),
+    AsBefore(T),
+}
+
+/// Changes the labels of a conversation, and returns those that it has then.
+pub async fn change_labels(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ConversationId,
+    change: &LabelChange,
+) -> Result<BTreeSet<ConversationLabel>, OperateError> {
+    let action = AuditAction::ConversationLabelled;
+    change_annotations(deps, caller, id, action, |conversation| {
+        let changed = conversation.change_labels(&change.add, &change.remove)?;
+        let labels = conversation.annotations.labels.clone();
+        Ok(if changed {
+            AnnotationOutcome::Changed(labels)
+        } else {
+            AnnotationOutcome::AsBefore(labels)
+        })
+    })
+    .await
+}
+
+/// Lists the notes of a conversation, the oldest first.
+pub async fn list_notes(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ConversationId,
+) -> Result<Vec<PersonNote>, OperateError> {
+    Ok(find_conversation(deps, caller, id).await?.annotations.notes)
+}
+
+/// Adds a note of the caller. If the newest note is the caller's and says the same, it is returned: the request repeats an earlier
+/// one.
+pub async fn add_note(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ConversationId,
+    text: &str,
+) -> Result<PersonNote, OperateError> {
+    let now = deps.system().now();
+    change_annotations(deps, caller, id, AuditAction::NoteAdded, |conversation| {
+        if let Some(note) = conversation.find_repeated_note(&caller.name, text) {
+            return Ok(AnnotationOutcome::AsBefore(note.clone()));
+        }
+        let note = conversation.add_person_note(&caller.name, text, now)?;
+        Ok(AnnotationOutcome::Changed(note))
+    })
+    .await
+}
+
+/// Deletes a note. A note that is gone already counts as unknown.
+pub async fn delete_note(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ConversationId,
+    number: u64,
+) -> Result<(), OperateError> {
+    let found = change_annotations(deps, caller, id, AuditAction::NoteDeleted, |conversation| {
+        Ok(if conversation.remove_person_note(number) {
+            AnnotationOutcome::Changed(true)
+        } else {
+            AnnotationOutcome::AsBefore(false)
+        })
+    });
+    let found = found.await?;
+    found.then_some(()).ok_or(OperateError::NotFound("note"))
+}
+
+/// Reads a conversation, lets `change` change it and writes it, again if another writer was faster. It is audited once, and only if
+/// something changes.
+async fn change_annotations<T>(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ConversationId,
+    action: AuditAction,
+    change: impl Fn(&mut Conversation) -> Result<AnnotationOutcome<T>, AnnotationError>,
+) -> Result<T, OperateError> {
+    let mut noted = false;
+    for _ in 0..WRITE_TRIES {
+        let mut conversation = find_conversation(deps, caller, id).await?;
+        let changed = match change(&mut conversation)? {
+            AnnotationOutcome::AsBefore(outcome) => return Ok(outcome),
+            AnnotationOutcome::Changed(outcome) => outcome,
+        };
+        if !std::mem::replace(&mut noted, true) {
+            let tenant = Some(&conversation.tenant);
+            let done = AuditedAction::on_object(action, tenant, "conversation", conversation.id.to_string());
+            audit_action(deps, caller, done).await?;
+        }
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
+            return Ok(changed);
+        }
+    }
+    Err(OperateError::Busy)
+}

@@ -1,0 +1,62 @@
+//! Outgoing webhooks: posts the published events of a tenant to its endpoints, and what people do about that.
+//!
+//! Each endpoint has a state with its place in the log of events ([`recado_domain::webhook_endpoint`]). A pass posts what is next and
+//! then stores the results, so a crash repeats what was under way and loses nothing. The endpoints themselves are configuration.
+
+mod failed_events;
+mod managing;
+mod posting;
+mod signing;
+
+pub use failed_events::{FailedChoice, list_failed_events, redrive_failed_events};
+pub use managing::{
+    ConfiguredEndpoint, begin_posts, choose_endpoint_tenant, forget_endpoint, list_endpoints, read_endpoint,
+    replay_events, rotate_signing_secret, test_endpoint,
+};
+pub use posting::{list_posted_endpoints, post_due_events, remove_unknown_states};
+pub use signing::derive_signing_secret;
+
+use crate::Deps;
+use crate::ports::{PortError, PortResult, PublishedEvents, WebhookRecords, WriteOutcome};
+use crate::steps::invited_tenant::TenantChoiceError;
+use crate::steps::random_id::generate_nonce;
+use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::webhook_endpoint::EndpointState;
+
+/// The reason why a request about an endpoint was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// The request has no tenant.
+    #[error(transparent)]
+    Tenant(#[from] TenantChoiceError),
+    /// There is no such endpoint.
+    #[error("there is no such webhook endpoint")]
+    NoEndpoint,
+    /// The endpoint has no such failed event.
+    #[error("this endpoint has no such failed event")]
+    NoFailedEvent,
+    /// The store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Returns the state of an endpoint. A new endpoint gets one, and is told what is published from now on.
+async fn load_state(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+) -> PortResult<EndpointState> {
+    let store = deps.store();
+    if let Some(state) = store.find_endpoint_state(tenant, endpoint).await? {
+        return Ok(state);
+    }
+    let newest = store.find_newest_cursor(Some(tenant)).await?;
+    let mut state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
+    state.rev = 1;
+    if store.save_endpoint_state(&state, &[]).await? == WriteOutcome::Written {
+        return Ok(state);
+    }
+    // Another process made it meanwhile.
+    let made = store.find_endpoint_state(tenant, endpoint).await?;
+    made.ok_or_else(|| PortError::contended("webhook endpoint"))
+}

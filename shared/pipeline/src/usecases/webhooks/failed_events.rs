@@ -1,0 +1,77 @@
+//! Lists the events that an endpoint did not accept, and lets them be tried again.
+
+use super::WebhookError;
+use super::managing::find_endpoint;
+use crate::Deps;
+use crate::ports::{Page, PageRequest, System, WebhookRecords};
+use crate::steps::audit::audit_action;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::ids::TenantId;
+use recado_domain::published_event::EventCursor;
+use recado_domain::webhook_endpoint::FailedEvent;
+
+/// The number of failed events that are read at a time.
+const PAGE: usize = 200;
+
+/// The failed events that are tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedChoice {
+    /// The one of this place.
+    One(EventCursor),
+    /// All that were given up.
+    All,
+}
+
+/// Lists the events that an endpoint did not accept: those that are tried on, and those that were given up.
+pub async fn list_failed_events(
+    deps: &impl Deps,
+    caller: &Caller,
+    (named, id): (Option<&TenantId>, &str),
+    page: &PageRequest,
+) -> Result<Page<FailedEvent>, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let found = deps.store().list_failed_events(&tenant.id, &endpoint.id, page);
+    Ok(found.await?)
+}
+
+/// Lets failed events be tried again at once and for as long as the first time. Returns how many.
+pub async fn redrive_failed_events(
+    deps: &impl Deps,
+    caller: &Caller,
+    (named, id): (Option<&TenantId>, &str),
+    choice: FailedChoice,
+) -> Result<usize, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let store = deps.store();
+    let mut page = PageRequest {
+        limit: PAGE,
+        cursor: None,
+    };
+    let mut chosen = Vec::new();
+    match choice {
+        FailedChoice::One(cursor) => {
+            let found = store.find_failed_event(&tenant.id, &endpoint.id, cursor).await?;
+            chosen.push(found.ok_or(WebhookError::NoFailedEvent)?);
+        }
+        FailedChoice::All => loop {
+            let found = store.list_failed_events(&tenant.id, &endpoint.id, &page).await?;
+            let given_up = found.items.into_iter().filter(|failed| failed.next_at.is_none());
+            chosen.extend(given_up);
+            page.cursor = found.next_cursor;
+            if page.cursor.is_none() {
+                break;
+            }
+        },
+    }
+    let count = chosen.len();
+    let action = AuditAction::DeadLetterRedriven;
+    let done = AuditedAction::on_object(action, Some(&tenant.id), "webhook_endpoint", endpoint.id.as_str());
+    audit_action(deps, caller, done.with_result(format!("{count} failed events"))).await?;
+    let now = deps.system().now();
+    for mut failed in chosen {
+        failed.redrive_event(now);
+        store.put_failed_event(&failed).await?;
+    }
+    Ok(count)
+}

@@ -1,0 +1,213 @@
+//! Lists and shows endpoints with their states, and what people do with one.
+
+use super::{WebhookError, load_state};
+use crate::Deps;
+use crate::ports::{
+    EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer, PublishedEvents, System, WebhookRecords,
+};
+use crate::steps::audit::audit_action;
+use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::{Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
+use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::published_event::PublishedEvent;
+use recado_domain::webhook_endpoint::{EndpointState, PostError};
+
+/// An endpoint as it is configured, with the state of its posts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredEndpoint {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The endpoint.
+    pub endpoint: WebhookEndpoint,
+    /// The state of its posts; `None` if there was none yet.
+    pub state: Option<EndpointState>,
+}
+
+/// Returns the tenant of a request about endpoints: the one that it names, else the caller's, else the only one.
+pub async fn choose_endpoint_tenant(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+) -> Result<TenantId, WebhookError> {
+    Ok(choose_tenant(deps, caller, named).await?.id)
+}
+
+/// Lists the endpoints of a tenant: the one that the request names, else the caller's, else the only one.
+pub async fn list_endpoints(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+) -> Result<Vec<ConfiguredEndpoint>, WebhookError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let states = deps
+        .store()
+        .list_endpoint_states(Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2)
+        .await?;
+    let of_endpoint = |endpoint: &WebhookEndpoint| ConfiguredEndpoint {
+        tenant: tenant.id.clone(),
+        endpoint: endpoint.clone(),
+        state: states.iter().find(|state| state.endpoint == endpoint.id).cloned(),
+    };
+    Ok(tenant.webhook_endpoints().iter().map(of_endpoint).collect())
+}
+
+/// Returns an endpoint of a tenant within the caller's scope.
+pub(super) async fn find_endpoint(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &str,
+) -> Result<(Tenant, WebhookEndpoint), WebhookError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let mut endpoints = tenant.webhook_endpoints().iter();
+    let found = endpoints.find(|endpoint| endpoint.id.as_str() == id).cloned();
+    let endpoint = found.ok_or(WebhookError::NoEndpoint)?;
+    Ok((tenant, endpoint))
+}
+
+/// Returns an endpoint with the state of its posts, if it has one already.
+pub async fn read_endpoint(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &str,
+) -> Result<ConfiguredEndpoint, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let state = deps.store().find_endpoint_state(&tenant.id, &endpoint.id);
+    Ok(ConfiguredEndpoint {
+        state: state.await?,
+        tenant: tenant.id,
+        endpoint,
+    })
+}
+
+/// Makes the state of a new endpoint: it is told what is published from now on.
+pub async fn begin_posts(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    id: &str,
+) -> Result<ConfiguredEndpoint, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, Some(tenant), id).await?;
+    let state = load_state(deps, &tenant.id, &endpoint.id).await?;
+    Ok(ConfiguredEndpoint {
+        tenant: tenant.id,
+        endpoint,
+        state: Some(state),
+    })
+}
+
+/// Removes what is known of an endpoint that was removed from the configuration.
+pub async fn forget_endpoint(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+) -> PortResult<()> {
+    deps.store().delete_endpoint_records(tenant, endpoint).await
+}
+
+fn audited(action: AuditAction, tenant: &TenantId, endpoint: &WebhookEndpointId) -> AuditedAction {
+    AuditedAction::on_object(action, Some(tenant), "webhook_endpoint", endpoint.as_str())
+}
+
+/// Reads the state of an endpoint, changes and stores it, again where a pass was faster.
+async fn change_state(
+    deps: &impl Deps,
+    (tenant, endpoint): (&TenantId, &WebhookEndpointId),
+    change: impl Fn(&mut EndpointState),
+) -> PortResult<EndpointState> {
+    retry_lost_write(PortError::contended("webhook endpoint"), (), |()| async {
+        let mut state = load_state(deps, tenant, endpoint).await?;
+        change(&mut state);
+        state.rev += 1;
+        let written = deps.store().save_endpoint_state(&state, &[]).await?;
+        PortResult::Ok(WriteAttempt::after_write(written, state))
+    })
+    .await
+}
+
+/// Gives an endpoint a new signing secret. Posts are signed with the one before for `overlap` more.
+pub async fn rotate_signing_secret(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &str,
+    overlap: SignedDuration,
+) -> Result<ConfiguredEndpoint, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    audit_action(
+        deps,
+        caller,
+        audited(AuditAction::SecretRotated, &tenant.id, &endpoint.id),
+    )
+    .await?;
+    let now = deps.system().now();
+    let state = change_state(deps, (&tenant.id, &endpoint.id), |state| {
+        let salt = generate_nonce(deps.system());
+        state.salts.rotate_salt(salt, overlap, now);
+    })
+    .await?;
+    Ok(ConfiguredEndpoint {
+        tenant: tenant.id,
+        endpoint,
+        state: Some(state),
+    })
+}
+
+/// Lets an endpoint be posted to again at once: everything that was published since a time, or (`None`) from where it stopped.
+pub async fn replay_events(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &str,
+    since: Option<Timestamp>,
+) -> Result<ConfiguredEndpoint, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let done = audited(AuditAction::EventsReplayed, &tenant.id, &endpoint.id);
+    let from = since.map_or_else(|| "where it stopped".to_owned(), |since| since.to_string());
+    audit_action(deps, caller, done.with_result(from)).await?;
+    let from = match since {
+        Some(since) => Some(deps.store().find_cursor_before(since).await?),
+        None => None,
+    };
+    let of = (&tenant.id, &endpoint.id);
+    let state = change_state(deps, of, |state| state.resume_posts(from)).await?;
+    Ok(ConfiguredEndpoint {
+        tenant: tenant.id,
+        endpoint,
+        state: Some(state),
+    })
+}
+
+/// Posts a test to an endpoint now, and returns the answer. The endpoint's state stays as it is.
+pub async fn test_endpoint(
+    deps: &impl Deps,
+    caller: &Caller,
+    posts: &impl EndpointPosts,
+    named: Option<&TenantId>,
+    id: &str,
+) -> Result<(PublishedEvent, Result<PostAnswer, PostError>), WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let state = load_state(deps, &tenant.id, &endpoint.id).await?;
+    let done = audited(AuditAction::WebhookTested, &tenant.id, &endpoint.id);
+    audit_action(deps, caller, done).await?;
+    let now = deps.system().now();
+    let nonce = generate_nonce(deps.system());
+    let event = PublishedEvent::for_test(&tenant.id, nonce.as_str(), now);
+    let salts = state.salts.list_valid_salts(now);
+    let post = EndpointPost {
+        tenant: &tenant.id,
+        endpoint: &endpoint,
+        salts: &salts,
+        event: &event,
+        now,
+        private_hosts: deps.settings().private_tools,
+    };
+    let answer = posts.post_event(post).await;
+    Ok((event, answer))
+}

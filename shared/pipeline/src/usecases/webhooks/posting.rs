@@ -1,0 +1,246 @@
+//! The pass of one endpoint: posts what is next, and stores the results.
+
+use super::load_state;
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, EndpointPost, EndpointPosts, FAILED_EVENTS_PER_WRITE, LoggedEvent, PageRequest,
+    PortResult, PublishedEvents, PublishedPage, System, WebhookRecords, WriteOutcome,
+};
+use futures::future::{join, join_all};
+use jiff::Timestamp;
+use recado_domain::config::WebhookEndpoint;
+use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError, PostResult};
+use std::collections::BTreeSet;
+
+/// The number of events that a pass reads. At most as many are set aside or given up in one write.
+const PAGE: usize = FAILED_EVENTS_PER_WRITE;
+
+/// The number of events that are not wanted after which the place is stored though nothing was posted.
+const SKIPPED_STORED: usize = 50;
+
+/// The number of failed events that a pass tries again.
+const RETRIED: usize = 8;
+
+/// The number of tenants that are read at a time, and of states.
+const TENANTS: usize = 200;
+const STATES_MAX: usize = 100_000;
+
+/// Returns all endpoints to which events are posted, each with its tenant.
+pub async fn list_posted_endpoints(deps: &impl Deps) -> PortResult<Vec<(TenantId, WebhookEndpoint)>> {
+    let mut page = PageRequest {
+        limit: TENANTS,
+        cursor: None,
+    };
+    let mut endpoints = Vec::new();
+    loop {
+        let found = deps.store().list_tenants(&page).await?;
+        for tenant in &found.items {
+            let own = tenant.webhook_endpoints().iter().cloned();
+            endpoints.extend(own.map(|endpoint| (tenant.id.clone(), endpoint)));
+        }
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return Ok(endpoints),
+        }
+    }
+}
+
+/// Removes the records of endpoints that are configured no more.
+pub async fn remove_unknown_states(deps: &impl Deps) -> PortResult<()> {
+    // The states first: an endpoint is configured before it gets one.
+    let states = deps.store().list_endpoint_states(None, STATES_MAX).await?;
+    if states.is_empty() {
+        return Ok(());
+    }
+    let configured: BTreeSet<(TenantId, WebhookEndpointId)> = list_posted_endpoints(deps)
+        .await?
+        .into_iter()
+        .map(|(tenant, endpoint)| (tenant, endpoint.id))
+        .collect();
+    for state in states {
+        let place = (state.tenant, state.endpoint);
+        if !configured.contains(&place) {
+            deps.store().delete_endpoint_records(&place.0, &place.1).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The events of a page that the endpoint wants.
+fn wanted<'a>(
+    endpoint: &'a WebhookEndpoint,
+    page: &'a PublishedPage,
+) -> impl Iterator<Item = (EventCursor, &'a PublishedEvent)> {
+    let wanted = move |logged: &&LoggedEvent| endpoint.wants_kind(logged.event.kind);
+    let events = page.events.iter().filter(wanted);
+    events.map(|logged| (logged.cursor, &logged.event))
+}
+
+/// Posts to one endpoint what is next and due. Returns `true` if more may follow at once.
+pub async fn post_due_events(
+    deps: &impl Deps,
+    posts: &impl EndpointPosts,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpoint,
+) -> PortResult<bool> {
+    let mut state = load_state(deps, tenant, &endpoint.id).await?;
+    if endpoint.disabled {
+        return forget_failures(deps, state).await;
+    }
+    if state.switched_off_at.is_some() {
+        return Ok(false);
+    }
+    let store = deps.store();
+    let page = store.list_published_events(Some(tenant), state.cursor, PAGE);
+    let page = page.await?;
+    let (before, was_failing) = (state.cursor, state.failures > 0);
+    let now = deps.system().now();
+    let mut left = state.give_up_old_events(wanted(endpoint, &page), now);
+    let poster = Poster {
+        deps,
+        posts,
+        tenant,
+        endpoint,
+    };
+    let (results, has_retried) = poster.run_posts(&state, &page, now).await?;
+    let now = deps.system().now();
+    left.extend(state.note_results(&results, now));
+    if !was_failing && state.failures > 0 {
+        let error = state.error.as_deref().unwrap_or_default();
+        tracing::warn!(%tenant, endpoint = %endpoint.id, error, "a webhook endpoint fails");
+    }
+    let needs = page
+        .events
+        .iter()
+        .map(|logged| (logged.cursor, endpoint.wants_kind(logged.event.kind)));
+    state.move_place(needs, page.next);
+    let has_moved = state.cursor != before && page.events.len() >= SKIPPED_STORED;
+    if results.is_empty() && left.is_empty() && !has_moved {
+        return Ok(has_retried);
+    }
+    let failed = make_failed_events(&state, &page, left, now);
+    store_results(deps, state, &failed).await?;
+    let is_accepted = results.iter().any(|result| result.error.is_none());
+    let has_more = has_moved && page.events.len() >= PAGE;
+    Ok(is_accepted || !failed.is_empty() || has_more || has_retried)
+}
+
+/// Lets an endpoint that somebody disabled begin without failures when it is enabled again.
+async fn forget_failures(deps: &impl Deps, mut state: EndpointState) -> PortResult<bool> {
+    if state.failures > 0 || state.switched_off_at.is_some() {
+        state.resume_posts(None);
+        store_results(deps, state, &[]).await?;
+    }
+    Ok(false)
+}
+
+/// Stores what a pass found. Where somebody else changed the state meanwhile, the next pass begins with that.
+async fn store_results(deps: &impl Deps, mut state: EndpointState, failed: &[FailedEvent]) -> PortResult<()> {
+    state.rev += 1;
+    let written = deps.store().save_endpoint_state(&state, failed).await?;
+    if written == WriteOutcome::Written
+        && let Some(at) = state.switched_off_at
+    {
+        let (tenant, endpoint) = (&state.tenant, &state.endpoint);
+        tracing::error!(%tenant, %endpoint, %at, "a webhook endpoint was switched off");
+    }
+    Ok(())
+}
+
+/// Makes the records of the events that the place goes beyond though they were not accepted.
+fn make_failed_events(
+    state: &EndpointState,
+    page: &PublishedPage,
+    left: Vec<LeftEvent>,
+    now: Timestamp,
+) -> Vec<FailedEvent> {
+    let of = (&state.tenant, &state.endpoint);
+    let records = left.into_iter().filter_map(|left| {
+        let logged = page.events.iter().find(|logged| logged.cursor == left.cursor)?;
+        Some(FailedEvent::from_left(of, left, logged.event.clone(), now))
+    });
+    records.collect()
+}
+
+/// The posts of one pass.
+struct Poster<'a, D, P> {
+    deps: &'a D,
+    posts: &'a P,
+    tenant: &'a TenantId,
+    endpoint: &'a WebhookEndpoint,
+}
+
+impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
+    /// Posts what may be posted at `now`. Returns the results, and whether an event that failed before was accepted.
+    async fn run_posts(
+        &self,
+        state: &EndpointState,
+        page: &PublishedPage,
+        now: Timestamp,
+    ) -> PortResult<(Vec<PostResult>, bool)> {
+        if !state.may_post(now) {
+            return Ok((Vec::new(), false));
+        }
+        let chosen = state.choose_posts(wanted(self.endpoint, page), now);
+        let mut retried = Vec::new();
+        if state.failures == 0 {
+            let (tenant, endpoint) = (self.tenant, &self.endpoint.id);
+            let due = self
+                .deps
+                .store()
+                .list_due_failed_events(tenant, endpoint, now, RETRIED);
+            retried = due.await?;
+        }
+        let new = self.post_chosen(state, page, &chosen);
+        let (results, again) = join(new, self.post_again(state, retried)).await;
+        Ok((results, again?))
+    }
+
+    async fn post_signed(&self, state: &EndpointState, event: &PublishedEvent) -> Result<(), PostError> {
+        let now = self.deps.system().now();
+        let salts = state.salts.list_valid_salts(now);
+        let post = EndpointPost {
+            tenant: self.tenant,
+            endpoint: self.endpoint,
+            salts: &salts,
+            event,
+            now,
+            private_hosts: self.deps.settings().private_tools,
+        };
+        self.posts.post_event(post).await.map(drop)
+    }
+
+    /// Posts the chosen events of the page at once.
+    async fn post_chosen(
+        &self,
+        state: &EndpointState,
+        page: &PublishedPage,
+        chosen: &[EventCursor],
+    ) -> Vec<PostResult> {
+        let is_chosen = |logged: &&LoggedEvent| chosen.contains(&logged.cursor);
+        let posts = page.events.iter().filter(is_chosen).map(|logged| async move {
+            PostResult {
+                cursor: logged.cursor,
+                error: self.post_signed(state, &logged.event).await.err(),
+            }
+        });
+        join_all(posts).await
+    }
+
+    /// Posts events that failed before. Returns whether the endpoint accepted one.
+    async fn post_again(&self, state: &EndpointState, failed: Vec<FailedEvent>) -> PortResult<bool> {
+        let posts = failed.into_iter().map(|mut one| async move {
+            match self.post_signed(state, &one.event).await {
+                Ok(()) => self.deps.store().remove_failed_event(&one).await.map(|()| true),
+                Err(error) => {
+                    one.note_failure(&error, self.deps.system().now());
+                    self.deps.store().put_failed_event(&one).await.map(|()| false)
+                }
+            }
+        });
+        let results: PortResult<Vec<bool>> = join_all(posts).await.into_iter().collect();
+        Ok(results?.contains(&true))
+    }
+}
