@@ -1,12 +1,15 @@
 //! Splits documents into blocks and searches them, on threads of their own: both take the processor for a while.
 
-use recado_documents::{DocumentError, TextLimits, extract_markdown};
+use crate::pdf::{PdfFailure, read_pdf_beside};
+use recado_documents::{DocumentError, PdfLimits, TextLimits, extract_markdown};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
+use recado_http_client::{FetchLimits, GuardedClients, HostReach};
 use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
-use recado_pipeline::ports::{KnownVectors, LibraryError, SearchedQuestion};
+use recado_pipeline::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The limits within which a document of a business is read.
 const LIMITS: TextLimits = TextLimits {
@@ -15,8 +18,48 @@ const LIMITS: TextLimits = TextLimits {
     chars: 2_000_000,
 };
 
-/// Splits a document. A library that panics at a file ends the reading of that file only.
+/// Maximum number of redirects to a page.
+const REDIRECTS_MAX: usize = 5;
+
+/// Splits a document. A library that panics at a file ends the reading of that file only. The text of a PDF document is read within
+/// `pdf_limits`.
 pub(crate) async fn split_into_blocks(
+    title: String,
+    bytes: Vec<u8>,
+    media_type: MediaType,
+    settings: SplitSettings,
+    pdf_limits: PdfLimits,
+) -> Result<SplitDocument, TextGap> {
+    if media_type != MediaType::Pdf {
+        return split_text_document(title, bytes, media_type, settings).await;
+    }
+    let read = match read_pdf_beside(&bytes, pdf_limits).await {
+        Ok(read) => read,
+        Err(PdfFailure::NoText) => return Ok(SplitDocument::default()),
+        Err(failure) => {
+            tracing::warn!(error = %failure, "a PDF document was not read");
+            return Err(find_text_gap(&failure));
+        }
+    };
+    let split = split_text_document(title, read.markdown.into_bytes(), MediaType::Text, settings).await?;
+    Ok(SplitDocument {
+        unread_pages: read.unread,
+        ..split
+    })
+}
+
+/// Returns the reason of a failure as the use cases know it.
+fn find_text_gap(failure: &PdfFailure) -> TextGap {
+    match failure {
+        PdfFailure::TooSlow(_) => TextGap::TooLarge,
+        PdfFailure::NoProcess(_) => TextGap::TooManyAttempts,
+        PdfFailure::BrokenOff(_) | PdfFailure::Encrypted | PdfFailure::Damaged | PdfFailure::NoText => {
+            TextGap::Unreadable
+        }
+    }
+}
+
+async fn split_text_document(
     title: String,
     bytes: Vec<u8>,
     media_type: MediaType,
@@ -71,5 +114,35 @@ pub(crate) fn find_index_vectors(shelf: &KnowledgeShelf, name: &SnapshotName) ->
     Some(KnownVectors {
         model: vectors.model.clone(),
         dimensions: vectors.rows.count_dimensions(),
+    })
+}
+
+/// Fetches a page, with the type that its server names.
+pub(crate) async fn fetch_document(
+    clients: &GuardedClients,
+    url: &str,
+    private_hosts: bool,
+    bytes_max: u64,
+    within: Duration,
+) -> Result<FetchedDocument, PageFailure> {
+    let reach = if private_hosts {
+        HostReach::Private
+    } else {
+        HostReach::Public
+    };
+    let limits = FetchLimits {
+        time: within,
+        bytes: bytes_max,
+        redirects: REDIRECTS_MAX,
+    };
+    let failed = |error: &dyn std::error::Error| PageFailure(error.to_string());
+    let client = clients.client_for(reach).map_err(|error| failed(&error))?;
+    let fetched = client
+        .fetch_page(url, limits)
+        .await
+        .map_err(|error| failed(&error))?;
+    Ok(FetchedDocument {
+        bytes: fetched.bytes,
+        content_type: fetched.content_type,
     })
 }

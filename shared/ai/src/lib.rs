@@ -13,6 +13,7 @@ mod knowledge;
 mod model;
 mod model_provider;
 mod openai_server;
+mod pdf;
 mod simulated;
 mod transcription;
 
@@ -22,6 +23,8 @@ pub use embeddings::{
 };
 pub use model::{Model, ModelSettings};
 pub use model_provider::{ModelProvider, OTHER_PROVIDERS};
+pub use pdf::{PdfContent, PdfFailure, read_pdf_beside};
+pub use recado_documents::PdfLimits;
 pub use recado_google_calendar::GoogleCalendarConfig;
 pub use simulated::Simulated;
 pub use transcription::{

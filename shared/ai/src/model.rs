@@ -6,10 +6,11 @@ use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
 use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
 use crate::http_agent::HttpAgents;
-use crate::knowledge::{find_index_vectors, load_index, search_index, split_into_blocks};
+use crate::knowledge::{fetch_document, find_index_vectors, load_index, search_index, split_into_blocks};
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use recado_documents::PdfLimits;
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
@@ -18,9 +19,10 @@ use recado_google_calendar::{GoogleCalendar, GoogleCalendarConfig};
 use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, EmbeddingError, Embeddings, HttpAgentRequest, KnowledgeLibrary, KnownVectors,
-    LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion,
-    Secrets, System, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, Embedder, EmbeddingError, Embeddings, FetchedDocument, HttpAgentRequest,
+    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PageFailure,
+    PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System, Transcriber, Transcript,
+    TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use recado_tools::{AgentTools, HttpTools};
@@ -41,6 +43,8 @@ pub struct ModelSettings {
     pub embeddings: EmbeddingSettings,
     /// Google Calendar.
     pub calendar: GoogleCalendarConfig,
+    /// The limits within which the API reads the text of a PDF document. A request waits for it.
+    pub pdf: PdfLimits,
 }
 
 impl ModelSettings {
@@ -61,6 +65,7 @@ impl ModelSettings {
             transcription: TranscriptionSettings::from_environment(reader),
             embeddings: EmbeddingSettings::from_environment(reader),
             calendar: GoogleCalendarConfig::from_environment(reader),
+            pdf: PdfLimits::default(),
         }
     }
 }
@@ -83,6 +88,9 @@ pub struct Model<S, A> {
     http_agents: HttpAgents<S, A>,
     /// The indexes of knowledge that this process uses.
     shelf: KnowledgeShelf,
+    /// The clients for pages that become documents.
+    pages: GuardedClients,
+    pdf_limits: PdfLimits,
 }
 
 impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
@@ -117,6 +125,8 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                     settings.calendar.clone(),
                 ),
             ),
+            pages: clients.clone(),
+            pdf_limits: settings.pdf,
             http_agents: HttpAgents::new(clients, secrets.clone(), system.clone()),
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
@@ -217,7 +227,17 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         let settings = SplitSettings {
             characters_max: block_characters,
         };
-        split_into_blocks(title.to_owned(), bytes, media_type, settings).await
+        split_into_blocks(title.to_owned(), bytes, media_type, settings, self.pdf_limits).await
+    }
+
+    async fn fetch_page(
+        &self,
+        url: &str,
+        private_hosts: bool,
+        bytes_max: u64,
+        within: Duration,
+    ) -> Result<FetchedDocument, PageFailure> {
+        fetch_document(&self.pages, url, private_hosts, bytes_max, within).await
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -274,6 +294,7 @@ mod tests {
             transcription: TranscriptionSettings::default(),
             embeddings: EmbeddingSettings::default(),
             calendar: GoogleCalendarConfig::default(),
+            pdf: PdfLimits::default(),
         };
         Model::new(http, &settings, keys, Time::default()).unwrap()
     }

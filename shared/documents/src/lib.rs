@@ -1,4 +1,4 @@
-//! Reads the text of documents: Word, Excel, `PowerPoint`, web pages and plain text.
+//! Reads the text of documents: Word, Excel, `PowerPoint`, web pages and plain text; PDF documents in a process of its own (`pdf`).
 //!
 //! The files come from strangers. So each is read in time that grows with its size, within [`TextLimits`]: a small archive
 //! that unpacks to gigabytes ends at the limit, and nothing that a document names is fetched or expanded.
@@ -6,12 +6,14 @@
 mod html;
 mod office;
 mod package;
+mod pdf;
 mod plain;
 mod sheet;
 mod table;
 mod text;
 
 use package::{ReadParts, open_counted_package};
+pub use pdf::{PdfLimits, PdfText, print_pdf_text};
 use recado_domain::media_type::MediaType;
 use text::TextBuilder;
 

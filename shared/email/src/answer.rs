@@ -13,6 +13,9 @@ const ANSWER_MAX: u64 = 256 * 1024;
 /// Longest pause that a carrier is believed.
 const PAUSE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Pause after a carrier was asked too often and named none.
+pub(crate) const THROTTLE_PAUSE: Duration = Duration::from_secs(10);
+
 /// An answer of a carrier.
 #[derive(Debug)]
 pub(crate) struct CarrierAnswer {

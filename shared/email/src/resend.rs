@@ -1,7 +1,7 @@
 //! Resend: `POST /emails` (<https://resend.com/docs/api-reference/emails/send-email>).
 
 use crate::EmailClients;
-use crate::answer::{CarrierAnswer, make_request_once};
+use crate::answer::{CarrierAnswer, THROTTLE_PAUSE, make_request_once};
 use recado_domain::config::EmailSender;
 use recado_domain::email::Email;
 use recado_domain::secret::Secret;
@@ -122,7 +122,7 @@ fn read_refusal(answer: &CarrierAnswer) -> EmailError {
         (_, "daily_quota_exceeded" | "monthly_quota_exceeded") => {
             answer.describe_pause(&told, Some(QUOTA_PAUSE))
         }
-        (429, _) => answer.describe_pause(&told, None),
+        (429, _) => answer.describe_pause(&told, Some(THROTTLE_PAUSE)),
         (_, "concurrent_idempotent_requests") => answer.describe_pause(&told, Some(CONCURRENT_PAUSE)),
         // An e-mail with this id and another content may have been accepted.
         (409, _) => EmailError::Unknown(told),

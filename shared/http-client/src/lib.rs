@@ -11,7 +11,7 @@ pub use guarded::{
     FetchError, FetchLimits, FetchedPage, GuardedClient, GuardedClients, HostReach, UrlRefusal, judge_url,
     read_body_within,
 };
-pub use standard_webhook::{NoSigningSecret, sign_webhook};
+pub use standard_webhook::{NoSigningSecret, sign_webhook, sign_with_secrets};
 
 use reqwest::dns::Resolve;
 use reqwest::redirect::Policy;

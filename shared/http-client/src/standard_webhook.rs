@@ -19,13 +19,28 @@ pub fn sign_webhook(
     seconds: i64,
     body: &str,
 ) -> Result<[(&'static str, String); 3], NoSigningSecret> {
-    let text = secret.expose_secret();
-    let key = STANDARD.decode(text.strip_prefix(SECRET_PREFIX).unwrap_or(text));
-    let key = key.map_err(|_| NoSigningSecret)?;
-    let signed = hmac_sha256(&key, format!("{id}.{seconds}.{body}").as_bytes());
+    sign_with_secrets(std::slice::from_ref(secret), id, seconds, body)
+}
+
+/// Returns these headers with a signature by each of several secrets, separated by spaces: a receiver knows one of them.
+pub fn sign_with_secrets(
+    secrets: &[Secret],
+    id: &str,
+    seconds: i64,
+    body: &str,
+) -> Result<[(&'static str, String); 3], NoSigningSecret> {
+    let signed = format!("{id}.{seconds}.{body}");
+    let sign = |secret: &Secret| {
+        let text = secret.expose_secret();
+        let key = STANDARD.decode(text.strip_prefix(SECRET_PREFIX).unwrap_or(text));
+        let key = key.map_err(|_| NoSigningSecret)?;
+        let signature = hmac_sha256(&key, signed.as_bytes());
+        Ok(format!("v1,{}", STANDARD.encode(signature)))
+    };
+    let signatures: Vec<String> = secrets.iter().map(sign).collect::<Result<_, _>>()?;
     Ok([
         ("webhook-id", id.to_owned()),
         ("webhook-timestamp", seconds.to_string()),
-        ("webhook-signature", format!("v1,{}", STANDARD.encode(signed))),
+        ("webhook-signature", signatures.join(" ")),
     ])
 }

@@ -5,7 +5,7 @@ mod prompt;
 mod set;
 
 pub use measures::{Answer, Measures, measure_answers};
-pub use prompt::{PromptSizes, measure_prompts};
+pub use prompt::{PromptSizes, PromptedQuestion, list_prompted_questions, measure_prompts};
 pub use set::{EvaluationSet, Half, Kind, Question, SetBlock, SetError, Turn};
 
 use crate::{Found, LexicalIndex, VectorIndex, detect_language, hash_ngrams, join_both_ways};

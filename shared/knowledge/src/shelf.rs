@@ -36,7 +36,7 @@ pub fn analyze_document(title: &str, text: &str, settings: SplitSettings) -> Spl
     SplitDocument {
         blocks,
         words: words.into_iter().collect(),
-        is_cut: false,
+        ..SplitDocument::default()
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! [`Notifier`] implements the port [`NotificationChannels`]: by a signed request to a URL, by a WhatsApp message through
 //! an instance of Recado itself, and by e-mail. Each gives the receiver the notification's id, so that a repeat is
-//! recognized.
+//! recognized. [`EndpointPoster`] posts published events to the endpoints of tenants.
 
 mod email;
+mod endpoint;
 mod webhook;
 mod whatsapp;
+
+pub use endpoint::EndpointPoster;
 
 use recado_domain::alert::Notification;
 use recado_domain::config::{AlertDestination, CredentialRef, DestinationChannel};

@@ -108,7 +108,7 @@ impl<S: Secrets + 'static> SetupDesk<S> {
     async fn find_key(&self, instance: &Instance) -> Result<Result<Secret, String>, SetupError> {
         let Some(reference) = find_credential_ref(instance) else {
             return Ok(Err(
-                "AWS's own credentials serve; AWS is asked with AWS's own tools".to_owned(),
+                "this provider is called with AWS's own credentials: check it with AWS's tools".to_owned(),
             ));
         };
         let found = self.secrets.resolve_secret(&reference).await?;

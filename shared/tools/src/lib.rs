@@ -1,7 +1,8 @@
 //! The tools of agents behind [`recado_pipeline::ports::Tools`].
 //!
-//! A tool is a request over HTTP. Its URL was written by a tenant, so it is judged before every request, its name leads to public
-//! hosts alone unless a setting allows others, and no redirect is followed. The credential goes into one header and nowhere
+//! A tool is a request over HTTP, a server of the Model Context Protocol (`mcp`) or a calendar (`calendars`). A URL was written by a
+//! tenant. So it is judged before every request, its name leads to public hosts alone unless a setting allows others, and no
+//! redirect is followed. The credential goes into one header and nowhere
 //! else: what a tool repeats of it is taken out of its answer.
 
 use acting::ActingTool;

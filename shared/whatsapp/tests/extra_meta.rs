@@ -165,7 +165,10 @@ fn not_understood(item: &WebhookItem) -> Option<String> {
     };
     match item {
         WebhookItem::Ignored { what } => Some(what.clone()),
-        WebhookItem::Status(_) | WebhookItem::Notice { .. } | WebhookItem::Typing(_) => None,
+        WebhookItem::Status(_)
+        | WebhookItem::ChargedStatus { .. }
+        | WebhookItem::Notice { .. }
+        | WebhookItem::Typing(_) => None,
         WebhookItem::Event(event) => match read(event) {
             InboundEvent::Ignored { what } => Some(format!("event: {what}")),
             InboundEvent::Message(message) | InboundEvent::Change(message) => match &message.content {

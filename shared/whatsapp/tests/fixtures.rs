@@ -51,6 +51,9 @@ fn item(item: &WebhookItem) -> Value {
     match item {
         WebhookItem::Ignored { what } => json!({ "ignored": what }),
         WebhookItem::Status(update) => json!({ "status": status(update) }),
+        WebhookItem::ChargedStatus { update, external, .. } => {
+            json!({ "status": status(update), "charged_to": external })
+        }
         WebhookItem::Notice { notice, .. } => json!({ "notice": notice }),
         WebhookItem::Typing(update) => {
             json!({ "typing": update.state, "external": update.external, "address": update.address })

@@ -146,6 +146,12 @@ async fn each_refusal_of_resend_has_its_meaning() {
         panic!("{told:?}");
     };
     assert_eq!(after, Some(Duration::from_secs(7)));
+    server.next(Behaviour::status(429, json!({"name": "rate_limit_exceeded"})));
+    let told = clients.send_email(&resend(), &email()).await.unwrap_err();
+    assert!(
+        matches!(told, EmailError::Later { after: Some(_), .. }),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]

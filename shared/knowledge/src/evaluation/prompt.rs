@@ -1,6 +1,6 @@
-//! Measures how much of a prompt the found blocks take.
+//! Measures how much of a prompt the found blocks take, and lists questions with their blocks.
 
-use super::{EvaluationError, EvaluationSet, Half, Indexes, VectorSource, Way};
+use super::{EvaluationError, EvaluationSet, Group, Half, Indexes, Kind, VectorSource, Way};
 use recado_domain::knowledge::render_texts_of_blocks;
 
 /// Number of blocks that a turn shows its model.
@@ -51,11 +51,57 @@ pub fn measure_prompts(
     })
 }
 
+/// A question as a turn would ask it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptedQuestion {
+    /// The kind of the question.
+    pub kind: Kind,
+    /// The question.
+    pub text: String,
+    /// The blocks that were found, as the model reads them; `None` if nothing was found.
+    pub knowledge: Option<String>,
+}
+
+/// Lists the questions of these kinds in the language of most, each with what `way` finds for it.
+pub fn list_prompted_questions(
+    sets: &[EvaluationSet],
+    half: Option<Half>,
+    kinds: &[Kind],
+    way: Way,
+    source: VectorSource<'_>,
+) -> Result<Vec<PromptedQuestion>, EvaluationError> {
+    let mut prompted = Vec::new();
+    for set in sets {
+        let indexes = Indexes::of_blocks(&set.blocks, source)?;
+        let main = set.find_main_language();
+        let asked = set
+            .list_questions(half)
+            .filter(|question| kinds.contains(&question.kind));
+        for question in asked {
+            let Some(text) = Group::OfKind(question.kind).asked_text(question, &main) else {
+                continue;
+            };
+            let found = indexes.search(way, &text)?;
+            let shown = found.iter().take(SHOWN).map(|found| found.block);
+            prompted.push(PromptedQuestion {
+                kind: question.kind,
+                knowledge: render_set_blocks(set, shown),
+                text,
+            });
+        }
+    }
+    Ok(prompted)
+}
+
+/// Renders blocks of a set as the model reads them; `None` if there are none.
+fn render_set_blocks(set: &EvaluationSet, numbers: impl IntoIterator<Item = usize>) -> Option<String> {
+    let blocks = numbers.into_iter().filter_map(|number| set.blocks.get(number));
+    render_texts_of_blocks(blocks.map(|block| (&*block.source, &*block.place, &*block.text)))
+}
+
 /// Counts the characters of blocks of a set as the model reads them.
 #[expect(clippy::cast_precision_loss, reason = "texts are far shorter")]
 fn count_characters_of(set: &EvaluationSet, numbers: impl IntoIterator<Item = usize>) -> f64 {
-    let blocks = numbers.into_iter().filter_map(|number| set.blocks.get(number));
-    let texts = blocks.map(|block| (&*block.source, &*block.place, &*block.text));
-    let rendered = render_texts_of_blocks(texts);
+    let rendered = render_set_blocks(set, numbers);
     rendered.map_or(0.0, |rendered| rendered.chars().count() as f64)
 }

@@ -175,3 +175,31 @@ fn a_set_with_a_fault_says_where() {
         error("\n{", "")
     );
 }
+
+#[test]
+fn questions_are_listed_with_what_is_found_for_them_and_without_it_where_nothing_is() {
+    let sets = read_sets();
+    let list = |kinds: &[Kind], way| {
+        list_prompted_questions(&sets, Some(Half::Reported), kinds, way, VectorSource::StandIn)
+            .expect("vectors of one model")
+    };
+    let unanswerable = list(&[Kind::Unanswerable], Way::Lexical);
+    let rows = evaluate(&sets, Some(Half::Reported), VectorSource::StandIn).expect("vectors of one model");
+    let measured = measures(&rows, Group::OneLanguage, Way::Lexical);
+    assert_eq!(unanswerable.len(), measured.unanswerable);
+    let without = unanswerable
+        .iter()
+        .filter(|question| question.knowledge.is_none());
+    let number = |count: usize| f64::from(u32::try_from(count).expect("a small number"));
+    let expected = measured.nothing_found * number(unanswerable.len());
+    assert!((number(without.count()) - expected).abs() < 1e-9, "{expected}");
+    let plain = list(&[Kind::Plain], Way::Hybrid);
+    assert!(plain.iter().all(|question| question.kind == Kind::Plain));
+    let is_shown = |question: &PromptedQuestion| {
+        question
+            .knowledge
+            .as_deref()
+            .is_some_and(|known| known.contains("<knowledge source="))
+    };
+    assert!(plain.iter().all(is_shown));
+}

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod endpoints;
 mod stand_ins;
 
-use recado_ai::{EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, TranscriptionSettings};
+use recado_ai::{
+    EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, PdfLimits, TranscriptionSettings,
+};
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::config::{AlertConfig, ConfigDocument, CredentialRef};
@@ -63,6 +66,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         transcription: TranscriptionSettings::default(),
         embeddings: EmbeddingSettings::default(),
         calendar: GoogleCalendarConfig::default(),
+        pdf: PdfLimits::default(),
     };
     let llm = Model::new(http.clone(), &settings, TestSecrets, system.clone());
     Components {

@@ -25,6 +25,16 @@ impl Request {
         found.map(|(_, value)| value.as_str()).unwrap()
     }
 
+    /// Returns whether the library of Standard Webhooks takes the request for one that was signed with the secret.
+    pub(crate) fn is_proven_by(&self, secret: &str) -> bool {
+        let library = standardwebhooks::Webhook::new(secret).unwrap();
+        let mut headers = reqwest::header::HeaderMap::new();
+        for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+            headers.insert(name, self.header(name).parse().unwrap());
+        }
+        library.verify(self.body.as_bytes(), &headers).is_ok()
+    }
+
     /// Signs the request once more with the library of Standard Webhooks, and compares.
     pub(crate) fn check_signature(&self, secret: &str) {
         let library = standardwebhooks::Webhook::new(secret).unwrap();

@@ -1,7 +1,7 @@
 //! Connects an instance: tests the webhook's URL with a ping event, sets the webhook through Evolution's API, and reads it
 //! back. If that fails, the setting from before is put back.
 
-use super::admin_client::{DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
+use super::admin_client::{ConfiguredWebhook, DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
 use super::events::choose_extra_events;
 use crate::admin_request::AdminRequestError;
 use crate::connect::{
@@ -67,17 +67,23 @@ pub(crate) async fn connect_webhook(
         .await
         .map_err(ConnectError::from_provider_error(refused))?;
     steps.push(ConnectStep::WebhookSet { provider: PROVIDER });
-    match read_back_webhook(&at, &wanted).await {
-        Ok(step) => steps.push(step),
+    steps.push(confirm_or_restore(&at, &wanted, before.as_ref()).await?);
+    Ok(())
+}
+
+/// Reads the webhook back that was set. If it is not as wanted, the setting from `before` is put back.
+async fn confirm_or_restore(
+    at: &EvolutionAdminClient<'_>,
+    wanted: &DesiredWebhook<'_>,
+    before: Option<&ConfiguredWebhook>,
+) -> Result<ConnectStep, ConnectError> {
+    match read_back_webhook(at, wanted).await {
+        Ok(step) => Ok(step),
         Err(why) => {
-            return Err(report_restored(
-                PROVIDER,
-                why,
-                at.restore_webhook(before.as_ref()).await,
-            ));
+            let restored = at.restore_webhook(before).await;
+            Err(report_restored(PROVIDER, why, restored))
         }
     }
-    Ok(())
 }
 
 const PROVIDER: &str = "Evolution";

@@ -2,7 +2,7 @@
 //! have the `value` of one Meta change, without `metadata`, `entry` and some fields. The on-premise form is converted
 //! into Meta's.
 
-use crate::meta::parse::{WebhookSource, split_root};
+use crate::meta::parse::{CONTENT_FIELDS, WebhookSource, split_root};
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::{parse_integer, parse_json_body};
 use jiff::Timestamp;
@@ -13,23 +13,6 @@ use serde_json::{Map, Value, json};
 
 /// Names of the lists in an on-premise body.
 const LISTS: [&str; 4] = ["contacts", "messages", "statuses", "errors"];
-
-/// Names of the message fields that hold content. A message of type `ephemeral` gets its real type from them.
-const KINDS: [&str; 13] = [
-    "text",
-    "image",
-    "video",
-    "audio",
-    "voice",
-    "document",
-    "sticker",
-    "location",
-    "contacts",
-    "interactive",
-    "button",
-    "order",
-    "reaction",
-];
 
 /// On-premise error code for a message outside the 24-hour service window.
 const ON_PREMISE_WINDOW: i64 = 470;
@@ -85,7 +68,10 @@ fn convert_message(message: &mut Map<String, Value>) {
     }
     // A disappearing message gets the type of its content. Without content it keeps the type `ephemeral`, which is
     // unsupported.
-    if let Some(kind) = KINDS.into_iter().find(|kind| message.contains_key(*kind)) {
+    if let Some(kind) = CONTENT_FIELDS
+        .into_iter()
+        .find(|kind| message.contains_key(*kind))
+    {
         message.insert("type".to_owned(), json!(kind));
     }
 }

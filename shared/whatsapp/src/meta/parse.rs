@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, HashSet};
 pub(crate) use addressed_numbers::list_named_numbers;
 pub use addressed_numbers::{AddressedNumbers, read_addressed_numbers};
 pub(crate) use contact::is_user_id;
+pub(crate) use content::CONTENT_FIELDS;
 
 /// The source of a body. Other providers pass Meta's bodies on, and some of their bodies name no number.
 #[derive(Debug, Clone)]

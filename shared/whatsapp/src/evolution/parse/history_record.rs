@@ -72,7 +72,9 @@ fn best_status_item(
         let part = json!({"keyId": id, "remoteJid": remote, "fromMe": true, "status": word});
         let item = status::build_status_item(envelope, &part, now);
         let rank = match &item {
-            WebhookItem::Status(update) => update.status.status_rank(),
+            WebhookItem::Status(update) | WebhookItem::ChargedStatus { update, .. } => {
+                update.status.status_rank()
+            }
             WebhookItem::Event(_) => DeliveryStatus::Failed.status_rank(),
             WebhookItem::Notice { .. } | WebhookItem::Typing(_) | WebhookItem::Ignored { .. } => return None,
         };

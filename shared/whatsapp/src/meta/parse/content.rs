@@ -14,8 +14,8 @@ use serde_json::Value;
 
 pub(super) use interactive::find_product_id;
 
-/// Names of the content fields, for messages without a `type` (seen with locations).
-const KINDS: [&str; 17] = [
+/// Names of the fields that hold content, in messages of Meta and of 360dialog's on-premise numbers.
+pub(crate) const CONTENT_FIELDS: [&str; 13] = [
     "text",
     "image",
     "video",
@@ -29,15 +29,15 @@ const KINDS: [&str; 17] = [
     "button",
     "order",
     "reaction",
-    "edit",
-    "revoke",
-    "system",
-    "template",
 ];
 
+/// Names of the other fields by which a message of Meta without a `type` is recognized (seen with locations).
+const OTHER_FIELDS: [&str; 4] = ["edit", "revoke", "system", "template"];
+
 pub(super) fn read_content(message: &Value) -> Content {
+    let mut fields = CONTENT_FIELDS.into_iter().chain(OTHER_FIELDS);
     let kind = get_text(message, "type")
-        .or_else(|| KINDS.into_iter().find(|kind| message.get(kind).is_some()))
+        .or_else(|| fields.find(|kind| message.get(kind).is_some()))
         .unwrap_or("unknown");
     let body = message.get(kind).unwrap_or(&Value::Null);
     read_known_kind(kind, body).unwrap_or_else(|| unsupported_content(kind, message))

@@ -41,6 +41,13 @@ pub(super) fn build_status_item(
     if reached == DeliveryStatus::Failed {
         return build_failure_item(provider, external, status, &update);
     }
+    if update.charged_category().is_some() {
+        return WebhookItem::ChargedStatus {
+            update,
+            provider,
+            external: external.clone(),
+        };
+    }
     WebhookItem::Status(update)
 }
 

@@ -97,7 +97,7 @@ fn a_history_is_read_message_by_message_oldest_first() {
         .map(|item| match item {
             WebhookItem::Event(event) => event.payload["data"]["key"]["id"].as_str().unwrap().to_owned(),
             WebhookItem::Ignored { what } => what.clone(),
-            WebhookItem::Status(_) => "status".to_owned(),
+            WebhookItem::Status(_) | WebhookItem::ChargedStatus { .. } => "status".to_owned(),
             WebhookItem::Notice { .. } => "notice".to_owned(),
             WebhookItem::Typing(_) => "typing".to_owned(),
         })
