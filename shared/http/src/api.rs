@@ -7,7 +7,9 @@
 
 mod agents;
 mod alerts;
+mod annotations;
 mod answer_view;
+mod appointments;
 mod audit;
 mod auth;
 mod batches;
@@ -31,6 +33,8 @@ mod invitation_export;
 mod invitation_log;
 mod invitations;
 mod knowledge;
+mod knowledge_pages;
+mod knowledge_search;
 mod media;
 mod messages;
 mod metrics;
@@ -56,6 +60,7 @@ mod unacknowledged;
 mod unsubscribe;
 mod usage;
 mod view;
+mod webhook_endpoints;
 mod whatsapp;
 
 pub use metrics::{GaugeReading, MetricsPage};
@@ -97,6 +102,8 @@ pub struct ApiOptions<D> {
     pub provider_setup: Option<ProviderSetup>,
     /// The feed of published events for streams. `None`: there are no streams.
     pub event_feed: Option<crate::EventFeed>,
+    /// The way to the endpoints of tenants, for tests of one. `None`: this process posts to none.
+    pub endpoint_desk: Option<crate::EndpointDesk>,
 }
 
 /// The ports, the keys and the queue depths that an installation's API works with.
@@ -180,12 +187,14 @@ macro_rules! list_operator_routes {
                 calendars::put_calendar,
                 calendars::delete_calendar
             ),
+            $routes!(appointments::get_appointments),
             $routes!(tools::list_tools, tools::post_tool),
             $routes!(tools::get_tool, tools::put_tool, tools::delete_tool),
             $routes!(agents::list_agents, agents::post_agent),
             $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
             $routes!(knowledge::list_knowledge, knowledge::post_knowledge),
-            $routes!(knowledge::post_knowledge_search),
+            $routes!(knowledge_pages::post_knowledge_pages),
+            $routes!(knowledge_search::post_knowledge_search),
             $routes!(knowledge::post_knowledge_vectors),
             $routes!(
                 knowledge::get_knowledge_source,
@@ -205,6 +214,9 @@ macro_rules! list_operator_routes {
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),
             $routes!(messages::list_messages, messages::post_answer),
+            $routes!(annotations::post_labels),
+            $routes!(annotations::list_notes, annotations::post_note),
+            $routes!(annotations::delete_note),
             $routes!(effects::list_effects),
             $routes!(effects::post_effect),
             $routes!(unacknowledged::list_unacknowledged),
@@ -219,6 +231,7 @@ macro_rules! list_operator_routes {
             $routes!(invitation_log::list_invitations),
             $routes!(batches::list_batches),
             $routes!(batches::get_batch),
+            $routes!(batches::list_batch_recipients),
             $routes!(batches::pause_batch),
             $routes!(batches::resume_batch),
             $routes!(batches::cancel_batch),
@@ -254,6 +267,20 @@ macro_rules! list_operator_routes {
             $routes!(audit::get_audit),
             $routes!(events::get_events),
             $routes!(events::get_event_stream),
+            $routes!(
+                webhook_endpoints::list_webhook_endpoints,
+                webhook_endpoints::post_webhook_endpoint
+            ),
+            $routes!(
+                webhook_endpoints::get_webhook_endpoint,
+                webhook_endpoints::put_webhook_endpoint,
+                webhook_endpoints::delete_webhook_endpoint
+            ),
+            $routes!(webhook_endpoints::post_signing_rotation),
+            $routes!(webhook_endpoints::post_endpoint_test),
+            $routes!(webhook_endpoints::list_failed_events),
+            $routes!(webhook_endpoints::post_failed_redrive),
+            $routes!(webhook_endpoints::post_replay),
             $routes!(trace::get_trace),
             $routes!(simulator::list_simulated_outbox),
             $routes!(simulator::post_simulated_message),

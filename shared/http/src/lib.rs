@@ -10,6 +10,7 @@
 
 mod api;
 mod correlation;
+mod endpoint_desk;
 mod event_feed;
 mod health_probe;
 mod keys;
@@ -23,6 +24,7 @@ pub use api::{
     ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
     SetupAnswer, SetupCheck, SetupError, SetupRequest,
 };
+pub use endpoint_desk::EndpointDesk;
 pub use event_feed::EventFeed;
 pub use health_probe::HealthProbe;
 pub use keys::Keys;

@@ -1,5 +1,6 @@
 //! Through the front door: real routers over the real embedded store, one request at a time.
 
+mod annotations;
 mod api;
 mod apps;
 mod attacks;
@@ -39,6 +40,7 @@ mod traces;
 mod trends;
 mod unsteady;
 mod usage;
+mod webhook_endpoints;
 mod webhooks;
 mod wrong_webhooks;
 
@@ -216,6 +218,7 @@ impl Site {
             asks_models: false,
             provider_setup: Some(stand_ins::set_up_nothing()),
             event_feed: self.event_feed.clone(),
+            endpoint_desk: Some(stand_ins::accept_every_post()),
         }
     }
 

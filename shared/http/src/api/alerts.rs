@@ -34,6 +34,7 @@ pub(super) struct AlertQuery {
     #[param(value_type = Option<String>)]
     tenant: Option<TenantId>,
     /// Number of ended alerts on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

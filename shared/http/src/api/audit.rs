@@ -32,6 +32,9 @@ enum AuditActionSchema {
     ConversationResolved,
     EffectDecided,
     ConversationAnswered,
+    ConversationLabelled,
+    NoteAdded,
+    NoteDeleted,
     MessageCancelled,
     DeadLetterRedriven,
     DeadLetterDeleted,
@@ -46,6 +49,8 @@ enum AuditActionSchema {
     PairingStarted,
     SetupChecked,
     KnowledgeChanged,
+    WebhookTested,
+    EventsReplayed,
 }
 
 /// The filter and the page of the audit.
@@ -67,6 +72,7 @@ pub(super) struct AuditQuery {
     /// Only what was done before this time.
     until: Option<Timestamp>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

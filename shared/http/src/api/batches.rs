@@ -10,11 +10,11 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::ids::BatchId;
-use recado_domain::invitations::{Batch, BatchCounts, BatchOrder, BatchReminder};
-use recado_pipeline::deliver::{self, BatchProgress};
-use serde::Serialize;
-use utoipa::ToSchema;
+use recado_domain::ids::{BatchId, TenantId};
+use recado_domain::invitations::{Batch, BatchCounts, BatchEnd, BatchOrder, BatchReminder, RecipientStatus};
+use recado_pipeline::deliver::{self, BatchProgress, ListedRecipient};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// The reminder of an occasion that a batch is.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,7 +45,7 @@ pub(super) struct BatchView {
     event_id: String,
     channel: &'static str,
     template: String,
-    /// `preparing`, `scheduled`, `running`, `paused` or `cancelled`.
+    /// `preparing`, `scheduled`, `running`, `paused`, `cancelled` or `finished`.
     status: &'static str,
     /// Number of recipients.
     recipients: usize,
@@ -56,6 +56,25 @@ pub(super) struct BatchView {
     /// The reminder that it is. It gets its recipients at `send_at`.
     reminder: Option<BatchReminderView>,
     created_at: Timestamp,
+    /// The end, once it is finished: the delivery of each recipient reached one.
+    end: Option<BatchEndView>,
+}
+
+/// The end of a batch.
+#[derive(Debug, Serialize, ToSchema)]
+struct BatchEndView {
+    /// Time at which it was noticed.
+    at: Timestamp,
+    counts: BatchCountsView,
+}
+
+impl From<BatchEnd> for BatchEndView {
+    fn from(end: BatchEnd) -> Self {
+        Self {
+            at: end.at,
+            counts: end.counts.into(),
+        }
+    }
 }
 
 impl From<Batch> for BatchView {
@@ -71,6 +90,7 @@ impl From<Batch> for BatchView {
             send_at: batch.send_at,
             reminder: batch.reminder.map(Into::into),
             created_at: batch.created_at,
+            end: batch.end.map(Into::into),
         }
     }
 }
@@ -161,6 +181,81 @@ pub(super) async fn get_batch(
     Ok(Json(found.into()))
 }
 
+/// The recipients of a batch that a request asks for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BatchRecipientsQuery {
+    /// The tenant, with a token of the installation. If absent, the only one.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Only those with one of these statuses, separated by commas: `failed,refused` asks for the failures.
+    status: Option<String>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// A recipient of a batch.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BatchRecipientView {
+    /// Id of the invitation, under which `GET /deliver/{id}/status` tells more once it is made; absent once the contact was erased.
+    id: Option<String>,
+    #[serde(rename = "guestId")]
+    guest_id: Option<String>,
+    /// `waiting`, `queued`, `processing`, `sent`, `delivered`, `read`, `failed`, `duplicate`, `refused` or `cancelled`.
+    status: &'static str,
+    /// Why it failed or was refused.
+    error: Option<String>,
+}
+
+impl From<ListedRecipient> for BatchRecipientView {
+    fn from(listed: ListedRecipient) -> Self {
+        let (guest, id) = listed.invited.unzip();
+        Self {
+            id: id.map(|id| id.to_string()),
+            guest_id: guest.map(|guest| guest.to_string()),
+            status: listed.status.as_str(),
+            error: listed.failure,
+        }
+    }
+}
+
+/// Lists the recipients of a batch, with what became of each.
+///
+/// A page ends after 1,000 recipients that were looked at: with `status` it may be empty, and the next may not.
+#[utoipa::path(
+    get,
+    path = "/deliver/batches/{id}/recipients",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the batch"), BatchRecipientsQuery),
+    responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"), NotFound)
+)]
+pub(super) async fn list_batch_recipients(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<BatchRecipientsQuery>,
+) -> Result<Json<ListView<BatchRecipientView>>, HttpProblem> {
+    let id = parse_batch_id(&id)?;
+    let statuses = parse_statuses(wanted.status.as_deref())?;
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let (tenant, asked) = (wanted.tenant.as_ref(), (&id, statuses.as_slice()));
+    let found = deliver::list_batch_recipients(&*api.deps, &caller, tenant, asked, &page).await?;
+    Ok(Json(ListView::from_page(found, BatchRecipientView::from)))
+}
+
+fn parse_statuses(text: Option<&str>) -> Result<Vec<RecipientStatus>, HttpProblem> {
+    let words = text.into_iter().flat_map(|text| text.split(','));
+    words
+        .map(|word| {
+            let status = RecipientStatus::parse(word.trim());
+            status.ok_or_else(|| HttpProblem::bad_request(format!("`{word}` is no status of a recipient")))
+        })
+        .collect()
+}
+
 /// Pauses a batch. Once this answers, no message of it begins to leave until it is resumed.
 #[utoipa::path(
     post,
@@ -201,7 +296,7 @@ pub(super) async fn resume_batch(
     path = "/deliver/batches/{id}/cancel",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
-    responses((status = 200, body = BatchView, description = "The batch"), NotFound)
+    responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 )]
 pub(super) async fn cancel_batch(
     State(api): State<Api<impl ApiContext>>,

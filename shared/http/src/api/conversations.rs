@@ -1,22 +1,23 @@
 //! `/v1/conversations`: lists, shows and changes conversations.
 
 use super::error_mapping::list_problem;
-use super::problem_answers::{Conflict, NotFound};
+use super::problem_answers::{Conflict, NotFound, NotImplemented};
 use super::schema::{ConversationModeSchema, ConversationStatusSchema};
-use super::view::{ConversationView, ListView};
+use super::view::ConversationView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
+use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConversationFilter, Page};
-use serde::Deserialize;
+use recado_pipeline::ports::{ConversationFilter, SearchWords};
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 /// The filter and the page of a list of conversations.
@@ -33,13 +34,30 @@ pub(super) struct ConversationQuery {
     /// Only of this status.
     #[param(value_type = Option<ConversationStatusSchema>)]
     status: Option<ConversationStatus>,
+    /// Only with this label.
+    #[param(value_type = Option<String>)]
+    label: Option<ConversationLabel>,
+    /// Only with a message that holds these words, up to eight. From three letters on, they find words that begin with them. Case
+    /// and accents do not count. The newest 10,000 messages that fit are looked through. Not on AWS (501).
+    text: Option<String>,
     /// `true`: only conversations in which a person owes an answer, those that wait the longest first. `status` is left out
     /// then.
     waiting: Option<bool>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
+}
+
+/// A page of conversations.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ConversationList)]
+pub(super) struct ConversationListView {
+    items: Vec<ConversationView>,
+    next_cursor: Option<String>,
+    /// With `text`: the time up to which messages were searched. What came later is found some seconds after.
+    searched_until: Option<Timestamp>,
 }
 
 /// Lists conversations, the most recently active first; or those that wait for a person.
@@ -48,24 +66,30 @@ pub(super) struct ConversationQuery {
     path = "/v1/conversations",
     tag = "Conversations",
     params(ConversationQuery),
-    responses((status = 200, body = ListView<ConversationView>, description = "A page of conversations"))
+    responses((status = 200, body = ConversationListView, description = "A page of conversations"), NotImplemented)
 )]
 pub(super) async fn list_conversations(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ConversationQuery>,
-) -> Result<Json<ListView<ConversationView>>, HttpProblem> {
+) -> Result<Json<ConversationListView>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = ConversationFilter {
         instance: wanted.instance,
         mode: wanted.mode,
         status: wanted.status,
+        label: wanted.label,
+        text: wanted.text.as_deref().map(parse_searched_text).transpose()?,
         ..ConversationFilter::default()
     };
+    let searched_until = match &filter.text {
+        Some(_) => Some(find_searched_time(&api).await?),
+        None => None,
+    };
     let found = if wanted.waiting == Some(true) {
-        if filter.status.is_some() {
+        if filter.status.is_some() || filter.text.is_some() {
             return Err(HttpProblem::bad_request(
-                "`waiting` and `status` cannot be given together: who waits is active",
+                "`waiting` cannot be given together with `status` (who waits is active) or `text`",
             ));
         }
         operate::list_waiting_conversations(&*api.deps, &caller, filter, &page).await
@@ -74,11 +98,28 @@ pub(super) async fn list_conversations(
     };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     let owed = operate::explain_owed_answers(&*api.deps, &found.items).await?;
-    let found = Page {
-        items: found.items.into_iter().zip(owed).collect(),
+    let items = found.items.into_iter().zip(owed);
+    Ok(Json(ConversationListView {
+        items: items.map(ConversationView::from).collect(),
         next_cursor: found.next_cursor,
-    };
-    Ok(Json(ListView::from_page(found, ConversationView::from)))
+        searched_until,
+    }))
+}
+
+fn parse_searched_text(text: &str) -> Result<SearchWords, HttpProblem> {
+    SearchWords::parse(text).ok_or_else(|| HttpProblem::bad_request("`text` holds no word"))
+}
+
+/// Returns the time up to which texts are searched. An installation that searches none says what finds a conversation instead.
+async fn find_searched_time(api: &Api<impl ApiContext>) -> Result<Timestamp, HttpProblem> {
+    let covered = operate::find_searched_time(&*api.deps).await?;
+    covered.ok_or_else(|| {
+        HttpProblem::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "this installation does not search the texts of messages: it is on AWS. A phone number is found by \
+             POST /v1/contacts/find, the id of a message at the provider by GET /v1/trace?provider_message=",
+        )
+    })
 }
 
 /// Returns one conversation.

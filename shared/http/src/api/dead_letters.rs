@@ -44,6 +44,7 @@ pub(super) struct DeadLetterQuery {
     /// Only those that failed before this time.
     until: Option<Timestamp>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

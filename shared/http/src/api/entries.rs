@@ -23,6 +23,7 @@ pub(super) struct EntryListQuery {
     #[param(value_type = Option<String>)]
     pub(super) tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     pub(super) limit: Option<usize>,
     /// `next_cursor` of the page before.
     pub(super) cursor: Option<String>,

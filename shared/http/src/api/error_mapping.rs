@@ -14,11 +14,13 @@ impl From<OperateError> for HttpProblem {
     fn from(error: OperateError) -> Self {
         let status = match &error {
             OperateError::NotFound(_) => StatusCode::NOT_FOUND,
+            OperateError::NotSendable(why) => not_sendable_status(why),
+            OperateError::Annotation(why) if why.is_of_request() => StatusCode::UNPROCESSABLE_ENTITY,
             OperateError::KeyReused
             | OperateError::Refused(_)
             | OperateError::EffectNotUnknown
+            | OperateError::Annotation(_)
             | OperateError::DamagedLetter => StatusCode::CONFLICT,
-            OperateError::NotSendable(why) => not_sendable_status(why),
             OperateError::Busy => return Self::unavailable(error.to_string()),
             OperateError::Port(error) => return Self::from_port_error(error),
         };
@@ -56,6 +58,7 @@ impl From<InvitationError> for HttpProblem {
         match error {
             InvitationError::Tenant(error) => error.into(),
             InvitationError::NotFound(_) => Self::not_found(error.to_string()),
+            InvitationError::Cursor => Self::bad_request(error.to_string()),
             InvitationError::Order(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             InvitationError::BatchSize
             | InvitationError::UnknownOccasion(_)

@@ -36,6 +36,7 @@ pub(super) struct EventsQuery {
     #[param(example = "message.*,conversation.waiting")]
     kind: Option<String>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
 }
 
@@ -93,7 +94,7 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
 }
 
 /// Refuses the request where the store publishes no events.
-fn check_publishing(api: &Api<impl ApiContext>) -> Result<(), HttpProblem> {
+pub(super) fn check_publishing(api: &Api<impl ApiContext>) -> Result<(), HttpProblem> {
     if api.deps.store().publishes_events() {
         return Ok(());
     }

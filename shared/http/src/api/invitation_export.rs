@@ -51,6 +51,7 @@ pub(super) struct ExportQuery {
     #[param(inline)]
     format: Option<ExportFormat>,
     /// Number of entries that are looked at for a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// The header `x-next-cursor` of the page before.
     cursor: Option<String>,

@@ -63,19 +63,15 @@ pub(super) struct InvitationStatusView {
 
 impl From<InvitationView> for InvitationStatusView {
     fn from(view: InvitationView) -> Self {
+        let failure = view.explain_failure();
         let invitation = view.invitation;
-        let (mut duplicate_of, mut error) = (None, None);
-        let mut emailed = None;
+        let (mut duplicate_of, mut emailed) = (None, None);
         match invitation.state {
             InvitationState::Email { outbox } => emailed = Some(outbox),
             InvitationState::Duplicate { of } => duplicate_of = Some(of.to_string()),
-            InvitationState::Refused { error: why } => error = Some(why),
-            InvitationState::Taken | InvitationState::Message { .. } => {}
+            InvitationState::Taken | InvitationState::Message { .. } | InvitationState::Refused { .. } => {}
         }
         let message = view.message.as_ref().map(|view| &view.message);
-        let history = message.and_then(|message| Some(&message.out.as_ref()?.history));
-        let is_failed = view.status.as_str() == "failed";
-        let last_reason = history.and_then(|history| history.last()?.why.clone());
         let delivery = view.message.as_ref().and_then(|view| view.delivery.as_ref());
         let pricing = delivery.and_then(|delivery| delivery.detail.pricing.as_ref());
         let transitions = view.transitions.into_iter();
@@ -106,10 +102,7 @@ impl From<InvitationView> for InvitationStatusView {
             message_id: message.map(recado_domain::message::Message::message_id),
             duplicate_of,
             metadata: invitation.metadata.map(|metadata| metadata.to_object()),
-            error: error
-                .or_else(|| view.reason.map(|reason| reason.to_string()))
-                .or_else(|| last_reason.filter(|_| is_failed))
-                .or_else(|| email_reason.filter(|_| is_failed || is_open).map(str::to_owned)),
+            error: failure.or_else(|| email_reason.filter(|_| is_open).map(str::to_owned)),
             not_before: invitation.not_before,
             pricing_category: pricing.and_then(|pricing| pricing.category.clone()),
             created_at: invitation.created_at,

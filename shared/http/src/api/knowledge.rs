@@ -12,16 +12,15 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::{FoundBlock, KnowledgeBlock, KnowledgeSource, SourceId, VectorGap};
-use recado_pipeline::knowledge::{self, FOUND_MAX, KnowledgeError, NewDocument, SourceOutcome, VectorState};
+use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, SourceId, VectorGap};
+use recado_pipeline::knowledge::{
+    self, AddedSource, KnowledgeError, NewDocument, SourceOutcome, VectorState,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 /// The largest document, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.
 const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
-
-/// Number of blocks that a search returns unless it says another.
-const FOUND_DEFAULT: usize = 5;
 
 /// A source: a document of the business.
 #[derive(Debug, Serialize, ToSchema)]
@@ -136,12 +135,29 @@ pub(super) struct AddedSourceView {
     outcome: &'static str,
     /// The vectors of its blocks. A document goes in without them if the embedding model fails.
     vectors: VectorsView,
+    /// Numbers of the pages of a PDF document that could not be read. They are left out.
+    unread_pages: Vec<usize>,
+}
+
+impl From<AddedSource> for AddedSourceView {
+    fn from(added: AddedSource) -> Self {
+        Self {
+            source: added.source.into(),
+            outcome: match added.outcome {
+                SourceOutcome::Added => "added",
+                SourceOutcome::Replaced => "replaced",
+                SourceOutcome::Unchanged => "unchanged",
+            },
+            vectors: added.vectors.into(),
+            unread_pages: added.unread_pages,
+        }
+    }
 }
 
 /// Adds a document to the knowledge of an agent, in place of the one with its title.
 ///
-/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel or `PowerPoint`. Its type is known by its bytes, and
-/// that of a text by the title or the `Content-Type`. The same document once more changes nothing, but makes vectors that its blocks
+/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel, `PowerPoint` or PDF. Its type is known by its bytes,
+/// and that of a text by the title or the `Content-Type`. The text of a PDF document is read within 10 seconds. The same document once more changes nothing, but makes vectors that its blocks
 /// lack.
 #[utoipa::path(
     post,
@@ -169,16 +185,7 @@ pub(super) async fn post_knowledge(
         bytes: read_body(&headers, body, DOCUMENT_MAX).await?.to_vec(),
     };
     let added = knowledge::add_source(&*api.deps, &caller, &parse_agent_id(&id)?, document).await?;
-    let outcome = match added.outcome {
-        SourceOutcome::Added => "added",
-        SourceOutcome::Replaced => "replaced",
-        SourceOutcome::Unchanged => "unchanged",
-    };
-    Ok(Json(AddedSourceView {
-        source: added.source.into(),
-        outcome,
-        vectors: added.vectors.into(),
-    }))
+    Ok(Json(added.into()))
 }
 
 /// Returns the type that a request names.
@@ -289,92 +296,7 @@ pub(super) async fn post_knowledge_vectors(
     Ok(Json(state.into()))
 }
 
-/// The question that is searched for.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"question": "What does a vaccine cost?", "limit": 5}))]
-struct SearchRequest {
-    question: String,
-    /// Number of blocks at most: 1 to 50, 5 if absent.
-    limit: Option<usize>,
-}
-
-/// The blocks that were found.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct SearchView {
-    /// The way of search: `lexical` found blocks by their words, `hybrid` also by vectors.
-    search: &'static str,
-    /// The reason why vectors had no part: as of the list, or that the question has no vector.
-    vectors: Option<&'static str>,
-    /// The blocks, the best first.
-    found: Vec<FoundBlockView>,
-}
-
-/// A block that was found.
-#[derive(Debug, Serialize, ToSchema)]
-struct FoundBlockView {
-    /// Id of its source.
-    source: String,
-    /// The title of its source.
-    title: String,
-    /// The headings above it.
-    place: String,
-    text: String,
-    /// The higher, the better it fits. Scores of different ways of search cannot be compared.
-    score: f32,
-    /// The score by its words, if they are among the best.
-    lexical: Option<f32>,
-    /// The cosine between its vector and the question's, if it is among the nearest.
-    cosine: Option<f32>,
-}
-
-impl From<FoundBlock> for FoundBlockView {
-    fn from(block: FoundBlock) -> Self {
-        Self {
-            source: block.source.to_string(),
-            title: block.title,
-            place: block.place,
-            text: block.text,
-            score: block.score,
-            lexical: block.lexical,
-            cosine: block.cosine,
-        }
-    }
-}
-
-/// Finds the blocks of an agent's sources that answer a question best.
-#[utoipa::path(
-    post,
-    path = "/v1/agents/{id}/knowledge/search",
-    tag = "Knowledge",
-    params(("id" = String, Path, description = "Id of the agent")),
-    request_body = SearchRequest,
-    responses((status = 200, body = SearchView, description = "What was found"), NotFound)
-)]
-pub(super) async fn post_knowledge_search(
-    State(api): State<Api<impl ApiContext>>,
-    Extension(caller): Extension<Caller>,
-    PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Json<SearchView>, HttpProblem> {
-    let wanted: SearchRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
-    let limit = wanted.limit.unwrap_or(FOUND_DEFAULT);
-    if !(1..=FOUND_MAX).contains(&limit) {
-        return Err(HttpProblem::bad_request(format!(
-            "limit must be 1 to {FOUND_MAX}"
-        )));
-    }
-    let agent = parse_agent_id(&id)?;
-    let found = knowledge::search_knowledge(&*api.deps, &caller, &agent, &wanted.question, limit).await?;
-    Ok(Json(SearchView {
-        search: found.search.as_str(),
-        vectors: found.gap.map(VectorGap::as_str),
-        found: found.blocks.into_iter().map(FoundBlockView::from).collect(),
-    }))
-}
-
-fn parse_agent_id(text: &str) -> Result<AgentId, HttpProblem> {
+pub(super) fn parse_agent_id(text: &str) -> Result<AgentId, HttpProblem> {
     AgentId::parse(text).map_err(|_| KnowledgeError::NoAgent.into())
 }
 

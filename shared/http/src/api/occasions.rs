@@ -216,6 +216,8 @@ struct NewGuest {
     language: Option<String>,
     /// IANA time zone, if another than the occasion's. `zone` and `timezone` are read, too.
     time_zone: Option<String>,
+    /// `pending`, `confirmed` or `declined`. Without one, a new guest is pending, and a known one keeps its own.
+    status: Option<String>,
 }
 
 /// Guests to add.
@@ -264,7 +266,7 @@ impl From<AddedGuests> for AddedGuestsView {
 /// Adds guests to an occasion.
 ///
 /// The body is JSON, or a list of comma-separated values (`Content-Type: text/csv`) whose first row names the columns `id`, `name`,
-/// `phone`, `email`, `language`, `time_zone`. Rows that are refused are told, and the others are added. The same list again changes nothing.
+/// `phone`, `email`, `language`, `time_zone`, `status`. Rows that are refused are told, and the others are added. The same list again changes nothing.
 #[utoipa::path(
     post,
     path = "/v1/occasions/{id}/guests",

@@ -1,23 +1,17 @@
 //! `GET /v1/token`: what the token of the request opens.
 
 use super::permissions::PERMISSIONS;
-use super::tokens::TokenRoleSchema;
+use super::tokens::TokenAccessView;
 use axum::{Extension, Json};
-use recado_domain::access::{Caller, TokenRole};
-use recado_domain::ids::{TenantId, TokenName};
+use recado_domain::access::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// The token of the request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct OwnTokenView {
-    #[schema(value_type = String)]
-    name: TokenName,
-    #[schema(value_type = TokenRoleSchema)]
-    role: TokenRole,
-    /// The tenant that the token is limited to. `null`: the whole installation.
-    #[schema(value_type = Option<String>)]
-    tenant: Option<TenantId>,
+    #[serde(flatten)]
+    access: TokenAccessView,
     /// The routes that the token opens, as `METHOD path`.
     routes: Vec<String>,
 }
@@ -37,8 +31,10 @@ pub(super) async fn get_own_token(Extension(caller): Extension<Caller>) -> Json<
         routes: opened
             .map(|(method, path, _)| format!("{method} {path}"))
             .collect(),
-        tenant: caller.scope.tenant().cloned(),
-        name: caller.name,
-        role: caller.role,
+        access: TokenAccessView {
+            tenant: caller.scope.tenant().cloned(),
+            name: caller.name,
+            role: caller.role,
+        },
     })
 }

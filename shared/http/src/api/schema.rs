@@ -17,7 +17,7 @@ mod tools;
 pub(super) use calendars::CalendarSchema;
 pub(super) use configuration::{AgentSchema, ConfigDocumentSchema, InstanceSchema, RateSchema, TenantSchema};
 pub(super) use content::OutgoingContentSchema;
-pub(super) use events::PublishedEventSchema;
+pub(super) use events::{PublishedEventSchema, WebhookEndpointSchema};
 pub(super) use reports::{
     CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,
 };
@@ -111,7 +111,7 @@ word_schemas! {
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
     AlertKindSchema: AlertKind {
         NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
-        CustomerWaits, PersonNeeded, NotAcknowledged, NumberQuality, Budget,
+        CustomerWaits, PersonNeeded, NotAcknowledged, NumberQuality, Budget, WebhookFails,
     }
     AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
     NotificationStateSchema: NotificationState { Pending, Dead }

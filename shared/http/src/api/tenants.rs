@@ -25,6 +25,7 @@ use utoipa::IntoParams;
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantListQuery {
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

@@ -29,16 +29,23 @@ pub(super) enum TokenRoleSchema {
     Admin,
 }
 
+/// The name of a token, and what it opens.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TokenAccessView {
+    #[schema(value_type = String)]
+    pub(super) name: TokenName,
+    /// The tenant that the token is limited to. `null`: the whole installation.
+    #[schema(value_type = Option<String>)]
+    pub(super) tenant: Option<TenantId>,
+    #[schema(value_type = TokenRoleSchema)]
+    pub(super) role: TokenRole,
+}
+
 /// A token, without its text.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TokenView {
-    #[schema(value_type = String)]
-    name: TokenName,
-    /// The tenant that the token is limited to. `null`: the whole installation.
-    #[schema(value_type = Option<String>)]
-    tenant: Option<TenantId>,
-    #[schema(value_type = TokenRoleSchema)]
-    role: TokenRole,
+    #[serde(flatten)]
+    access: TokenAccessView,
     created_at: Timestamp,
     /// Name of the token that created this one.
     #[schema(value_type = String)]
@@ -50,9 +57,11 @@ pub(super) struct TokenView {
 impl From<Token> for TokenView {
     fn from(token: Token) -> Self {
         Self {
-            name: token.name,
-            tenant: token.tenant,
-            role: token.role,
+            access: TokenAccessView {
+                name: token.name,
+                tenant: token.tenant,
+                role: token.role,
+            },
             created_at: token.created_at,
             created_by: token.created_by,
             expires_at: token.expires_at,
@@ -123,6 +132,7 @@ pub(super) struct TokenListQuery {
     #[param(value_type = Option<String>)]
     tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

@@ -24,6 +24,7 @@ pub(super) struct UnacknowledgedQuery {
     #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

@@ -1,4 +1,4 @@
-//! `GET /v1/usage`: what models used, summed up.
+//! `GET /v1/usage`: what models used and the provider charged, summed up.
 
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
@@ -89,7 +89,7 @@ struct UsageItem {
     tenant: Option<TenantId>,
     #[schema(value_type = Option<String>)]
     agent: Option<AgentId>,
-    /// Name of the model, as its API reports it.
+    /// Name of the model, as its API reports it; of charged messages the provider and the category, such as `meta:utility`.
     model: Option<String>,
     /// Number of replies that models wrote.
     replies: u64,
@@ -99,17 +99,21 @@ struct UsageItem {
     recordings: u64,
     /// Length of the recordings in milliseconds, where the server tells it in place of tokens.
     audio_millis: u64,
+    /// Number of delivered messages for which the provider charges.
+    charged_messages: u64,
     /// Tokens read, without those of the prompt cache.
     input_tokens: u64,
     output_tokens: u64,
     cache_read_tokens: u64,
     cache_write_tokens: u64,
-    /// Cost of the tokens and recordings by the configured prices, in each currency.
+    /// Cost of the tokens, recordings and charged messages by the configured prices, in each currency.
     costs: Vec<CostItem>,
     /// Number of tokens of models that have no price: the costs lack them.
     unpriced_tokens: u64,
     /// Length of recordings whose model has no price for them: the costs lack it.
     unpriced_audio_millis: u64,
+    /// Number of charged messages that have no price: the costs lack them.
+    unpriced_messages: u64,
 }
 
 /// An amount of money.
@@ -141,6 +145,7 @@ impl From<UsageLine> for UsageItem {
             discarded_drafts,
             recordings,
             audio_millis,
+            charged_messages,
             tokens,
             cost,
         }: UsageLine,
@@ -154,6 +159,7 @@ impl From<UsageLine> for UsageItem {
             discarded_drafts,
             recordings,
             audio_millis,
+            charged_messages,
             input_tokens: tokens.input_tokens,
             output_tokens: tokens.output_tokens,
             cache_read_tokens: tokens.cache_read_tokens,
@@ -161,13 +167,15 @@ impl From<UsageLine> for UsageItem {
             costs: list_costs(&cost),
             unpriced_tokens: cost.unpriced_tokens,
             unpriced_audio_millis: cost.unpriced_audio_millis,
+            unpriced_messages: cost.unpriced_messages,
         }
     }
 }
 
 /// Returns what models used, summed up by day, agent, model or tenant.
 ///
-/// The sums are of committed replies, discarded drafts and transcribed recordings, and are kept for 400 days.
+/// The sums are of committed replies, discarded drafts, transcribed recordings and messages that the provider charges, and are kept for
+/// 400 days.
 #[utoipa::path(
     get,
     path = "/v1/usage",

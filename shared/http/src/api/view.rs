@@ -3,6 +3,7 @@
 mod changes;
 mod choice;
 mod contact;
+mod conversation;
 mod delivery;
 mod file_text;
 mod media_url;
@@ -10,23 +11,15 @@ mod referral;
 mod sends;
 
 use super::answer_view::AnswerView;
-use super::schema::{
-    ConversationModeSchema, ConversationStatusSchema, MessageStatusSchema, QueueNameSchema, ReasonSchema,
-    RoleSchema,
-};
+use super::schema::{MessageStatusSchema, QueueNameSchema, ReasonSchema, RoleSchema};
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
-use contact::ContactView;
 use delivery::DeliveryView;
 use file_text::{FileTextView, describe_missing_file};
 use media_url::media_url;
 use recado_domain::Timestamp;
-use recado_domain::answer::ExplainedAnswer;
-use recado_domain::conversation::{
-    Conversation, ConversationMode, ConversationStatus, HandOverNote, Handover,
-};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal, StepId, TokenName};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal, TokenName};
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::metadata::Metadata;
 use recado_domain::outbox::{HeldStatus, OutboxHistoryEntry, OutboxState};
@@ -39,6 +32,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+pub(super) use contact::ContactView;
+pub(super) use conversation::ConversationView;
 pub(super) use sends::{AcceptedView, EventView, ScheduledView, TimelineEntryView};
 
 /// A page of a list.
@@ -53,121 +48,6 @@ impl<T> ListView<T> {
         Self {
             items: page.items.into_iter().map(view).collect(),
             next_cursor: page.next_cursor,
-        }
-    }
-}
-
-/// A conversation, as the API shows it.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ConversationView {
-    #[schema(value_type = String)]
-    id: ConversationId,
-    #[schema(value_type = String)]
-    instance_id: InstanceId,
-    contact: ContactView,
-    #[schema(value_type = ConversationModeSchema)]
-    mode: ConversationMode,
-    #[schema(value_type = ConversationStatusSchema)]
-    status: ConversationStatus,
-    last_message_at: Timestamp,
-    /// The ordinal of the newest message. An answer or a resolve gives this number as `seen`.
-    #[schema(value_type = u64)]
-    last_ordinal: Ordinal,
-    /// Time of the contact's last message. With Meta, only templates can be sent from 24 hours after it.
-    last_inbound_at: Option<Timestamp>,
-    /// Time at which the contact stopped marketing messages.
-    marketing_stopped_at: Option<Timestamp>,
-    /// The reason why the owed answer waits for a person although the agent has the conversation.
-    #[schema(value_type = Option<ReasonSchema>)]
-    needs_person: Option<Reason>,
-    /// The answer that is owed, with what it waits for; absent if none is owed.
-    owed_answer: Option<AnswerView>,
-    /// Time since which the contact waits for a person: people owe an answer, or the agent handed the conversation over
-    /// and nobody has taken it. Absent if no person is waited for.
-    waiting_since: Option<Timestamp>,
-    /// The agent's note of its last hand-over, until the agent has the conversation again.
-    hand_over_note: Option<HandOverNoteView>,
-    /// The step of the agent's script at which the conversation is. Absent before the first reply, and if the agent has
-    /// no steps.
-    #[schema(value_type = Option<String>)]
-    step: Option<StepId>,
-    /// Time at which the agent answers again unless a person writes before it. Absent if it does not by itself.
-    agent_returns_at: Option<Timestamp>,
-    /// The last takeover, give-back or resolve; absent if there was none.
-    handover: Option<HandoverView>,
-    /// Token of the person who has the conversation. That is who took it over, or answered last; `phone` if it was on the
-    /// phone of the number. Absent while the agent has the conversation, and if nobody took it yet.
-    #[schema(value_type = Option<String>)]
-    taken_by: Option<TokenName>,
-    /// Time since which it is this person's.
-    taken_at: Option<Timestamp>,
-    /// The conversation of the same person under another identity, in which the messages continue.
-    #[schema(value_type = Option<String>)]
-    moved_to: Option<ConversationId>,
-    /// The same person's conversations under other identities that this one replaced, whose messages are read with these.
-    #[schema(value_type = Vec<String>)]
-    joined: Vec<ConversationId>,
-}
-
-/// A takeover, a give-back or a resolve. The conversation's mode and status say which one it was.
-#[derive(Debug, Serialize, ToSchema)]
-struct HandoverView {
-    /// Name of the token with which it was done. `phone`: somebody typed on the phone of the number; `agent`: the agent
-    /// resolved the conversation; `installation`: the agent came back by itself.
-    #[schema(value_type = String)]
-    by: TokenName,
-    at: Timestamp,
-}
-
-impl From<Handover> for HandoverView {
-    fn from(Handover { by, at }: Handover) -> Self {
-        Self { by, at }
-    }
-}
-
-/// The agent's explanation of a hand-over, for the person who takes the conversation.
-#[derive(Debug, Serialize, ToSchema)]
-struct HandOverNoteView {
-    /// Text of the agent.
-    text: String,
-    /// Time of the hand-over.
-    at: Timestamp,
-}
-
-impl From<HandOverNote> for HandOverNoteView {
-    fn from(HandOverNote { text, at }: HandOverNote) -> Self {
-        Self { text, at }
-    }
-}
-
-impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
-    fn from((conversation, owed): (Conversation, Option<ExplainedAnswer>)) -> Self {
-        let status = conversation.listed_status().unwrap_or(conversation.status);
-        let (waiting_since, agent_returns_at) =
-            (conversation.person_owed_since(), conversation.return_due_at());
-        let contact = ContactView::from(&conversation);
-        let (taken_by, taken_at) = conversation.taken.map(|taken| (taken.by, taken.at)).unzip();
-        Self {
-            id: conversation.id,
-            instance_id: conversation.instance,
-            contact,
-            mode: conversation.mode,
-            status,
-            last_message_at: conversation.last_message_at,
-            last_ordinal: conversation.last,
-            last_inbound_at: conversation.last_inbound_at,
-            marketing_stopped_at: conversation.marketing_stopped_at,
-            waiting_since,
-            agent_returns_at,
-            needs_person: conversation.needs_person,
-            owed_answer: owed.map(AnswerView::from),
-            hand_over_note: conversation.hand_over_note.map(HandOverNoteView::from),
-            step: conversation.step,
-            handover: conversation.handover.map(HandoverView::from),
-            taken_by,
-            taken_at,
-            moved_to: conversation.moved_to,
-            joined: conversation.joined,
         }
     }
 }

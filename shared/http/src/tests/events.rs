@@ -5,6 +5,7 @@ use crate::EventFeed;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode};
 use futures::StreamExt;
+use recado_domain::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_pipeline::ports::{PortResult, PublishedEvents, PublishedPage};
@@ -112,6 +113,10 @@ impl PublishedEvents for CountedLog {
     ) -> PortResult<PublishedPage> {
         self.1.fetch_add(1, Ordering::Relaxed);
         self.0.list_published_events(tenant, after, limit).await
+    }
+
+    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
+        self.0.find_cursor_before(since).await
     }
 
     async fn find_newest_cursor(&self, tenant: Option<&TenantId>) -> PortResult<EventCursor> {

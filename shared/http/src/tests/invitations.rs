@@ -98,6 +98,31 @@ async fn a_time_is_an_instant_or_one_of_the_guests_clock() {
         ),
         (&json!("scheduled"), &json!(at), &json!(0))
     );
+    let recipients = site
+        .operate("GET", &format!("{path}/recipients"), &Value::Null)
+        .await;
+    let listed = &recipients.body["items"][0];
+    assert_eq!(
+        (&listed["guestId"], &listed["status"], &listed["id"]),
+        (&json!("g2"), &json!("waiting"), &batch.body["items"][0]["id"])
+    );
+    let failures = format!("{path}/recipients?status=failed,refused");
+    let failures = site.operate("GET", &failures, &Value::Null).await;
+    assert_eq!(
+        (failures.status, &failures.body["items"]),
+        (StatusCode::OK, &json!([]))
+    );
+    for wrong in ["status=lost", "cursor=x"] {
+        let refused = site
+            .operate("GET", &format!("{path}/recipients?{wrong}"), &Value::Null)
+            .await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{wrong}: {}",
+            refused.text
+        );
+    }
     for (fields, status) in [
         (
             json!({"guestId": "g2", "send_at": "tomorrow"}),

@@ -98,3 +98,39 @@ async fn a_price_is_kept_with_the_status_that_brought_it() {
     assert_eq!(known.at, Some(Timestamp::from_second(1_760_000_060).unwrap()));
     assert_eq!(known.detail.pricing.unwrap().category.as_deref(), Some("utility"));
 }
+
+#[tokio::test]
+async fn a_charged_message_is_summed_up_once_by_its_category_and_costs_what_its_price_says() {
+    let site = site().await;
+    let now = Timestamp::now().as_second();
+    let price = |billable: bool| json!({"billable": billable, "pricing_model": "PMP", "type": "regular", "category": "utility"});
+    for (id, word, pricing) in [
+        ("wamid.UMA", "sent", price(true)),
+        ("wamid.UMA", "read", price(true)),
+        ("wamid.UMA", "delivered", price(true)),
+        ("wamid.UMA", "delivered", price(true)),
+        ("wamid.OUTRA", "delivered", price(true)),
+        ("wamid.LIVRE", "delivered", price(false)),
+        ("wamid.A_CAMINHO", "sent", price(true)),
+    ] {
+        let status = json!({"id": id, "status": word, "timestamp": now.to_string(), "recipient_id": "5511900000001", "pricing": pricing});
+        let answered = meta(&site, &meta_body(&json!({"statuses": [status]}))).await;
+        assert_eq!(answered.body["statuses"], json!(1), "{}", answered.text);
+    }
+    let look = async || site.operate("GET", "/v1/usage?by=model", &Value::Null).await.body["items"].clone();
+    let unpriced = look().await;
+    assert_eq!(unpriced[0]["model"], "meta:utility", "{unpriced}");
+    assert_eq!(
+        (
+            &unpriced[0]["charged_messages"],
+            &unpriced[0]["unpriced_messages"]
+        ),
+        (&json!(2), &json!(2))
+    );
+    let configuration = json!({"prices": [{"model": "meta:*", "message": "0.0068"}]});
+    let applied = site.operate("PUT", "/v1/config", &configuration).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let priced = look().await;
+    assert_eq!(priced[0]["costs"], json!([{"currency": "USD", "micros": 13_600}]));
+    assert_eq!(priced[0]["unpriced_messages"], 0);
+}

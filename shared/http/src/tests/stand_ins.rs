@@ -1,6 +1,6 @@
 //! What stands in for the providers, the model, the keys and the depths of the queues.
 
-use crate::{Keys, ProviderSetup, SetupAnswer, WebhookKeys};
+use crate::{EndpointDesk, Keys, ProviderSetup, SetupAnswer, WebhookKeys};
 use recado_domain::Timestamp;
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -13,15 +13,18 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
+use recado_domain::webhook_endpoint::PostError;
 use recado_pipeline::ports::{
-    ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary,
-    KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult,
-    Providers, QueueDepth, QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Tools, Transcriber,
+    ConnectionAnswer, DocumentReader, Embedder, EndpointPost, EndpointPosts, FetchedDocument, HistoryError,
+    HistoryPage, HistorySpan, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply,
+    LlmRequest, OutgoingMessage, PageFailure, PortError, PortResult, PostAnswer, Providers, QueueDepth,
+    QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Tools, Transcriber,
 };
 use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// The HTTP surface calls no provider and no model.
 #[derive(Debug)]
@@ -100,6 +103,21 @@ impl KnowledgeLibrary for NotCalled {
         block_characters: usize,
     ) -> Result<SplitDocument, TextGap> {
         LIBRARY.split(title, &bytes, block_characters)
+    }
+
+    async fn fetch_page(
+        &self,
+        url: &str,
+        _: bool,
+        _: u64,
+        _: Duration,
+    ) -> Result<FetchedDocument, PageFailure> {
+        let text = url.strip_prefix("https://pages.example/");
+        let text = text.ok_or_else(|| PageFailure("no such page".to_owned()))?;
+        Ok(FetchedDocument {
+            bytes: format!("# Page\nThis is {text}.").into_bytes(),
+            content_type: None,
+        })
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -198,4 +216,19 @@ pub(super) fn set_up_nothing() -> ProviderSetup {
         };
         Box::pin(std::future::ready(Ok(answer)))
     })
+}
+
+/// Endpoints that accept every post.
+#[derive(Debug, Clone, Copy)]
+struct Accepting;
+
+impl EndpointPosts for Accepting {
+    async fn post_event(&self, _: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
+        Ok(PostAnswer { status: 204 })
+    }
+}
+
+/// The way to endpoints of which each accepts every post.
+pub(super) fn accept_every_post() -> EndpointDesk {
+    EndpointDesk::new(Accepting)
 }

@@ -5,6 +5,7 @@ use super::alerts::AlertConfigSchema;
 use super::calendars::CalendarSchema;
 use super::content::MessageTemplateSchema;
 use super::deliveries::{DeliveryRulesSchema, EmailSenderSchema};
+use super::events::WebhookEndpointSchema;
 use super::hours::OpeningHoursSchema;
 use super::invitations::{InvitationTemplateSchema, OccasionSchema};
 use super::tools::ToolSchema;
@@ -64,6 +65,8 @@ struct ModelPriceSchema {
     cache_write: Option<String>,
     /// Price of a minute of a recording, for a model that transcribes and tells no tokens.
     audio_minute: Option<String>,
+    /// Price of a message that the provider charges; `model` is then provider and category, such as `meta:utility`.
+    message: Option<String>,
     /// Currency of the prices: three capital letters.
     #[schema(required = false, default = "USD", pattern = "^[A-Z]{3}$")]
     currency: String,
@@ -97,6 +100,9 @@ pub(in crate::api) struct TenantSchema {
     /// The ways by which the tenant sends e-mails, at most 10.
     #[schema(required = false)]
     email_senders: Vec<EmailSenderSchema>,
+    /// The endpoints to which the tenant's published events are posted, at most 10. If absent in a document, they are left as
+    /// they are.
+    webhooks: Option<Vec<WebhookEndpointSchema>>,
     /// Budget of each month (UTC). If absent, there is none.
     budget: Option<MonthlyBudgetSchema>,
     /// `true` if none of the tenant's instances works.

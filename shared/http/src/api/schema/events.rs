@@ -93,3 +93,23 @@ struct PublishedDataSchema {
     #[schema(value_type = Option<SeveritySchema>)]
     severity: Option<AlertSeverity>,
 }
+
+/// An endpoint of a tenant's own systems, which is told of published events by signed requests.
+#[derive(Serialize, ToSchema)]
+#[schema(
+    as = WebhookEndpoint,
+    example = json!({"id": "crm", "url": "https://crm.example.org/recado", "kinds": ["message.*", "conversation.waiting"]})
+)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct WebhookEndpointSchema {
+    /// Id of the endpoint, unique within its tenant.
+    id: String,
+    /// URL: https, or http to this machine or a private network, where `RECADO_PRIVATE_TOOLS` allows such hosts.
+    url: String,
+    /// The kinds of events that are posted: a kind, or a group (`message.*`). If absent, all are.
+    #[schema(required = false)]
+    kinds: Vec<String>,
+    /// `true` if nothing is posted.
+    #[schema(required = false, default = false)]
+    disabled: bool,
+}

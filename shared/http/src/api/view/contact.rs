@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ContactView {
+pub(in crate::api) struct ContactView {
     /// Absent if WhatsApp does not show the contact's number.
     phone: Option<String>,
     name: Option<String>,

@@ -31,66 +31,85 @@ const NOT_AUDITED: [(&str, &str); 10] = [
 const OF_THE_INSTALLATION: (&str, &str) = ("DELETE", "/v1/tenants/{id}");
 
 /// The action that each route is audited as.
+const AUDITED: &[((&str, &str), &str)] = &[
+    (("PUT", "/v1/config"), "configuration_changed"),
+    (("POST", "/v1/config"), "configuration_changed"),
+    (("GET", "/v1/config/webhooks"), "webhook_secrets_read"),
+    (("GET", "/v1/instances/{id}/webhook"), "webhook_secrets_read"),
+    (("POST", "/v1/tenants"), "configuration_changed"),
+    (("PUT", "/v1/tenants/{id}"), "configuration_changed"),
+    (("POST", "/v1/calendars"), "configuration_changed"),
+    (("PUT", "/v1/calendars/{id}"), "configuration_changed"),
+    (("DELETE", "/v1/calendars/{id}"), "configuration_changed"),
+    (("POST", "/v1/tools"), "configuration_changed"),
+    (("PUT", "/v1/tools/{id}"), "configuration_changed"),
+    (("DELETE", "/v1/tools/{id}"), "configuration_changed"),
+    (("POST", "/v1/agents"), "configuration_changed"),
+    (("PUT", "/v1/agents/{id}"), "configuration_changed"),
+    (("DELETE", "/v1/agents/{id}"), "configuration_changed"),
+    (("POST", "/v1/agents/{id}/knowledge"), "knowledge_changed"),
+    (("POST", "/v1/agents/{id}/knowledge/pages"), "knowledge_changed"),
+    (
+        ("DELETE", "/v1/agents/{id}/knowledge/{source}"),
+        "knowledge_changed",
+    ),
+    (("POST", "/v1/instances"), "configuration_changed"),
+    (("PUT", "/v1/instances/{id}"), "configuration_changed"),
+    (("DELETE", "/v1/instances/{id}"), "configuration_changed"),
+    (("PATCH", "/v1/conversations/{id}"), "conversation_taken_over"),
+    (
+        ("POST", "/v1/conversations/{id}/messages"),
+        "conversation_answered",
+    ),
+    (("POST", "/v1/conversations/{id}/labels"), "conversation_labelled"),
+    (("POST", "/v1/conversations/{id}/notes"), "note_added"),
+    (
+        ("DELETE", "/v1/conversations/{id}/notes/{number}"),
+        "note_deleted",
+    ),
+    (("DELETE", "/v1/messages/{id}"), "message_cancelled"),
+    (("POST", "/v1/contacts/find"), "contact_found"),
+    (("POST", "/v1/contacts/export"), "contact_exported"),
+    (("POST", "/v1/contacts/erase"), "contact_erased"),
+    (("POST", "/v1/instances/{id}/catch-up"), "caught_up"),
+    (("POST", "/v1/alerts/test"), "alerts_tested"),
+    (
+        ("POST", "/v1/alerts/notifications/{id}/redrive"),
+        "notification_redriven",
+    ),
+    (("POST", "/v1/instances/{id}/secret/rotate"), "secret_rotated"),
+    (("POST", "/v1/instances/{id}/connect"), "instance_connected"),
+    (("POST", "/v1/instances/{id}/pairing"), "pairing_started"),
+    (("POST", "/v1/instances/{id}/check"), "setup_checked"),
+    (("DELETE", "/v1/dead-letters"), "dead_letter_deleted"),
+    (("POST", "/v1/dead-letters/redrive"), "dead_letter_redriven"),
+    (("DELETE", "/v1/dead-letters/{id}"), "dead_letter_deleted"),
+    (("POST", "/v1/dead-letters/{id}/redrive"), "dead_letter_redriven"),
+    (("POST", "/v1/occasions/{id}/guests"), "configuration_changed"),
+    (
+        ("DELETE", "/v1/occasions/{id}/guests/{guest}"),
+        "configuration_changed",
+    ),
+    (("POST", "/v1/webhooks"), "configuration_changed"),
+    (("PUT", "/v1/webhooks/{id}"), "configuration_changed"),
+    (("DELETE", "/v1/webhooks/{id}"), "configuration_changed"),
+    (("POST", "/v1/webhooks/{id}/secret/rotate"), "secret_rotated"),
+    (("POST", "/v1/webhooks/{id}/test"), "webhook_tested"),
+    (
+        ("POST", "/v1/webhooks/{id}/failed/redrive"),
+        "dead_letter_redriven",
+    ),
+    (("POST", "/v1/webhooks/{id}/replay"), "events_replayed"),
+    (("POST", "/v1/tokens"), "token_created"),
+    (("DELETE", "/v1/tokens/{name}"), "token_revoked"),
+    (
+        ("POST", "/v1/conversations/{id}/effects/{number}"),
+        "effect_decided",
+    ),
+];
+
 fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
-    BTreeMap::from([
-        (("PUT", "/v1/config"), "configuration_changed"),
-        (("POST", "/v1/config"), "configuration_changed"),
-        (("GET", "/v1/config/webhooks"), "webhook_secrets_read"),
-        (("GET", "/v1/instances/{id}/webhook"), "webhook_secrets_read"),
-        (("POST", "/v1/tenants"), "configuration_changed"),
-        (("PUT", "/v1/tenants/{id}"), "configuration_changed"),
-        (("POST", "/v1/calendars"), "configuration_changed"),
-        (("PUT", "/v1/calendars/{id}"), "configuration_changed"),
-        (("DELETE", "/v1/calendars/{id}"), "configuration_changed"),
-        (("POST", "/v1/tools"), "configuration_changed"),
-        (("PUT", "/v1/tools/{id}"), "configuration_changed"),
-        (("DELETE", "/v1/tools/{id}"), "configuration_changed"),
-        (("POST", "/v1/agents"), "configuration_changed"),
-        (("PUT", "/v1/agents/{id}"), "configuration_changed"),
-        (("DELETE", "/v1/agents/{id}"), "configuration_changed"),
-        (("POST", "/v1/agents/{id}/knowledge"), "knowledge_changed"),
-        (
-            ("DELETE", "/v1/agents/{id}/knowledge/{source}"),
-            "knowledge_changed",
-        ),
-        (("POST", "/v1/instances"), "configuration_changed"),
-        (("PUT", "/v1/instances/{id}"), "configuration_changed"),
-        (("DELETE", "/v1/instances/{id}"), "configuration_changed"),
-        (("PATCH", "/v1/conversations/{id}"), "conversation_taken_over"),
-        (
-            ("POST", "/v1/conversations/{id}/messages"),
-            "conversation_answered",
-        ),
-        (("DELETE", "/v1/messages/{id}"), "message_cancelled"),
-        (("POST", "/v1/contacts/find"), "contact_found"),
-        (("POST", "/v1/contacts/export"), "contact_exported"),
-        (("POST", "/v1/contacts/erase"), "contact_erased"),
-        (("POST", "/v1/instances/{id}/catch-up"), "caught_up"),
-        (("POST", "/v1/alerts/test"), "alerts_tested"),
-        (
-            ("POST", "/v1/alerts/notifications/{id}/redrive"),
-            "notification_redriven",
-        ),
-        (("POST", "/v1/instances/{id}/secret/rotate"), "secret_rotated"),
-        (("POST", "/v1/instances/{id}/connect"), "instance_connected"),
-        (("POST", "/v1/instances/{id}/pairing"), "pairing_started"),
-        (("POST", "/v1/instances/{id}/check"), "setup_checked"),
-        (("DELETE", "/v1/dead-letters"), "dead_letter_deleted"),
-        (("POST", "/v1/dead-letters/redrive"), "dead_letter_redriven"),
-        (("DELETE", "/v1/dead-letters/{id}"), "dead_letter_deleted"),
-        (("POST", "/v1/dead-letters/{id}/redrive"), "dead_letter_redriven"),
-        (("POST", "/v1/occasions/{id}/guests"), "configuration_changed"),
-        (
-            ("DELETE", "/v1/occasions/{id}/guests/{guest}"),
-            "configuration_changed",
-        ),
-        (("POST", "/v1/tokens"), "token_created"),
-        (("DELETE", "/v1/tokens/{name}"), "token_revoked"),
-        (
-            ("POST", "/v1/conversations/{id}/effects/{number}"),
-            "effect_decided",
-        ),
-    ])
+    AUDITED.iter().copied().collect()
 }
 
 async fn read_audit(world: &TwoTenants, query: &str) -> Vec<Value> {
@@ -114,6 +133,7 @@ async fn find_request(world: &TwoTenants, method: &'static str, route: &'static 
             let renamed = json!({"id": ids.tenant, "name": "renamed"});
             ask(&format!("/v1/tenants/{}", ids.tenant), renamed)
         }
+        ("POST", "/v1/webhooks") => ask(route, json!({"id": "new", "url": "https://crm.example/new"})),
         ("POST", "/v1/calendars") => ask(route, calendar(&new_id, &ids.tenant, 30)),
         ("POST", "/v1/tools") => ask(route, new_tool),
         ("POST", "/v1/agents") => ask(route, new_agent),

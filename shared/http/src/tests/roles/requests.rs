@@ -1,5 +1,7 @@
 //! A request to every route, about records with given ids.
 
+mod webhook_endpoints;
+
 use serde_json::{Value, json};
 
 /// The ids of one tenant's records.
@@ -29,6 +31,7 @@ pub(super) struct Ids {
     pub(super) guest: String,
     pub(super) invitation: String,
     pub(super) batch: String,
+    pub(super) endpoint: String,
     /// A text that only this tenant's records hold.
     pub(super) said: String,
 }
@@ -62,6 +65,7 @@ impl Ids {
             guest: text("no-guest"),
             invitation: format!("inv_{}", "6".repeat(28)),
             batch: format!("batch_{}", "7".repeat(28)),
+            endpoint: text("no-endpoint"),
             said: text("nothing was said"),
         }
     }
@@ -93,6 +97,7 @@ impl Ids {
             &self.guest,
             &self.invitation,
             &self.batch,
+            &self.endpoint,
             &self.said,
         ];
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -172,9 +177,6 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         conversation,
         message,
         scheduled,
-        event,
-        correlation,
-        provider_message,
         dead_letter,
         tenant,
         ..
@@ -199,6 +201,10 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         one("/v1/conversations/{id}", conversation),
         one("/v1/conversations/{id}/messages", conversation),
         one("/v1/conversations/{id}/effects", conversation),
+        one("/v1/conversations/{id}/notes", conversation),
+        get("/v1/conversations", "/v1/conversations?label=noted".to_owned()),
+        plain("/v1/appointments"),
+        get("/v1/appointments", format!("/v1/appointments?tenant={tenant}")),
         plain("/v1/messages/unacknowledged"),
         of_instance("/v1/messages/unacknowledged"),
         one("/v1/messages/{id}", message),
@@ -216,6 +222,33 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         plain("/v1/events"),
         get("/v1/events", format!("/v1/events?tenant={tenant}")),
         plain("/v1/events/stream"),
+        plain("/v1/trends"),
+        of_instance("/v1/trends"),
+        get("/v1/trends", format!("/v1/trends?tenant={tenant}")),
+        get("/v1/opt-outs", format!("/v1/opt-outs?tenant={tenant}")),
+        plain("/v1/usage"),
+        get("/v1/usage", format!("/v1/usage?tenant={tenant}")),
+        plain("/simulator/outbox"),
+        plain("/metrics"),
+    ]
+    .into_iter()
+    .chain(list_traces(ids))
+    .collect()
+}
+
+/// Reads of what became of an event, a message or a request.
+fn list_traces(ids: &Ids) -> Vec<Wanted> {
+    let Ids {
+        instance,
+        message,
+        scheduled,
+        event,
+        correlation,
+        provider_message,
+        ..
+    } = ids;
+    let get = |route, path: String| Wanted::new("GET", route, &path, &Value::Null);
+    vec![
         get("/v1/trace", format!("/v1/trace?event={event}")),
         get("/v1/trace", format!("/v1/trace?message={message}")),
         get("/v1/trace", format!("/v1/trace?message={scheduled}")),
@@ -228,14 +261,6 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
             "/v1/trace",
             format!("/v1/trace?provider_message={provider_message}&instance={instance}"),
         ),
-        plain("/v1/trends"),
-        of_instance("/v1/trends"),
-        get("/v1/trends", format!("/v1/trends?tenant={tenant}")),
-        get("/v1/opt-outs", format!("/v1/opt-outs?tenant={tenant}")),
-        plain("/v1/usage"),
-        get("/v1/usage", format!("/v1/usage?tenant={tenant}")),
-        plain("/simulator/outbox"),
-        plain("/metrics"),
     ]
 }
 
@@ -247,6 +272,23 @@ fn decide_effect(conversation: &str) -> Wanted {
         &format!("/v1/conversations/{conversation}/effects/1"),
         &json!({"state": "done"}),
     )
+}
+
+/// People write beside a conversation.
+fn list_annotations(conversation: &str) -> Vec<Wanted> {
+    let ask = |method, route: &'static str, body: Value| {
+        let path = route.replace("{id}", conversation).replace("{number}", "1");
+        Wanted::new(method, route, &path, &body)
+    };
+    vec![
+        ask("POST", "/v1/conversations/{id}/labels", json!({"add": ["seen"]})),
+        ask(
+            "POST",
+            "/v1/conversations/{id}/notes",
+            json!({"text": "calls again"}),
+        ),
+        ask("DELETE", "/v1/conversations/{id}/notes/{number}", Value::Null),
+    ]
 }
 
 /// Changes.
@@ -353,6 +395,7 @@ pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
     [
         list_reads(ids),
         list_changes(ids),
+        list_annotations(&ids.conversation),
         list_token_changes(ids),
         list_setups(ids),
         list_contact_requests(ids),
@@ -360,6 +403,7 @@ pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
         list_entry_requests(ids),
         list_knowledge_requests(ids),
         list_invitation_requests(ids),
+        webhook_endpoints::list_endpoint_requests(ids),
     ]
     .concat()
 }
@@ -394,12 +438,14 @@ fn list_knowledge_requests(ids: &Ids) -> Vec<Wanted> {
     };
     let (all, one) = ("/v1/agents/{id}/knowledge", "/v1/agents/{id}/knowledge/{source}");
     let question = json!({"question": "What does the vaccine cost?"});
+    let pages = json!({"urls": ["https://pages.example/prices"]});
     vec![
         ask("GET", all, "", &Value::Null),
         Wanted {
             body: "# Prices\nThe vaccine costs 90 euros.".to_owned(),
             ..ask("POST", all, "?title=prices.md", &Value::Null)
         },
+        ask("POST", "/v1/agents/{id}/knowledge/pages", "", &pages),
         ask("POST", "/v1/agents/{id}/knowledge/search", "", &question),
         ask("POST", "/v1/agents/{id}/knowledge/vectors", "", &json!({})),
         ask("GET", one, "", &Value::Null),
@@ -459,6 +505,7 @@ fn list_batch_requests(ids: &Ids) -> Vec<Wanted> {
     for (method, route) in [
         ("GET", "/deliver/batches"),
         ("GET", "/deliver/batches/{id}"),
+        ("GET", "/deliver/batches/{id}/recipients"),
         ("POST", "/deliver/batches/{id}/pause"),
         ("POST", "/deliver/batches/{id}/resume"),
         ("POST", "/deliver/batches/{id}/cancel"),

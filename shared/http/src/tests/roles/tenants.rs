@@ -43,6 +43,11 @@ pub(super) struct TwoTenants {
 
 impl TwoTenants {
     pub(super) async fn new() -> Self {
+        // Boxed, for it is large.
+        Box::pin(Self::create()).await
+    }
+
+    async fn create() -> Self {
         let outbox = SimulatedOutbox::default();
         let site = Site::in_memory()
             .at("https://recado.example")
@@ -51,6 +56,8 @@ impl TwoTenants {
         let fixture = || {
             let mut fixture = Fixture::on(Provider::Evolution);
             fixture.bound.instance.account_id = Some(fresh("account"));
+            let endpoint = json!([{"id": fresh("endpoint"), "url": "https://crm.example/hook"}]);
+            fixture.bound.tenant.webhooks = serde_json::from_value(endpoint).unwrap();
             fixture
         };
         let (one_fixture, other_fixture) = (fixture(), fixture());
@@ -179,6 +186,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     let _ = succeed(store.store_inbound(write)).await;
     store_used_reply(store, fixture, &mut conversation, (&said, Timestamp::now())).await;
     store_unknown_effect(site, &conversation.id.to_string(), (&said, &said)).await;
+    annotate_conversation(site, &conversation.id, &said).await;
     let dead_letter = fixture.dead_letter();
     succeed(store.put_dead_letter(&dead_letter)).await;
     add_notice(site, fixture, &said).await;
@@ -193,20 +201,14 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     };
     let [alert, notification, destination] = add_alerts(site, tenant, subject, &said).await;
     let token = fresh("token");
-    create_token(
-        site,
-        &token,
-        TokenRole::Viewer,
-        Some(fixture.bound.tenant.id.as_str()),
-    )
-    .await;
+    create_token(site, &token, TokenRole::Viewer, Some(tenant.as_str())).await;
     let (guest, invitation) = add_guests(site, fixture, &said).await;
     let invited = std::slice::from_ref(&guest.id);
     let of = (&guest.tenant, &guest.occasion);
     let id = BatchId::parse(&fresh("batch_")).unwrap();
     let batch = store_batch(store, id, of, invited, &said, Timestamp::now()).await;
     Ids {
-        tenant: fixture.bound.tenant.id.to_string(),
+        tenant: tenant.to_string(),
         calendar: add_calendar(site, fixture).await,
         tool: add_tool(site, fixture).await,
         agent: fixture.bound.agent.id.to_string(),
@@ -230,7 +232,20 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         guest: guest.id.to_string(),
         invitation: invitation.id.to_string(),
         batch: batch.id.to_string(),
+        endpoint: fixture.bound.tenant.webhook_endpoints()[0].id.to_string(),
         said,
+    }
+}
+
+/// Labels a conversation, and writes a note beside it.
+async fn annotate_conversation(site: &Site, id: &ConversationId, said: &str) {
+    for (route, body) in [
+        ("labels", json!({"add": ["noted"]})),
+        ("notes", json!({"text": said})),
+    ] {
+        let path = format!("/v1/conversations/{id}/{route}");
+        let answered = site.operate("POST", &path, &body).await;
+        assert!(answered.status.is_success(), "{}", answered.text);
     }
 }
 

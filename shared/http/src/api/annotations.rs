@@ -1,0 +1,178 @@
+//! `/v1/conversations/{id}/labels` and `/notes`: what people write beside a conversation for each other.
+
+use super::conversations::parse_conversation_id;
+use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::conversation::{ConversationLabel, PersonNote};
+use recado_domain::ids::TokenName;
+use recado_pipeline::operate::{self, LabelChange};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use utoipa::ToSchema;
+
+/// The labels to add to a conversation and to remove from it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"add": ["refund"], "remove": ["new"]}))]
+struct LabelChangeRequest {
+    /// Labels to add: each is one word of 1 to 30 letters, digits, `-` and `_`. A conversation has at most 10.
+    #[serde(default)]
+    add: Vec<String>,
+    /// Labels to remove.
+    #[serde(default)]
+    remove: Vec<String>,
+}
+
+impl LabelChangeRequest {
+    fn into_change(self) -> Result<LabelChange, HttpProblem> {
+        let parse = |words: Vec<String>| {
+            let labels = words.iter().map(|word| ConversationLabel::parse(word));
+            labels.collect::<Result<BTreeSet<_>, _>>()
+        };
+        let refused = |error| HttpProblem::from(operate::OperateError::Annotation(error));
+        Ok(LabelChange {
+            add: parse(self.add).map_err(refused)?,
+            remove: parse(self.remove).map_err(refused)?,
+        })
+    }
+}
+
+/// The labels of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LabelsView {
+    /// In alphabetical order.
+    #[schema(value_type = Vec<String>)]
+    labels: BTreeSet<ConversationLabel>,
+}
+
+/// Adds labels to a conversation, and removes others.
+#[utoipa::path(
+    post,
+    path = "/v1/conversations/{id}/labels",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation")),
+    request_body = LabelChangeRequest,
+    responses((status = 200, body = LabelsView, description = "The labels that it has now"), NotFound, Conflict, Unprocessable)
+)]
+pub(super) async fn post_labels(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<LabelsView>, HttpProblem> {
+    let id = parse_conversation_id(&id)?;
+    let request: LabelChangeRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let change = request.into_change()?;
+    let labels = operate::change_labels(&*api.deps, &caller, &id, &change).await?;
+    Ok(Json(LabelsView { labels }))
+}
+
+/// The notes of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NotesView {
+    /// The oldest first.
+    items: Vec<NoteView>,
+}
+
+/// A note of a person for other people.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NoteView {
+    /// The number of the note in the conversation, from 1.
+    number: u64,
+    /// Name of the token with which it was written.
+    #[schema(value_type = String)]
+    by: TokenName,
+    at: Timestamp,
+    text: String,
+}
+
+impl From<PersonNote> for NoteView {
+    fn from(note: PersonNote) -> Self {
+        Self {
+            number: note.number,
+            by: note.by,
+            at: note.at,
+            text: note.text,
+        }
+    }
+}
+
+/// Lists the notes that people wrote beside a conversation, the oldest first.
+#[utoipa::path(
+    get,
+    path = "/v1/conversations/{id}/notes",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation")),
+    responses((status = 200, body = NotesView, description = "The notes"), NotFound)
+)]
+pub(super) async fn list_notes(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<NotesView>, HttpProblem> {
+    let found = operate::list_notes(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
+    let items = found.into_iter().map(NoteView::from).collect();
+    Ok(Json(NotesView { items }))
+}
+
+/// The text of a new note.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"text": "Pays when the parcel comes."}))]
+struct NewNote {
+    /// 1 to 1,000 characters. A conversation has at most 20 notes, of 4,000 characters together.
+    text: String,
+}
+
+/// Writes a note beside a conversation. It is never sent, and no model reads it.
+///
+/// If the newest note is the caller's and says the same, it is the answer, and no other is written.
+#[utoipa::path(
+    post,
+    path = "/v1/conversations/{id}/notes",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation")),
+    request_body = NewNote,
+    responses((status = 201, body = NoteView, description = "The note"), NotFound, Conflict, Unprocessable)
+)]
+pub(super) async fn post_note(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<NoteView>), HttpProblem> {
+    let id = parse_conversation_id(&id)?;
+    let new: NewNote = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let note = operate::add_note(&*api.deps, &caller, &id, &new.text).await?;
+    Ok((StatusCode::CREATED, Json(note.into())))
+}
+
+/// Deletes a note.
+#[utoipa::path(
+    delete,
+    path = "/v1/conversations/{id}/notes/{number}",
+    tag = "Conversations",
+    params(
+        ("id" = String, Path, description = "Id of the conversation"),
+        ("number" = u64, Path, description = "Number of the note"),
+    ),
+    responses((status = 204, description = "The note is deleted"), NotFound)
+)]
+pub(super) async fn delete_note(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((id, number)): PathParam<(String, u64)>,
+) -> Result<StatusCode, HttpProblem> {
+    operate::delete_note(&*api.deps, &caller, &parse_conversation_id(&id)?, number).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

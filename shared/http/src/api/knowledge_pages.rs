@@ -1,0 +1,88 @@
+//! `POST /v1/agents/{id}/knowledge/pages`: web pages that become documents of an agent.
+
+use super::knowledge::{AddedSourceView, parse_agent_id};
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_pipeline::knowledge::{self, PAGES_MAX, PageOutcome};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The pages that are fetched.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"urls": ["https://clinic.example/prices"]}))]
+struct PagesRequest {
+    /// Their URLs: 1 to 10, `http://` or `https://`, of public hosts.
+    urls: Vec<String>,
+}
+
+/// What became of the pages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PagesView {
+    /// One for each URL, in their order.
+    items: Vec<PageView>,
+}
+
+/// What became of a page.
+#[derive(Debug, Serialize, ToSchema)]
+struct PageView {
+    /// The URL, which is the title of the source.
+    url: String,
+    /// The source; `null` if the page was not added.
+    added: Option<AddedSourceView>,
+    /// The reason why the page was not added, in words.
+    reason: Option<String>,
+}
+
+impl From<PageOutcome> for PageView {
+    fn from(outcome: PageOutcome) -> Self {
+        let (added, reason) = match outcome.added {
+            Ok(added) => (Some(added.into()), None),
+            Err(refusal) => (None, Some(refusal.to_string())),
+        };
+        Self {
+            url: outcome.url,
+            added,
+            reason,
+        }
+    }
+}
+
+/// Fetches web pages and adds each to the knowledge of an agent, with its URL as the title.
+///
+/// A page is HTML, text, CSV or a PDF document of at most 4 MiB. One that cannot be added has its `reason`; the others go in. What there
+/// is no time for in 25 seconds is told, and the same request adds it.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{id}/knowledge/pages",
+    tag = "Knowledge",
+    params(("id" = String, Path, description = "Id of the agent")),
+    request_body = PagesRequest,
+    responses((status = 200, body = PagesView, description = "What became of each page"), NotFound)
+)]
+pub(super) async fn post_knowledge_pages(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<PagesView>, HttpProblem> {
+    let wanted: PagesRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    if !(1..=PAGES_MAX).contains(&wanted.urls.len()) {
+        return Err(HttpProblem::bad_request(format!(
+            "urls must hold 1 to {PAGES_MAX} addresses"
+        )));
+    }
+    let agent = parse_agent_id(&id)?;
+    let outcomes = knowledge::add_pages(&*api.deps, &caller, &agent, &wanted.urls).await?;
+    Ok(Json(PagesView {
+        items: outcomes.into_iter().map(PageView::from).collect(),
+    }))
+}

@@ -1,0 +1,104 @@
+//! `POST /v1/agents/{id}/knowledge/search`: the blocks that answer a question best.
+
+use super::knowledge::parse_agent_id;
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_domain::knowledge::{FoundBlock, VectorGap};
+use recado_pipeline::knowledge::{self, FOUND_MAX};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Number of blocks that a search returns unless it says another.
+const FOUND_DEFAULT: usize = 5;
+
+/// The question that is searched for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"question": "What does a vaccine cost?", "limit": 5}))]
+struct SearchRequest {
+    question: String,
+    /// Number of blocks at most: 1 to 50, 5 if absent.
+    limit: Option<usize>,
+}
+
+/// The blocks that were found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SearchView {
+    /// The way of search: `lexical` found blocks by their words, `hybrid` also by vectors.
+    search: &'static str,
+    /// The reason why vectors had no part: as of the list, or that the question has no vector.
+    vectors: Option<&'static str>,
+    /// The blocks, the best first.
+    found: Vec<FoundBlockView>,
+}
+
+/// A block that was found.
+#[derive(Debug, Serialize, ToSchema)]
+struct FoundBlockView {
+    /// Id of its source.
+    source: String,
+    /// The title of its source.
+    title: String,
+    /// The headings above it.
+    place: String,
+    text: String,
+    /// The higher, the better it fits. Scores of different ways of search cannot be compared.
+    score: f32,
+    /// The score by its words, if they are among the best.
+    lexical: Option<f32>,
+    /// The cosine between its vector and the question's, if it is among the nearest.
+    cosine: Option<f32>,
+}
+
+impl From<FoundBlock> for FoundBlockView {
+    fn from(block: FoundBlock) -> Self {
+        Self {
+            source: block.source.to_string(),
+            title: block.title,
+            place: block.place,
+            text: block.text,
+            score: block.score,
+            lexical: block.lexical,
+            cosine: block.cosine,
+        }
+    }
+}
+
+/// Finds the blocks of an agent's sources that answer a question best.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{id}/knowledge/search",
+    tag = "Knowledge",
+    params(("id" = String, Path, description = "Id of the agent")),
+    request_body = SearchRequest,
+    responses((status = 200, body = SearchView, description = "What was found"), NotFound)
+)]
+pub(super) async fn post_knowledge_search(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<SearchView>, HttpProblem> {
+    let wanted: SearchRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let limit = wanted.limit.unwrap_or(FOUND_DEFAULT);
+    if !(1..=FOUND_MAX).contains(&limit) {
+        return Err(HttpProblem::bad_request(format!(
+            "limit must be 1 to {FOUND_MAX}"
+        )));
+    }
+    let agent = parse_agent_id(&id)?;
+    let found = knowledge::search_knowledge(&*api.deps, &caller, &agent, &wanted.question, limit).await?;
+    Ok(Json(SearchView {
+        search: found.search.as_str(),
+        vectors: found.gap.map(VectorGap::as_str),
+        found: found.blocks.into_iter().map(FoundBlockView::from).collect(),
+    }))
+}

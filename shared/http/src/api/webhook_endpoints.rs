@@ -1,0 +1,305 @@
+//! `/v1/webhooks`: the endpoints of a tenant to which its published events are posted.
+
+mod failed_events;
+mod posts;
+mod view;
+
+pub(super) use failed_events::{
+    __path_list_failed_events, __path_post_failed_redrive, list_failed_events, post_failed_redrive,
+};
+pub(super) use posts::{__path_post_endpoint_test, __path_post_replay, post_endpoint_test, post_replay};
+
+use super::problem_answers::{Conflict, NotFound, NotImplemented, Unprocessable};
+use super::schema::WebhookEndpointSchema;
+use super::tenant_query::TenantQuery;
+use super::view::ListView;
+use super::{Api, ApiContext, BODY_MAX};
+use crate::keys::Keys;
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use recado_domain::SignedDuration;
+use recado_domain::access::Caller;
+use recado_domain::config::WebhookEndpoint;
+use recado_domain::ids::WebhookEndpointId;
+use recado_domain::provider::Provider;
+use recado_domain::published_event::KindFilter;
+use recado_domain::webhook_endpoint::SigningSalts;
+use recado_pipeline::configure::{EndpointChange, change_webhook_endpoints};
+use recado_pipeline::ports::Page;
+use recado_pipeline::webhooks::{
+    self, ConfiguredEndpoint, WebhookError, derive_signing_secret, rotate_signing_secret,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use view::EndpointView;
+
+/// The longest time for which posts are signed with the secret before, too, in seconds: 30 days.
+const OVERLAP_MAX: u64 = 30 * 86_400;
+
+impl From<WebhookError> for HttpProblem {
+    fn from(error: WebhookError) -> Self {
+        match error {
+            WebhookError::Tenant(error) => error.into(),
+            WebhookError::NoEndpoint | WebhookError::NoFailedEvent => Self::not_found(error.to_string()),
+            WebhookError::Port(error) => Self::from_port_error(&error),
+        }
+    }
+}
+
+/// The fields of an endpoint that may be changed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"url": "https://crm.example.org/recado", "disabled": true}))]
+struct EndpointFields {
+    /// URL: https, or http to this machine or a private network, where `RECADO_PRIVATE_TOOLS` allows such hosts.
+    url: String,
+    /// The kinds of events that are posted: a kind, or a group (`message.*`). If absent, all are.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>, required = false)]
+    kinds: Vec<KindFilter>,
+    /// `true` if nothing is posted. What happens meanwhile is posted later, as far as it is kept.
+    #[serde(default)]
+    #[schema(required = false, default = false)]
+    disabled: bool,
+}
+
+impl EndpointFields {
+    fn into_endpoint(self, id: WebhookEndpointId) -> WebhookEndpoint {
+        WebhookEndpoint {
+            id,
+            url: self.url,
+            kinds: self.kinds,
+            disabled: self.disabled,
+        }
+    }
+}
+
+/// An endpoint with its signing secret, which is shown only here.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EndpointSecretView {
+    #[serde(flatten)]
+    endpoint: EndpointView,
+    /// The secret with which posts are signed, as Standard Webhooks writes it.
+    #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
+    secret: String,
+}
+
+/// The options of a rotation of a signing secret.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schema(example = json!({"overlap_seconds": 3600}))]
+struct SigningRotation {
+    /// Seconds for which posts are signed with the secret before, too. If absent, a day; 0 for a secret that leaked.
+    #[schema(maximum = 2_592_000)]
+    overlap_seconds: Option<u64>,
+}
+
+/// Lists the endpoints of a tenant, with the state of their posts.
+///
+/// An endpoint gets the published events of its tenant as signed posts (Standard Webhooks).
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks",
+    tag = "Events",
+    params(TenantQuery),
+    responses(
+        (status = 200, body = ListView<EndpointView>, description = "The endpoints"),
+        NotFound,
+        NotImplemented
+    )
+)]
+pub(super) async fn list_webhook_endpoints(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(of): QueryParams<TenantQuery>,
+) -> Result<Json<ListView<EndpointView>>, HttpProblem> {
+    super::events::check_publishing(&api)?;
+    let found = webhooks::list_endpoints(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let page = Page {
+        items: found,
+        next_cursor: None,
+    };
+    Ok(Json(ListView::from_page(page, EndpointView::from)))
+}
+
+/// Adds an endpoint, and returns its signing secret, which is shown only here.
+///
+/// It is told what is published from now on.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks",
+    tag = "Events",
+    params(TenantQuery),
+    request_body = WebhookEndpointSchema,
+    responses(
+        (status = 201, body = EndpointSecretView, description = "The endpoint with its signing secret"),
+        NotFound,
+        Conflict,
+        Unprocessable,
+        NotImplemented
+    )
+)]
+pub(super) async fn post_webhook_endpoint(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(of): QueryParams<TenantQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<EndpointSecretView>), HttpProblem> {
+    super::events::check_publishing(&api)?;
+    let new: WebhookEndpoint = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let id = new.id.clone();
+    let change = EndpointChange::Create(new);
+    change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
+    let made = webhooks::begin_posts(&*api.deps, &caller, &tenant, id.as_str()).await?;
+    Ok((StatusCode::CREATED, Json(show_secret(&api, made).await?)))
+}
+
+/// Returns an endpoint with the state of its posts.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/{id}",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound, NotImplemented)
+)]
+pub(super) async fn get_webhook_endpoint(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+) -> Result<Json<EndpointView>, HttpProblem> {
+    super::events::check_publishing(&api)?;
+    let found = webhooks::read_endpoint(&*api.deps, &caller, of.tenant.as_ref(), &id).await?;
+    Ok(Json(found.into()))
+}
+
+/// Replaces what an endpoint is told, and where. Its place and its secret stay.
+#[utoipa::path(
+    put,
+    path = "/v1/webhooks/{id}",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    request_body = EndpointFields,
+    responses(
+        (status = 200, body = EndpointView, description = "The endpoint"),
+        NotFound,
+        Unprocessable,
+        NotImplemented
+    )
+)]
+pub(super) async fn put_webhook_endpoint(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EndpointView>, HttpProblem> {
+    super::events::check_publishing(&api)?;
+    let fields: EndpointFields = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
+    let change = EndpointChange::Replace(fields.into_endpoint(id.clone()));
+    change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
+    let found = webhooks::read_endpoint(&*api.deps, &caller, Some(&tenant), id.as_str()).await?;
+    Ok(Json(found.into()))
+}
+
+/// Removes an endpoint, with its place and its failed events.
+#[utoipa::path(
+    delete,
+    path = "/v1/webhooks/{id}",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    responses((status = 204, description = "The endpoint is removed"), NotFound, NotImplemented)
+)]
+pub(super) async fn delete_webhook_endpoint(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+) -> Result<StatusCode, HttpProblem> {
+    super::events::check_publishing(&api)?;
+    let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
+    let change = EndpointChange::Remove(id.clone());
+    change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
+    webhooks::forget_endpoint(&*api.deps, &tenant, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Gives an endpoint a new signing secret, which is shown only here.
+///
+/// Posts are signed with the secret before, too, for the overlap: a receiver that knows one of them finds its signature.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{id}/secret/rotate",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    request_body = Option<SigningRotation>,
+    responses(
+        (status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"),
+        NotFound,
+        NotImplemented
+    )
+)]
+pub(super) async fn post_signing_rotation(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EndpointSecretView>, HttpProblem> {
+    super::events::check_publishing(&api)?;
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let asked: SigningRotation = if body.is_empty() {
+        SigningRotation::default()
+    } else {
+        parse_json_body(&body)?
+    };
+    let overlap = match asked.overlap_seconds {
+        None => SigningSalts::OVERLAP,
+        Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),
+        Some(_) => {
+            return Err(HttpProblem::bad_request(format!(
+                "overlap_seconds must be at most {OVERLAP_MAX}"
+            )));
+        }
+    };
+    let rotated = rotate_signing_secret(&*api.deps, &caller, of.tenant.as_ref(), &id, overlap).await?;
+    Ok(Json(show_secret(&api, rotated).await?))
+}
+
+/// Adds the present signing secret to an endpoint. It is made of the master secret from which webhook secrets are derived.
+async fn show_secret(
+    api: &Api<impl ApiContext>,
+    found: ConfiguredEndpoint,
+) -> Result<EndpointSecretView, HttpProblem> {
+    let of = (&found.tenant, &found.endpoint.id);
+    let mut secret = None;
+    // The same master serves every provider whose secrets are derived.
+    for provider in Provider::ALL {
+        let keys = api.keys.webhook_keys(provider).await?;
+        if let (Some(master), Some(state)) = (keys.masters.first(), &found.state) {
+            secret = Some(derive_signing_secret(master, of, &state.salts.current));
+            break;
+        }
+    }
+    let secret = secret.ok_or_else(|| {
+        HttpProblem::new(
+            StatusCode::CONFLICT,
+            "this installation has no master secret from which signing secrets are derived",
+        )
+    })?;
+    Ok(EndpointSecretView {
+        secret: secret.expose_secret().to_owned(),
+        endpoint: found.into(),
+    })
+}

@@ -1,0 +1,143 @@
+//! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
+
+use super::super::error_mapping::list_problem;
+use super::super::problem_answers::{NotFound, NotImplemented};
+use super::super::schema::PublishedKindSchema;
+use super::super::tenant_query::{TenantPageQuery, TenantQuery};
+use super::super::view::ListView;
+use super::super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::published_event::{EventCursor, PublishedKind};
+use recado_domain::webhook_endpoint::FailedEvent;
+use recado_pipeline::webhooks::{self, FailedChoice, WebhookError};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// An event that an endpoint did not accept.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct FailedEventView {
+    /// Place of the event in the log, by which a redrive names it.
+    cursor: String,
+    /// Id of the event.
+    event_id: String,
+    #[schema(value_type = PublishedKindSchema)]
+    kind: PublishedKind,
+    /// Time of the event.
+    at: Timestamp,
+    /// Time since which its posts fail.
+    failing_since: Timestamp,
+    /// Time of the last failure.
+    failed_at: Timestamp,
+    attempts: u32,
+    /// Time of the next attempt. `null`: it was given up.
+    next_attempt_at: Option<Timestamp>,
+    /// The reason of the last failure.
+    error: String,
+}
+
+impl From<FailedEvent> for FailedEventView {
+    fn from(failed: FailedEvent) -> Self {
+        Self {
+            cursor: failed.cursor.to_string(),
+            event_id: failed.event.id,
+            kind: failed.event.kind,
+            at: failed.event.at,
+            failing_since: failed.since,
+            failed_at: failed.failed_at,
+            attempts: failed.attempts,
+            next_attempt_at: failed.next_at,
+            error: failed.error,
+        }
+    }
+}
+
+/// Lists the events that an endpoint did not accept, the oldest first.
+///
+/// Those with `next_attempt_at` are tried on by themselves; the others were given up, and are kept for 30 days.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/{id}/failed",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantPageQuery),
+    responses(
+        (status = 200, body = ListView<FailedEventView>, description = "A page of failed events"),
+        NotFound,
+        NotImplemented
+    )
+)]
+pub(in crate::api) async fn list_failed_events(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantPageQuery>,
+) -> Result<Json<ListView<FailedEventView>>, HttpProblem> {
+    super::super::events::check_publishing(&api)?;
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let of = (wanted.tenant.as_ref(), id.as_str());
+    let found = webhooks::list_failed_events(&*api.deps, &caller, of, &page).await;
+    let found = found.map_err(|error| match error {
+        WebhookError::Port(error) => list_problem(error, page.cursor.is_some()),
+        error => error.into(),
+    })?;
+    Ok(Json(ListView::from_page(found, FailedEventView::from)))
+}
+
+/// The failed events that are tried again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schema(as = FailedEventChoice, example = json!({}))]
+struct RedriveChoice {
+    /// Place of the event. If absent, all that were given up are tried again.
+    cursor: Option<String>,
+}
+
+/// The number of events that are tried again.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct RedrivenView {
+    redriven: usize,
+}
+
+/// Lets failed events be tried again, at once and for as long as the first time.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{id}/failed/redrive",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    request_body = Option<RedriveChoice>,
+    responses(
+        (status = 200, body = RedrivenView, description = "The number of events that are tried again"),
+        NotFound,
+        NotImplemented
+    )
+)]
+pub(in crate::api) async fn post_failed_redrive(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<RedrivenView>, HttpProblem> {
+    super::super::events::check_publishing(&api)?;
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let asked: RedriveChoice = if body.is_empty() {
+        RedriveChoice::default()
+    } else {
+        parse_json_body(&body)?
+    };
+    let choice = match asked.cursor.as_deref().map(str::parse::<EventCursor>) {
+        None => FailedChoice::All,
+        Some(Ok(cursor)) => FailedChoice::One(cursor),
+        Some(Err(error)) => return Err(HttpProblem::bad_request(format!("`cursor`: {error}"))),
+    };
+    let of = (of.tenant.as_ref(), id.as_str());
+    let redriven = webhooks::redrive_failed_events(&*api.deps, &caller, of, choice).await?;
+    Ok(Json(RedrivenView { redriven }))
+}

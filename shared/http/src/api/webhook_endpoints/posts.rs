@@ -1,0 +1,106 @@
+//! `/v1/webhooks/{id}/test` and `/replay`.
+
+use super::super::problem_answers::{NotFound, NotImplemented};
+use super::super::tenant_query::TenantQuery;
+use super::super::{Api, ApiContext, BODY_MAX};
+use super::view::EndpointView;
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_pipeline::webhooks;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The answer of an endpoint to a test.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct EndpointTestView {
+    /// Id of the test event, of the kind `webhook.test`.
+    event_id: String,
+    accepted: bool,
+    /// Status with which the endpoint accepted it.
+    status: Option<u16>,
+    /// The reason why it was not accepted.
+    error: Option<String>,
+}
+
+/// Posts a test event to an endpoint now, and tells its answer.
+///
+/// Nothing else changes: an endpoint that is switched off stays so until a replay.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{id}/test",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    responses(
+        (status = 200, body = EndpointTestView, description = "The answer of the endpoint"),
+        NotFound,
+        NotImplemented
+    )
+)]
+pub(in crate::api) async fn post_endpoint_test(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+) -> Result<Json<EndpointTestView>, HttpProblem> {
+    super::super::events::check_publishing(&api)?;
+    let Some(desk) = &api.options.endpoint_desk else {
+        return Err(HttpProblem::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "this process posts to no webhook endpoint",
+        ));
+    };
+    let tested = webhooks::test_endpoint(&*api.deps, &caller, desk, of.tenant.as_ref(), &id);
+    let (event, answer) = tested.await?;
+    Ok(Json(EndpointTestView {
+        event_id: event.id,
+        accepted: answer.is_ok(),
+        status: answer.as_ref().ok().map(|answer| answer.status),
+        error: answer.err().map(|error| error.to_string()),
+    }))
+}
+
+/// The place from which on events are posted again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schema(example = json!({"since": "2026-11-27T00:00:00Z"}))]
+struct ReplayRequest {
+    /// Everything that was published since this time and is kept is posted again. If absent, the endpoint goes on where it stopped.
+    since: Option<Timestamp>,
+}
+
+/// Lets events be posted to an endpoint again, at once: everything since a time, or from where it stopped.
+///
+/// An endpoint that was switched off works again from then on.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{id}/replay",
+    tag = "Events",
+    params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
+    request_body = Option<ReplayRequest>,
+    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound, NotImplemented)
+)]
+pub(in crate::api) async fn post_replay(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(of): QueryParams<TenantQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EndpointView>, HttpProblem> {
+    super::super::events::check_publishing(&api)?;
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let asked: ReplayRequest = if body.is_empty() {
+        ReplayRequest::default()
+    } else {
+        parse_json_body(&body)?
+    };
+    let of = of.tenant.as_ref();
+    let found = webhooks::replay_events(&*api.deps, &caller, of, &id, asked.since).await?;
+    Ok(Json(found.into()))
+}
