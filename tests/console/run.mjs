@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import { findViolations, openPage, startBrowser, takePicture } from "./browser.mjs";
 import { TOKEN, startEvolution, startRecado } from "./server.mjs";
 import * as stories from "./stories.mjs";
+import { receiveEvents } from "./webhooks.mjs";
 
 const PAGES = {
   overview: "", conversations: "/conversations", "dead-letters": "/dead-letters", instances: "/instances",
   instance: "/instances/suporte-01", pairing: "/instances/caixa", webhook: "/instances/suporte-01/webhook", agents: "/agents",
   agent: "/agents/ana", tools: "/tools", tool: "/tools/opening_slots", calendars: "/calendars", calendar: "/calendars/agenda",
+  appointments: "/appointments", search: "/conversations?text=saturday",
   occasions: "/occasions", occasion: "/occasions/open-day?tenant=demo", batches: "/batches?tenant=demo", usage: "/usage",
   alerts: "/alerts", tokens: "/tokens", audit: "/audit", settings: "/settings", tenant: "/settings/tenants/demo",
   "opt-outs": "/settings/opt-outs?tenant=demo", contacts: "/settings/contacts", trace: "/trace", simulator: "/simulator",
@@ -83,11 +85,18 @@ try {
   };
   const thread = await tell("a conversation, live", stories.followConversation);
   await tell("hostile texts", stories.showHostileTexts);
+  world.thread = thread;
+  await tell("notes and labels", stories.writeBeside);
+  await tell("a label that is none", stories.refuseLabel);
+  await tell("words of messages", stories.searchTexts);
+  await tell("appointments", stories.listAppointments);
+  await tell("keys and new messages", stories.readWithKeys);
   await tell("a dead letter", stories.redriveDeadLetter);
   await tell("knowledge", stories.tryKnowledge);
   await tell("opening hours", stories.editHours);
   await tell("pairing", stories.pairPhone);
   await tell("guests and a batch", stories.pauseBatch);
+  await tell("events that are posted", receiveEvents);
   const token = await tell("a token", stories.createToken);
   const viewer = await openPage(browser, url, token, problems);
   await tell("a viewer", () => stories.lookAsViewer({ viewer, url, thread }));

@@ -40,6 +40,7 @@ export async function startRecado(evolution) {
       RECADO_TOKEN: TOKEN,
       RECADO_WEBHOOK_SECRET: "a-master-secret-of-the-browser-test",
       RECADO_SIMULATION: "auto",
+      RECADO_PRIVATE_TOOLS: "true",
       RECADO_PUBLIC_URL: "http://127.0.0.1:9",
       RECADO_ONBOARDING_HOSTS: evolution.url,
       RECADO_CREDENTIAL_DEMO_EVOLUTION: "evolution-key",

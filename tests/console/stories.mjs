@@ -61,6 +61,105 @@ export async function showHostileTexts({ page, other, url }) {
   }
 }
 
+/** Asks again until there is an answer: what follows a message takes a moment. */
+async function askUntil(ask) {
+  for (let round = 0; round < 100; round += 1) {
+    const found = await ask();
+    if (found) return found;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`nothing came: ${ask}`);
+}
+
+/** People label a conversation and write notes beside it. What they write is text, however it looks. */
+export async function writeBeside({ page, other, thread }) {
+  await page.goto(thread);
+  await other.goto(thread);
+  const open = page.getByText("Notes and labels");
+  await open.click();
+  const notes = page.locator("#note-form");
+  await notes.getByLabel("New note").fill(HOSTILE);
+  await notes.getByRole("button", { name: "Save the note" }).click();
+  await page.locator("#notes", { hasText: "globalThis.hacked" }).waitFor();
+  await other.locator("#notes", { hasText: "globalThis.hacked" }).waitFor();
+  assert.equal(await notes.getByLabel("New note").inputValue(), "", "the form is empty after it was sent");
+  const labels = page.locator("#label-form");
+  await labels.getByLabel(/^New labels/).fill("VIP, retorno");
+  await labels.getByRole("button", { name: "Add labels" }).click();
+  await page.locator(".labels").getByRole("link", { name: "retorno" }).waitFor();
+  await page.getByRole("button", { name: "Remove the label retorno" }).click();
+  await page.locator(".labels").getByRole("link", { name: "retorno" }).waitFor({ state: "detached" });
+  for (const open of [page, other]) {
+    assert.equal(await open.evaluate(() => globalThis.hacked), undefined, "a note ran in the page");
+  }
+  assert.equal(await page.locator(".bubble", { hasText: "globalThis.hacked" }).count(), 0, "a note is no message");
+  await page.locator(".labels").getByRole("link", { name: "vip" }).click();
+  await page.getByRole("link", { name: /Maria/ }).waitFor();
+  assert.equal(await page.locator("ul.rows a").count(), 1, "one conversation has the label");
+}
+
+export async function refuseLabel({ page, thread, expected }) {
+  expected.push(/\/labels/);
+  await page.goto(thread);
+  await page.getByText("Notes and labels").click();
+  const labels = page.locator("#label-form");
+  await labels.getByLabel(/^New labels/).fill("<b>bold</b>");
+  await labels.getByRole("button", { name: "Add labels" }).click();
+  await page.locator("#message [role=alert]", { hasText: "one word" }).waitFor();
+}
+
+/** Words of a message find its conversation, once they are indexed, and the page says what it covers. */
+export async function searchTexts({ page, url, api }) {
+  await askUntil(async () => (await api("GET", "/v1/conversations?text=saturday")).items.length > 0);
+  await page.goto(`${url}/console/conversations`);
+  await page.keyboard.press("/");
+  await page.keyboard.type("SATURD open");
+  await page.keyboard.press("Enter");
+  await page.locator("#searched").waitFor();
+  await page.getByRole("link", { name: /Maria/ }).waitFor();
+  await page.getByLabel("Words of a message").fill("nobody wrote this");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByText("No conversation fits this filter.").waitFor();
+}
+
+/** What a contact books is listed by its day, and once more with a mark when it is confirmed. */
+export async function listAppointments({ page, other, url, api }) {
+  const customer = { from: "+55 11 90000-0003", name: "Joana" };
+  await writeAsCustomer(other, url, { ...customer, text: "call agenda_free_slots: {}" });
+  const start = await askUntil(async () => JSON.stringify(await api("GET", "/simulator/outbox")).match(/\(start ([^)]+)\)/)?.[1]);
+  const booking = JSON.stringify({ start, title: "Check-up <b>bold</b>" });
+  await page.goto(`${url}/console/appointments`);
+  await writeAsCustomer(other, url, { ...customer, text: `call agenda_book: ${booking}` });
+  const row = page.getByRole("link", { name: /Joana/ });
+  await row.waitFor();
+  assert.match(await row.innerText(), /Check-up <b>bold<\/b>[^]*Booked/);
+  assert.equal(await page.getByRole("heading", { level: 2 }).first().innerText().then((text) => text.slice(0, 10)), start.slice(0, 10));
+  await writeAsCustomer(other, url, { ...customer, text: "call agenda_confirm: {}" });
+  await askUntil(async () => (await api("GET", "/v1/appointments")).items[0].confirmed);
+  await page.reload();
+  await page.getByText("✓ Confirmed").waitFor();
+  await row.click();
+  await page.getByRole("heading", { name: "Joana" }).waitFor();
+}
+
+/** The keys lead through the list, and a conversation with new messages is marked until it is opened. */
+export async function readWithKeys({ page, other, url }) {
+  await page.goto(`${url}/console/conversations`);
+  await page.locator("ul.rows a").first().waitFor();
+  await writeAsCustomer(other, url, { from: "+55 11 90000-0004", name: "Nova", text: "Hello?" });
+  const row = page.getByRole("link", { name: /Nova/ });
+  await row.locator(".new").waitFor({ state: "visible" });
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.unread), await row.getAttribute("data-unread"));
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Nova" }).waitFor();
+  await page.goto(`${url}/console/conversations`);
+  await row.waitFor();
+  await row.locator(".new").waitFor({ state: "hidden" });
+}
+
 export async function redriveDeadLetter({ page, url, api }) {
   await api("POST", "/v1/instances/meta-01/messages", { to: "+55 11 90000-0009", text: "Too late" });
   await page.goto(`${url}/console/dead-letters`);
@@ -154,6 +253,9 @@ export async function lookAsViewer({ viewer, url, thread }) {
   await viewer.goto(thread);
   assert.equal(await viewer.getByRole("button", { name: "Take over" }).count(), 0);
   assert.equal(await viewer.locator("#answer-form").count(), 0);
+  assert.equal(await viewer.locator("#note-form").count(), 0);
+  assert.equal(await viewer.getByRole("button", { name: "Remove the label vip" }).count(), 0);
+  await viewer.locator("#notes", { hasText: "globalThis.hacked" }).waitFor();
   assert.equal(await viewer.getByRole("link", { name: "Tokens" }).count(), 0);
   await viewer.goto(`${url}/console/agents/ana`);
   assert.equal(await viewer.locator("#agent-form").count(), 0);

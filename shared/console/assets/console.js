@@ -63,6 +63,35 @@ function followEvents() {
   addEventListener("pagehide", () => stream.close());
 }
 
+// What was read in this browser: the time of the contact's newest message when its conversation was last open here. What came
+// before this browser first showed a list counts as read.
+const READ_MAX = 500;
+
+function loadRead() {
+  try {
+    const kept = JSON.parse(localStorage.getItem("read"));
+    if (kept?.since && Array.isArray(kept.seen)) return { since: kept.since, seen: new Map(kept.seen) };
+  } catch { /* What cannot be read is begun anew. */ }
+  return { since: new Date().toISOString(), seen: new Map() };
+}
+
+function markUnread() {
+  const read = loadRead();
+  const open = document.querySelector("[data-read]");
+  if (open?.dataset.inbound) {
+    read.seen.delete(open.dataset.read);
+    read.seen.set(open.dataset.read, open.dataset.inbound);
+  }
+  const seen = [...read.seen].slice(-READ_MAX);
+  localStorage.setItem("read", JSON.stringify({ since: read.since, seen }));
+  for (const row of document.querySelectorAll("[data-unread]")) {
+    const upto = read.seen.get(row.dataset.unread) || read.since;
+    const isNew = row.dataset.inbound && new Date(row.dataset.inbound) > new Date(upto);
+    const mark = row.querySelector(".new");
+    if (mark) mark.hidden = !isNew;
+  }
+}
+
 // Keys: Enter sends an answer (with Shift it is a new line); `j` and `k` move through a list; `/` goes to the search.
 document.addEventListener("keydown", (event) => {
   const target = event.target;
@@ -177,6 +206,7 @@ function scrollThread() {
 }
 document.addEventListener("htmx:afterSettle", (event) => {
   showTimes(event.target.parentElement || document);
+  markUnread();
   const seen = document.querySelector("[data-seen]")?.dataset.seen;
   if (seen) document.querySelectorAll("[data-seen-field]").forEach((field) => { field.value = seen; });
   if (event.target.matches("[data-live]")) scrollThread();
@@ -191,6 +221,7 @@ addEventListener("DOMContentLoaded", () => {
   const kept = localStorage.getItem("theme");
   if (kept) document.documentElement.dataset.theme = kept;
   showTimes(document);
+  markUnread();
   const message = document.getElementById("message");
   if (sessionStorage.getItem("saved") && message) say(message.dataset.saved);
   sessionStorage.removeItem("saved");

@@ -38,6 +38,8 @@ pub struct ConsoleOptions {
     pub has_event_stream: bool,
     /// `true` if something is simulated, so that there is a page to write as a customer.
     pub has_simulator: bool,
+    /// `true` if the API searches the texts of messages.
+    pub has_text_search: bool,
     /// The origin at which files are read that the API redirects to, for the pages' content security policy. `None`: the API
     /// serves the files itself.
     pub file_origin: Option<String>,

@@ -82,7 +82,7 @@ pub(crate) const PAGES: &[ConsolePage] = &[
         reads: &[
             name_page_subject(
                 "conversations",
-                "/v1/conversations{?instance,mode,status,waiting,cursor}",
+                "/v1/conversations{?instance,mode,status,label,text,waiting,cursor}",
             ),
             INSTANCES,
         ],
@@ -98,6 +98,7 @@ pub(crate) const PAGES: &[ConsolePage] = &[
                 "messages",
                 "/v1/conversations/{id}/messages?joined=true&limit=50{?cursor}",
             ),
+            name_page_part("notes", "/v1/conversations/{id}/notes"),
             name_page_part("effects", "/v1/conversations/{id}/effects"),
             name_page_part("usage", "/v1/usage?by=model&conversation={id}"),
         ],
@@ -227,6 +228,16 @@ pub(crate) const PAGES: &[ConsolePage] = &[
         is_table: false,
         section: "calendars",
         reads: &[name_page_subject("calendar", "/v1/calendars/{id}")],
+    },
+    ConsolePage {
+        route: "/console/appointments",
+        template: "appointments.html",
+        is_table: false,
+        section: "appointments",
+        reads: &[
+            name_page_part("appointments", "/v1/appointments{?tenant,cursor}"),
+            TENANTS,
+        ],
     },
     ConsolePage {
         route: "/console/occasions",

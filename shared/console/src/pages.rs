@@ -57,6 +57,7 @@ pub(crate) async fn show_page(
         here => request.uri().path_and_query().map_or("", |here| here.as_str()),
         has_event_stream => console.options.has_event_stream,
         has_simulator => console.options.has_simulator,
+        has_text_search => console.options.has_text_search,
     };
     match read_page(&console, page, &session, &params, &query).await {
         Ok(data) => {

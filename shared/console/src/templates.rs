@@ -51,6 +51,7 @@ pub(crate) const TEMPLATES: &[(&str, &str)] = embed_templates![
     "tool.html",
     "calendars.html",
     "calendar.html",
+    "appointments.html",
     "occasions.html",
     "occasion.html",
     "batches.html",

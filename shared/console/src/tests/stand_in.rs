@@ -61,6 +61,7 @@ impl ApiStandIn {
     pub(super) fn console(&self) -> Router {
         let options = ConsoleOptions {
             has_simulator: true,
+            has_text_search: true,
             ..ConsoleOptions::default()
         };
         console_routes(self.router(), options).unwrap()
