@@ -1,11 +1,20 @@
-//! The function `api`: serves health, configuration, conversations, messages and dead letters, and sets instances up.
+//! The function `api`: serves health, configuration, conversations, messages, knowledge and dead letters, and sets instances up. With
+//! the arguments of [`PdfLimits`] it is the process that reads one PDF document.
 
 use lambda_http::Error;
+use recado_documents::{PdfLimits, print_pdf_text};
 use recado_lambda::{compose_aws_deps, required_variables, telemetry, use_cases};
 use recado_onboarding::SetupDesk;
 
+fn main() -> Result<(), Error> {
+    if let Some(limits) = PdfLimits::from_arguments(std::env::args().skip(1)) {
+        return Ok(print_pdf_text(limits)?);
+    }
+    serve_requests()
+}
+
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn serve_requests() -> Result<(), Error> {
     telemetry::start_logging();
     let composed = compose_aws_deps(required_variables::API).await?;
     let desk = SetupDesk {

@@ -76,7 +76,7 @@ pub(crate) async fn run_agent_command(
     let questions = questions.as_deref().map(read_questions).transpose()?;
     let agent = find_agent(&there, id).await?;
     if agent.http.is_some() {
-        bail!("{id} is an agent that you run yourself: Recado has no prompt of it");
+        bail!("{id} is an agent that you run yourself: it has no prompt in Recado");
     }
     let http = build_http_client()?;
     let model = Model::new(http, &environment.model, EnvironmentSecrets, EmbeddedSystem)?;

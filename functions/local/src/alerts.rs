@@ -39,7 +39,7 @@ enum AlertCommand {
         /// Lists those that are over, the newest first.
         #[arg(long)]
         ended: bool,
-        /// Lists those that do not hold long enough yet.
+        /// Lists conditions that hold, but not long enough yet for an alert.
         #[arg(long, conflicts_with = "ended")]
         watched: bool,
         /// Only of this tenant.
@@ -66,7 +66,7 @@ enum AlertCommand {
         #[arg(long)]
         pending: bool,
     },
-    /// Tries a notification that was given up again.
+    /// Sends notifications again that were given up.
     Redrive {
         /// The ids of the notifications.
         #[arg(required = true)]

@@ -1,12 +1,20 @@
 //! `recado backup` and `recado restore`: copy the data folder while a server works on it, and make a data folder of a copy.
 
 use crate::environment::LocalEnvironment;
+use crate::progress::ProgressBar;
 use anyhow::{Context, Result};
 use clap::Args;
 use jiff::Timestamp;
-use recado_embedded::{BackupManifest, back_up_folder, check_backup, restore_backup};
+use recado_embedded::{
+    BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time between two looks at the progress.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Copies the data folder into a new folder, also while a server works on it: the database, files, the kept secrets, and a
 /// checksum of each. Whoever reads the copy reads everything in it.
@@ -39,13 +47,16 @@ pub(crate) struct RestoreArguments {
 pub(crate) async fn run_backup(arguments: BackupArguments, environment: &LocalEnvironment) -> Result<()> {
     let BackupArguments { to, check, json } = arguments;
     if check {
-        let manifest = work_apart(move || check_backup(&to).context("this backup cannot be used")).await?;
+        let look = move |progress: &BackupProgress| check_backup(&to, progress);
+        let manifest = work_apart("checking", look)
+            .await
+            .context("this backup cannot be used")?;
         print_result("The backup is whole", &manifest, None, json);
         return Ok(());
     }
     let (data, folder) = (environment.data.clone(), to.clone());
-    let copy = move || back_up_folder(&data, &folder, Timestamp::now()).context("no backup was made");
-    let manifest = work_apart(copy).await?;
+    let copy = move |progress: &BackupProgress| back_up_folder(&data, &folder, Timestamp::now(), progress);
+    let manifest = work_apart("copying", copy).await.context("no backup was made")?;
     print_result("Backed up", &manifest, Some(&to), json);
     Ok(())
 }
@@ -54,8 +65,10 @@ pub(crate) async fn run_backup(arguments: BackupArguments, environment: &LocalEn
 pub(crate) async fn run_restore(arguments: RestoreArguments) -> Result<()> {
     let RestoreArguments { from, to, json } = arguments;
     let folder = to.clone();
-    let restore = move || restore_backup(&from, &folder).context("nothing was restored");
-    let manifest = work_apart(restore).await?;
+    let restore = move |progress: &BackupProgress| restore_backup(&from, &folder, progress);
+    let manifest = work_apart("restoring", restore)
+        .await
+        .context("nothing was restored")?;
     print_result("Restored", &manifest, Some(&to), json);
     if !json {
         println!("Start it: recado serve --data {}", to.display());
@@ -66,11 +79,21 @@ pub(crate) async fn run_restore(arguments: RestoreArguments) -> Result<()> {
     Ok(())
 }
 
-/// Runs what takes long on a thread of its own.
+/// Runs what takes long on a thread of its own, and shows its progress.
 async fn work_apart(
-    work: impl FnOnce() -> Result<BackupManifest> + Send + 'static,
+    doing: &str,
+    work: impl FnOnce(&BackupProgress) -> Result<BackupManifest, BackupError> + Send + 'static,
 ) -> Result<BackupManifest> {
-    tokio::task::spawn_blocking(work).await?
+    let progress = Arc::new(BackupProgress::default());
+    let shared = Arc::clone(&progress);
+    let mut working = tokio::task::spawn_blocking(move || work(&shared));
+    let mut bar = ProgressBar::start(100);
+    loop {
+        tokio::select! {
+            ended = &mut working => return Ok(ended??),
+            () = tokio::time::sleep(LOOK_INTERVAL) => bar.show_amount(progress.percent_done(), doing),
+        }
+    }
 }
 
 fn print_result(done: &str, manifest: &BackupManifest, folder: Option<&Path>, as_json: bool) {

@@ -3,6 +3,7 @@
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, add_part};
 use crate::instant::{format_local_time, parse_instant_option};
+use crate::progress::ProgressBar;
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
@@ -10,8 +11,8 @@ use recado_domain::counting::count_things;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-/// Fetches messages that a provider failed to deliver to an instance from the provider's history. Prints how many there
-/// were.
+/// Reads the provider's history for messages of an instance whose webhooks never came, and takes them in. Prints how many
+/// there were.
 #[derive(Debug, Args)]
 pub(crate) struct CatchUpArguments {
     /// The instance's id.
@@ -37,6 +38,7 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
     let mut since = command.since.map(|at| at.to_string());
     let path = ["v1", "instances", &command.instance, "catch-up"];
     let mut report = Map::new();
+    let mut bar = ProgressBar::start_counting();
     loop {
         let request = there.build_request(Method::POST, &path)?;
         let part = there
@@ -47,10 +49,13 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
             break;
         }
         if next.is_none() || next == since {
-            bail!("it goes no further than {}", since.unwrap_or_default());
+            bail!("the catch-up does not get beyond {}", since.unwrap_or_default());
         }
         since = next;
+        let looked_at = report.get("looked_at").and_then(Value::as_u64);
+        bar.show_amount(looked_at.unwrap_or_default(), "messages looked at:");
     }
+    drop(bar);
     if command.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {

@@ -12,7 +12,7 @@ pub(crate) fn confirm_action(question: &str, yes: bool) -> Result<()> {
     match ask_person(question)? {
         Some(true) => Ok(()),
         Some(false) => bail!("nothing was done"),
-        None => bail!("nothing was done: {question} A script says yes with --yes."),
+        None => bail!("nothing was done: {question} In a script, answer with --yes."),
     }
 }
 

@@ -32,12 +32,12 @@ pub(crate) struct ConnectArguments {
     /// Evolution from 2.3 on: webhooks carry a signed token instead of the secret itself.
     #[arg(long)]
     jwt: bool,
-    /// Evolution: webhooks tell when the contact types, so that a reply waits (`--typing=false`: no longer). Without it, that
-    /// stays as it is set.
+    /// Evolution: webhooks tell when the contact types, so that a reply waits (`--typing=false`: no longer). Without this
+    /// option, the setting stays as it is.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     typing: Option<bool>,
     /// Evolution: webhooks tell what other programs send through the instance, so that it counts as a person's answer
-    /// (`--other-senders=false`: no longer). Without it, that stays as it is set.
+    /// (`--other-senders=false`: no longer). Without this option, the setting stays as it is.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     other_senders: Option<bool>,
     /// Only checks the webhook's settings, and changes nothing.

@@ -27,6 +27,7 @@ impl LocalConsole {
         let options = ConsoleOptions {
             has_event_stream: true,
             has_simulator,
+            has_text_search: true,
             file_origin: None,
             one_time_link,
         };

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a person may ask for: to be found, to get a copy of everything, to be erased.
+/// All that is stored of one contact: find, export, erase.
 #[derive(Debug, Args)]
 pub(crate) struct ContactArguments {
     #[command(subcommand)]

@@ -3,7 +3,7 @@
 use crate::answer_note::describe_answer;
 use crate::installation::InstallationClient;
 use crate::instant::format_clock_time;
-use crate::json_fields::{find_text, is_field_true, list_items};
+use crate::json_fields::{find_text, is_field_true, list_items, number_or_zero};
 use crate::message_lines::{AnswerDetail, format_messages, name_contact};
 use crate::style::{Paint, paint_text};
 use crate::text_lines::{WIDTH, wrap_text};
@@ -79,6 +79,16 @@ pub(crate) fn format_head(conversation: &Value) -> String {
     {
         lines.extend(wrap_text(&format!("the agent's note: {note}"), WIDTH));
     }
+    let labels = list_items(conversation, "labels")
+        .iter()
+        .filter_map(Value::as_str);
+    let labels = labels.collect::<Vec<_>>().join(", ");
+    if !labels.is_empty() {
+        lines.extend(wrap_text(&format!("labels: {labels}"), WIDTH));
+    }
+    if let (count @ 1.., Some(id)) = (number_or_zero(conversation, "note_count"), of("id")) {
+        lines.push(format!("notes: {count} (recado conversations note {id})"));
+    }
     if let Some(back) = of("agent_returns_at") {
         lines.push(format!("the agent comes back at {}", format_clock_time(back)));
     }
@@ -116,6 +126,8 @@ mod tests {
         handed["waiting_since"] = json!("2026-01-05T12:00:00Z");
         handed["hand_over_note"] = json!({"text": "wants a\nrefund ".repeat(20)});
         handed["moved_to"] = json!("c_2-1");
+        handed["labels"] = json!(["refund", "vip"]);
+        handed["note_count"] = json!(2);
         handed["owed_answer"] = json!({"state": "waiting", "reason": "manual", "by": "desk"});
         let head = strip_str(&format_head(&handed)).to_string();
         assert!(head.lines().all(|line| line.chars().count() <= 80), "{head}");
@@ -125,6 +137,8 @@ mod tests {
             "waits for a person since 01-05 ",
             "the agent's note: wants a",
             "goes on in c_2-1",
+            "labels: refund, vip",
+            "notes: 2 (recado conversations note c_1-1)",
         ] {
             assert!(head.contains(told), "{told} is not in:\n{head}");
         }

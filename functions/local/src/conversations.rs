@@ -1,5 +1,6 @@
 //! `recado conversations`: lists and shows conversations of a running installation, and does what people do in them.
 
+mod annotations;
 mod changes;
 mod list;
 
@@ -11,8 +12,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use list::ListArguments;
 
-/// Conversations of a running installation, here or on AWS: list, show, answer, take, give back, resolve. Without a command:
-/// lists them, the most recently active first, or who waits for a person.
+/// Conversations of a running installation, here or on AWS: list, show, answer, take, give back, resolve, label, note. Without a
+/// command: lists them, the most recently active first, or who waits for a person.
 #[derive(Debug, Args)]
 pub(crate) struct ConversationArguments {
     #[command(subcommand)]
@@ -58,13 +59,34 @@ enum ConversationCommand {
         /// The conversation's id.
         id: String,
     },
-    /// Resolves a conversation: nothing is owed any more. It becomes active again with the contact's next message.
+    /// Resolves a conversation: nothing is owed any more. The contact's next message begins a new one.
     Resolve {
         /// The conversation's id.
         id: String,
         /// The ordinal of the newest message that you have read. A later one keeps the conversation active.
         #[arg(long)]
         seen: Option<u64>,
+    },
+    /// Adds labels to a conversation and removes others: words by which lists find it.
+    Label {
+        /// The conversation's id.
+        id: String,
+        /// A label to add: one word of letters, digits, `-` and `_`. May be given several times.
+        #[arg(long)]
+        add: Vec<String>,
+        /// A label to remove. May be given several times.
+        #[arg(long)]
+        remove: Vec<String>,
+    },
+    /// Writes a note beside a conversation, which no contact and no model reads. Without a text: shows the notes.
+    Note {
+        /// The conversation's id.
+        id: String,
+        /// The text of the note.
+        text: Option<String>,
+        /// Deletes the note of this number.
+        #[arg(long, conflicts_with = "text")]
+        delete: Option<u64>,
     },
 }
 
@@ -96,6 +118,20 @@ pub(crate) async fn run_conversation_command(
         ConversationCommand::Take { id } => changes::change_mode(&there, &id, "manual").await?,
         ConversationCommand::GiveBack { id } => changes::change_mode(&there, &id, "ai").await?,
         ConversationCommand::Resolve { id, seen } => changes::resolve_conversation(&there, &id, seen).await?,
+        ConversationCommand::Label { id, add, remove } => {
+            let labels = annotations::change_labels(&there, &id, &add, &remove).await?;
+            return print_answer(&labels, json, annotations::format_labels);
+        }
+        ConversationCommand::Note { id, text, delete } => {
+            if let Some(text) = text {
+                annotations::add_note(&there, &id, &text).await?;
+            }
+            if let Some(number) = delete {
+                annotations::delete_note(&there, &id, number).await?;
+            }
+            let notes = annotations::list_notes(&there, &id).await?;
+            return print_answer(&notes, json, annotations::format_notes);
+        }
     };
     print_answer(&change, json, crate::conversation_thread::format_head)
 }

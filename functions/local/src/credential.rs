@@ -41,7 +41,7 @@ fn read_local_credential(instance: &Instance) -> Result<(Secret, String)> {
         Some(CredentialRef::Ssm(name)) => {
             bail!("its key is the parameter {name} of AWS: give it with --key or RECADO_PROVIDER_KEY")
         }
-        None => bail!("AWS's own credentials serve; AWS is asked with AWS's own tools"),
+        None => bail!("this provider is called with AWS's own credentials: check it with AWS's tools"),
     }
 }
 

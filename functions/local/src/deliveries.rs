@@ -1,5 +1,7 @@
-//! `recado deliver`: sends invitations of a running installation, shows what became of them, and exports the log of deliveries.
+//! `recado deliver`: sends invitations of a running installation, shows what became of them and of batches, and exports the log of
+//! deliveries.
 
+use crate::delivery_batches::{BatchArguments, run_batch_command};
 use crate::delivery_table::LogTable;
 use crate::dlq::tables::{format_fields, format_table};
 use crate::environment::LocalEnvironment;
@@ -12,7 +14,7 @@ use std::fs::File;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-/// Invitations and reminders of a running installation, here or on AWS: send one, show its status, export the log.
+/// Invitations and reminders of a running installation, here or on AWS: send one, show its status, handle batches, export the log.
 #[derive(Debug, Args)]
 pub(crate) struct DeliveryArguments {
     #[command(subcommand)]
@@ -36,6 +38,8 @@ enum DeliveryCommand {
         /// The id of the invitation or of its message, or the provider's.
         id: String,
     },
+    /// Lists batches, shows how far they are, and pauses, resumes and cancels them.
+    Batches(BatchArguments),
     /// Exports the log of deliveries of a month, in UTC.
     Export(ExportArguments),
 }
@@ -113,6 +117,9 @@ pub(crate) async fn run_delivery_command(
         DeliveryCommand::Status { id } => {
             let request = there.build_request(Method::GET, &["deliver", id, "status"])?;
             there.request_json(request.query(&name_tenant(tenant))).await?
+        }
+        DeliveryCommand::Batches(batches) => {
+            return run_batch_command(&there, tenant, batches, arguments.json).await;
         }
         DeliveryCommand::Export(export) => return export_log(&there, tenant, export).await,
     };

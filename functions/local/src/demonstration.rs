@@ -10,7 +10,7 @@ use crate::message_follower::MessageFollower;
 use crate::output;
 use crate::simulated_customer::{MessageOutcome, PostedMessage, SimulatedCustomer};
 use crate::style::{Paint, paint_text};
-use crate::tail::format_followed;
+use crate::tail::{format_followed, show_messages};
 use crate::welcome;
 use anyhow::{Context, Result, bail};
 use recado_domain::config::Instance;
@@ -38,7 +38,7 @@ const BURST_PAUSE: Duration = Duration::from_millis(400);
 /// The longest time that a reply may take: debounce, model and send, with a reserve.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time between two looks for new messages, once the demonstration is over.
+/// Time until new messages are asked for again after a failure, once the demonstration is over.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Returns a `curl` command line that posts a message as the provider of one of `instances` would. The message goes to
@@ -100,9 +100,13 @@ pub(crate) async fn run_demonstration(
         eprintln!("The demonstration did not come to its end: {error:#}");
     }
     let instance = customer.instance_id().to_owned();
-    let follower = MessageFollower::start_following(there, Some(instance)).await?;
+    let follower = MessageFollower::start_following(there, Some(instance), LOOK_INTERVAL).await?;
     welcome::print_next_steps();
-    show_new_messages(follower).await
+    tokio::select! {
+        () = output::wait_until_nobody_reads() => {}
+        () = show_messages(follower, LOOK_INTERVAL, |one| print!("{}", format_followed(one, false))) => {}
+    }
+    Ok(())
 }
 
 /// The story that the demonstration tells.
@@ -228,7 +232,7 @@ impl Demonstration<'_> {
     /// Shows that the agent does not answer while a person has the conversation.
     async fn show_silent_agent(&self, posted: &PostedMessage) -> Result<()> {
         let outcome = self.customer.wait_for_answer(posted, REPLY_TIMEOUT).await?;
-        let outcome = outcome.context("it is not told who has the conversation")?;
+        let outcome = outcome.context("the installation does not say who has the conversation")?;
         let reason = outcome.message.pointer("/answer/reason").and_then(Value::as_str);
         if reason != Some("manual") {
             bail!("the agent did not keep silent: {}", reason.unwrap_or("-"));
@@ -290,15 +294,4 @@ fn format_milliseconds(took: Duration) -> String {
 
 fn format_time_since(begun: Instant) -> String {
     format_seconds(begun.elapsed().as_secs_f64())
-}
-
-/// Prints each new message, until nobody reads any more. A look that fails is repeated.
-async fn show_new_messages(mut follower: MessageFollower) -> Result<()> {
-    while !output::is_reader_gone() {
-        for one in follower.read_new_messages().await.unwrap_or_default() {
-            print!("{}", format_followed(&one, false));
-        }
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
-    Ok(())
 }

@@ -45,7 +45,7 @@ enum DeadLetterCommand {
         /// The dead letter's id.
         id: String,
     },
-    /// Puts dead letters back on their way, each conversation's in order.
+    /// Processes, answers or sends again what dead letters name, in order within each conversation.
     Redrive {
         /// The ids of the dead letters.
         #[arg(conflicts_with_all = ["all", "queue", "reason", "instance", "since", "until"])]

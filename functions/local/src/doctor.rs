@@ -18,9 +18,10 @@ use recado_domain::config::Instance;
 use recado_onboarding::{CheckResult, OnboardingTarget, Severity};
 use serde_json::json;
 
-/// Checks a running installation and says how to fix what is wrong, without changing anything. Recado looks at its own
-/// keys, the model, the disk and what waits; with the providers' keys of this environment, each instance's webhook,
-/// templates, clock and limits, the calendars and the senders of e-mails are checked as well. Exit status 1 if something is broken.
+/// Checks a running installation and says how to fix what is wrong. It changes nothing. The installation looks at its own
+/// keys, the model, the disk and what waits. With the providers' keys in this environment, each instance's webhook,
+/// templates, clock and limits are checked as well, and the calendars and senders of e-mails. Exit status 1 if something is
+/// broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// Checks only these instances.

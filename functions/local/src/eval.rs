@@ -1,8 +1,11 @@
 //! `recado eval`: measures how well the blocks that answer questions are found.
 
+mod answers;
+
 use crate::dlq::tables::format_table;
 use crate::environment::LocalEnvironment;
 use crate::keyring::EnvironmentSecrets;
+use answers::{ASKED_KINDS, AnswerCounts, count_unknowing_answers};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use recado_ai::{EmbeddingClient, EmbeddingSource, Model};
@@ -10,13 +13,14 @@ use recado_domain::follow_up::needs_earlier_messages;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
 use recado_knowledge::evaluation::{
-    EvaluationSet, Half, Kind, Measures, PromptSizes, Question, Row, TextVectors, VectorSource, evaluate,
-    list_embedded_texts, measure_prompts,
+    EvaluationSet, Half, Kind, Measures, PromptSizes, Question, Row, TextVectors, VectorSource, Way,
+    evaluate, list_embedded_texts, list_prompted_questions, measure_prompts,
 };
 use recado_pipeline::ports::{ChatTurn, Embedder, Speaker};
 use recado_pipeline::question_rewriting::{AskedMessage, RewrittenBy, rewrite_question};
 use recado_pipeline::settings::{RewriteSettings, RewriteWay};
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +41,10 @@ pub(crate) struct EvaluationArguments {
     /// Rewrites follow-ups: rules, or the light model of the settings (`RECADO_REWRITE_MODEL`), which needs its key.
     #[arg(long, value_enum, default_value_t = Rewriter::Rules)]
     rewriter: Rewriter,
+    /// Has this model answer the questions that no block answers, and counts the answers that say so: `simulated`, or a model whose key
+    /// is in the environment, such as `claude-haiku-4-5`.
+    #[arg(long, value_name = "MODEL")]
+    answers: Option<String>,
     /// Prints the measures as JSON.
     #[arg(long)]
     json: bool,
@@ -83,16 +91,50 @@ pub(crate) async fn run_evaluation(
         .map_or(VectorSource::StandIn, VectorSource::Model);
     let rows = evaluate(&sets, half, vectors)?;
     let prompts = describe_prompts(measure_prompts(&sets, half, vectors)?);
+    let answers = match &arguments.answers {
+        Some(name) => Some(ask_model_for_answers(name, &sets, half, vectors, environment).await?),
+        None => None,
+    };
     if arguments.json {
-        let rows: Vec<_> = rows.iter().map(describe_measures).collect();
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&describe_report(&rows, answers))?
+        );
     } else {
+        let answers = answers.map_or(String::new(), |counts| format!(" {}", counts.describe_counts()));
         print!(
             "{}",
-            format_evaluation(&sets, &rows, &format!("{source} {rewriting} {prompts}"))
+            format_evaluation(&sets, &rows, &format!("{source} {rewriting} {prompts}{answers}"))
         );
     }
     Ok(())
+}
+
+/// Has a model answer questions with the blocks that are found: by words, with an embedding model also by vectors.
+async fn ask_model_for_answers(
+    name: &str,
+    sets: &[EvaluationSet],
+    half: Option<Half>,
+    vectors: VectorSource<'_>,
+    environment: &LocalEnvironment,
+) -> Result<AnswerCounts> {
+    let way = match vectors {
+        VectorSource::StandIn => Way::Lexical,
+        VectorSource::Model(_) => Way::Hybrid,
+    };
+    let questions = list_prompted_questions(sets, half, &ASKED_KINDS, way, vectors)?;
+    let http = build_http_client()?;
+    let model = Model::new(http, &environment.model, EnvironmentSecrets, EmbeddedSystem)?;
+    count_unknowing_answers(&model, name, &questions).await
+}
+
+/// The report as JSON: the rows, with the answers beside them if a model was asked.
+fn describe_report(rows: &[Row], answers: Option<AnswerCounts>) -> Value {
+    let rows: Vec<_> = rows.iter().map(describe_measures).collect();
+    match answers {
+        Some(answers) => json!({"rows": rows, "answers": answers}),
+        None => json!(rows),
+    }
 }
 
 fn describe_prompts(sizes: PromptSizes) -> String {
@@ -282,7 +324,7 @@ fn format_evaluation(sets: &[EvaluationSet], rows: &[Row], source: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_knowledge::evaluation::{Group, Way};
+    use recado_knowledge::evaluation::Group;
 
     #[test]
     fn a_folder_without_sets_is_refused_with_its_name() {

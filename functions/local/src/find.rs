@@ -14,7 +14,7 @@ use crate::style::{Paint, paint_text};
 use crate::text_lines::{WIDTH, wrap_text};
 use anyhow::{Result, bail};
 use clap::Args;
-use lookup::Lookup;
+pub(crate) use lookup::RecordLookup;
 use serde_json::Value;
 
 /// Finds what came from a person or under an id, and what was answered, or why nothing was.
@@ -22,7 +22,7 @@ use serde_json::Value;
 pub(crate) struct FindArguments {
     /// A phone number in any spelling, an id, or a part of a name. Ids are those of conversations, messages, events and
     /// requests (correlation ids), and of messages at the provider (`wamid.…`, `3EB0…`). Parts of names and numbers are looked
-    /// for among the contacts who wrote lately. The texts of messages are not searched.
+    /// for among the contacts who wrote lately. If no contact is found, words of messages are looked for, on one machine.
     #[arg(required = true)]
     what: Vec<String>,
     /// Only the contacts of this tenant.
@@ -44,7 +44,7 @@ pub(crate) struct FindArguments {
 /// Looks for what the arguments name, and shows it. It is an error if nothing is found.
 pub(crate) async fn find_any_record(arguments: FindArguments, environment: &LocalEnvironment) -> Result<()> {
     let what = arguments.what.join(" ");
-    let lookup = Lookup {
+    let lookup = RecordLookup {
         there: arguments.there.build_client(environment)?,
         tenant: arguments.tenant,
         instance: arguments.instance,
@@ -53,7 +53,7 @@ pub(crate) async fn find_any_record(arguments: FindArguments, environment: &Loca
     let Some(found) = lookup.find_text(what.trim()).await? else {
         bail!(
             "nothing is found for {what}: neither a contact's number or name, nor the id of a conversation, message, event or \
-             request"
+             request, nor words of a message"
         );
     };
     print_answer(&found, arguments.json, format_found_records)

@@ -33,8 +33,8 @@ enum GuestCommand {
         /// The occasion.
         event: String,
     },
-    /// Adds guests from a file of comma-separated values, whose first row names the columns `id`, `name`, `phone`, `email`,
-    /// `language`, `time_zone`. The same file again changes nothing. Ends with an error if rows were refused.
+    /// Adds guests from a file of comma-separated values. Its first row names the columns `id`, `name`, `phone`, `email`,
+    /// `language`, `time_zone`, `status`. The same file again changes nothing. Ends with an error if rows were refused.
     Import {
         /// The occasion.
         event: String,

@@ -13,8 +13,8 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write, stdin};
 use std::path::PathBuf;
 
-/// Writes a configuration with comments after three questions: whose it is, by which provider, and which number. An option
-/// answers its question.
+/// Writes a configuration with comments, after three questions: the name of the business, the provider and the number. An
+/// option answers its question.
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
     /// The file. It must not exist yet.

@@ -219,7 +219,8 @@ impl InstallationClient {
     pub(crate) async fn get_configuration(&self) -> Result<InstalledConfiguration> {
         let request = self.build_request(Method::GET, &["v1", "config"])?;
         let answer = self.request_json(request).await?;
-        serde_json::from_value(answer).context("the installation speaks of its configuration in another way")
+        serde_json::from_value(answer)
+            .context("the installation's configuration cannot be read: is it another version?")
     }
 
     /// Fetches the webhook URL and secret of each of these instances, in their order.
@@ -233,7 +234,7 @@ impl InstallationClient {
         }
         let request = self.build_request(Method::GET, &["v1", "config", "webhooks"])?;
         let known: KnownWebhooks = serde_json::from_value(self.request_json(request).await?)
-            .context("the installation answers in another way")?;
+            .context("the installation's answer cannot be read: is it another version?")?;
         let known: BTreeMap<String, InstanceWebhook> = known
             .instances
             .into_iter()

@@ -9,6 +9,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{FolderPrivacy, restrict_to_owner};
 use recado_http::Keys;
+use recado_notify::EndpointPoster;
 use recado_pipeline::ports::{PortError, PortResult, Secrets};
 use recado_whatsapp::webhook::WebhookKeys;
 use rustix::process::getuid;
@@ -83,6 +84,13 @@ impl Keyring {
     }
 }
 
+impl Keyring {
+    /// Creates the way to the endpoints of tenants, whose posts are signed with secrets made of the master secrets.
+    pub(crate) fn create_poster(&self) -> EndpointPoster {
+        EndpointPoster::new(self.webhook.masters.clone())
+    }
+}
+
 impl Keys for Keyring {
     async fn webhook_keys(&self, _: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         Ok(Arc::clone(&self.webhook))
@@ -108,7 +116,7 @@ fn load_or_generate_secret(file: &Path) -> Result<Secret> {
         let private = private.with_context(|| format!("{} cannot be used", file.display()))?;
         if private == FolderPrivacy::MadePrivate {
             let path = file.display();
-            tracing::warn!(%path, "others could read or change this secret: remove the file, and the next start makes another");
+            tracing::warn!(%path, "other users could read or change this secret: remove the file, and the next start makes another");
         }
     }
     if let Ok(text) = fs::read_to_string(file)

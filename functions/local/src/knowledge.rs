@@ -3,22 +3,20 @@
 mod contents;
 mod documents;
 mod pages;
-mod pdf;
 mod pdf_reading;
-mod progress;
 
-pub(crate) use pdf_reading::{PdfReadingArguments, print_pdf_text};
+pub(crate) use pdf_reading::{PdfReadingArguments, run_pdf_reading};
 
 use crate::dlq::tables::{collect_rows, format_fields, format_table};
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient};
 use crate::instant::format_local_time;
+use crate::progress::ProgressBar;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use contents::read_local_document;
 use documents::{DocumentPlace, FoundDocument, find_documents};
 use pages::{build_page_client, fetch_page_content};
-use progress::ProgressBar;
 use recado_http_client::GuardedClient;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -284,15 +282,22 @@ async fn embed_blocks(there: &InstallationClient, agent: &str, again: bool) -> R
         there.request_json(request.json(&json!({"again": again}))).await
     };
     let mut state = ask(again).await?;
+    let count = |state: &Value, name: &str| state[name].as_u64().unwrap_or(0);
+    let all = count(&state, "missing") + count(&state, "blocks");
+    let mut bar = ProgressBar::start(usize::try_from(all).unwrap_or(usize::MAX));
     loop {
-        let missing = state["missing"].as_u64().unwrap_or(0);
+        let missing = count(&state, "missing");
         if missing == 0 || state["blocks"] == 0 {
+            bar.clear_line();
             return Ok(state);
         }
+        let done = all.saturating_sub(missing);
+        bar.show_amount(done, "blocks with vectors");
         let next = ask(false).await?;
         let is_stuck = next["missing"].as_u64().unwrap_or(0) >= missing;
         state = next;
         if is_stuck {
+            bar.clear_line();
             return Ok(state);
         }
     }

@@ -25,14 +25,17 @@ mod conversation_thread;
 mod conversations;
 mod credential;
 mod deliveries;
+mod delivery_batches;
 mod delivery_table;
 mod demonstration;
 mod dlq;
 mod doctor;
 mod effects;
 mod email_senders;
+mod endpoint_posts;
 mod environment;
 mod eval;
+mod event_follower;
 mod find;
 mod guests;
 mod init;
@@ -42,10 +45,12 @@ mod json_fields;
 mod keyring;
 mod knowledge;
 mod logging;
+mod mcp;
 mod message_follower;
 mod message_lines;
 mod metrics;
 mod parquet;
+mod progress;
 mod record;
 mod replay;
 mod say;
@@ -66,7 +71,9 @@ mod trends;
 mod try_command;
 mod usage;
 mod watchman;
+mod webhooks;
 mod welcome;
+mod word_indexing;
 mod workers;
 
 use anyhow::{Result, bail};
@@ -134,6 +141,7 @@ enum RecadoCommand {
     Audit(audit::AuditArguments),
     Agent(agent::AgentArguments),
     Secret(secret::SecretArguments),
+    Webhooks(webhooks::WebhookArguments),
     Eval(eval::EvaluationArguments),
     Knowledge(knowledge::KnowledgeArguments),
     Replay(replay::ReplayArguments),
@@ -141,6 +149,7 @@ enum RecadoCommand {
     Backup(backup::BackupArguments),
     Restore(backup::RestoreArguments),
     Api(api_request::ApiArguments),
+    Mcp(mcp::McpArguments),
     Completions(completions::CompletionArguments),
     #[command(hide = true)]
     ReadPdf(knowledge::PdfReadingArguments),
@@ -225,7 +234,7 @@ fn run_command(arguments: CommandLine) -> Result<ExitCode> {
 /// Runs a command that needs no settings. Returns the command line back if it is another one.
 fn run_without_settings(arguments: CommandLine) -> Result<Option<CommandLine>> {
     match arguments.command {
-        Some(RecadoCommand::ReadPdf(limits)) => knowledge::print_pdf_text(&limits)?,
+        Some(RecadoCommand::ReadPdf(limits)) => knowledge::run_pdf_reading(&limits)?,
         Some(RecadoCommand::Init(command)) => init::write_configuration(command)?,
         Some(RecadoCommand::Completions(command)) => {
             completions::print_completions(&command, CommandLine::command());
@@ -267,11 +276,13 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         RecadoCommand::Usage(command) => usage::run_usage(command, environment).await,
         RecadoCommand::Trends(command) => trends::run_trends(command, environment).await,
         RecadoCommand::Secret(command) => secret::run_secret_command(command, environment).await,
+        RecadoCommand::Webhooks(command) => webhooks::run_webhook_command(command, environment).await,
         RecadoCommand::Audit(command) => audit::show_audit(command, environment).await,
         RecadoCommand::Status(command) => status::show_status(command, environment).await,
         RecadoCommand::Tail(command) => tail::tail_messages(command, environment).await,
         RecadoCommand::Find(command) => find::find_any_record(command, environment).await,
         RecadoCommand::Say(command) => say::say_text(command, environment).await,
+        RecadoCommand::Mcp(command) => mcp::serve_tools(command, environment).await,
         // They run in `run_command`.
         RecadoCommand::Serve(_)
         | RecadoCommand::ReadPdf(_)

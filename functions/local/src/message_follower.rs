@@ -1,20 +1,24 @@
-//! Follows the messages of an installation: returns each new one, in and out.
+//! Follows the messages of an installation by its published events: returns each one when it came, or when it left.
 
+mod listed;
+
+use crate::event_follower::EventFollower;
 use crate::installation::InstallationClient;
-use crate::json_fields::{find_text, list_items, number_or_zero};
+use crate::json_fields::find_text;
 use anyhow::Result;
-use jiff::{SignedDuration, Timestamp};
+use listed::ListedMessages;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
-/// Number of conversations that are looked at: those that were active last.
-const CONVERSATIONS_MAX: usize = 200;
+/// The kinds of events that tell of messages, and of changed conversations.
+const KINDS: &str = "message.created,message.status,conversation.updated";
 
-/// Number of messages of a page.
-const PAGE: usize = 50;
+/// The most conversations that are kept in mind.
+const CONVERSATIONS_MAX: usize = 1000;
 
-/// The greatest difference between the clocks of this machine and of the installation.
-const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
+/// The status of a message that is to leave.
+const PENDING: &str = "pending";
 
 /// A message that is new, with its conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,107 +27,191 @@ pub(crate) struct FollowedMessage {
     pub(crate) message: Value,
 }
 
-/// Returns each message once, from the moment on at which it was made.
-#[derive(Debug)]
+/// Returns each message once: a contact's when it came, one that goes out when it left, or when it is known that it will not.
 pub(crate) struct MessageFollower {
     there: InstallationClient,
     instance: Option<String>,
-    /// The newest message that is known of each conversation.
-    known: BTreeMap<String, u64>,
-    since: Timestamp,
+    source: MessageSource,
+    pause: Duration,
+}
+
+/// The place from which new messages are known.
+enum MessageSource {
+    Events(Box<ReadEvents>),
+    /// The installation publishes no events.
+    Lists(ListedMessages),
+}
+
+/// The events that were read, and what they told.
+struct ReadEvents {
+    follower: EventFollower,
+    /// Events whose messages were not asked for yet.
+    unread: VecDeque<Value>,
+    /// Messages that are to leave.
+    leaving: BTreeSet<String>,
+    /// Conversations as they were when they changed last.
+    conversations: BTreeMap<String, Value>,
 }
 
 impl MessageFollower {
-    /// Begins to follow: what is there now is not returned any more.
-    pub(crate) async fn start_following(there: InstallationClient, instance: Option<String>) -> Result<Self> {
-        let mut follower = Self {
+    /// Begins to follow: what is there now is not returned any more. `pause` is the time between two looks where the
+    /// installation has no stream of events.
+    pub(crate) async fn start_following(
+        there: InstallationClient,
+        instance: Option<String>,
+        pause: Duration,
+    ) -> Result<Self> {
+        let source = match EventFollower::start_following(there.clone(), KINDS, pause).await? {
+            Some(follower) => MessageSource::Events(Box::new(ReadEvents {
+                follower,
+                unread: VecDeque::new(),
+                leaving: BTreeSet::new(),
+                conversations: BTreeMap::new(),
+            })),
+            None => {
+                MessageSource::Lists(ListedMessages::start_looking(there.clone(), instance.clone()).await?)
+            }
+        };
+        Ok(Self {
             there,
             instance,
-            known: BTreeMap::new(),
-            since: Timestamp::now(),
+            source,
+            pause,
+        })
+    }
+
+    /// Waits for messages that came or left, and returns them in their order. It may return none. After an error the next call
+    /// goes on where this one stopped.
+    pub(crate) async fn wait_for_messages(&mut self) -> Result<Vec<FollowedMessage>> {
+        let read = match &mut self.source {
+            MessageSource::Events(read) => read,
+            MessageSource::Lists(listed) => {
+                tokio::time::sleep(self.pause).await;
+                return listed.read_new_messages().await;
+            }
         };
-        let conversations = follower.list_conversations().await?;
-        follower.known = conversations.iter().filter_map(describe_newest).collect();
-        Ok(follower)
-    }
-
-    /// Returns the messages that came or went out since the last call, by time.
-    ///
-    /// It asks for the newest conversations, and for the messages of those that changed. This is the one place that would
-    /// read a feed of events instead.
-    pub(crate) async fn read_new_messages(&mut self) -> Result<Vec<FollowedMessage>> {
+        if read.unread.is_empty() {
+            let wanted = self.instance.as_deref();
+            let mut events = read.follower.wait_for_events().await?;
+            events
+                .retain(|event| wanted.is_none_or(|wanted| find_text(event, "instance_id") == Some(wanted)));
+            read.unread.extend(events);
+        }
         let mut found = Vec::new();
-        for conversation in self.list_conversations().await? {
-            let Some((id, newest)) = describe_newest(&conversation) else {
-                continue;
-            };
-            let known = self.known.get(&id).copied();
-            if known.is_some_and(|known| newest <= known) {
-                continue;
+        while let Some(event) = read.unread.pop_front() {
+            if shows_message(&event, &read.leaving) {
+                match read.find_message(&self.there, &event).await {
+                    Ok(message) => found.extend(message),
+                    Err(error) => {
+                        read.unread.push_front(event);
+                        // What was found until here is not lost: the next call meets the error again.
+                        return if found.is_empty() { Err(error) } else { Ok(found) };
+                    }
+                }
             }
-            let mut messages = self.list_messages_after(&id, known.unwrap_or_default()).await?;
-            if known.is_none() {
-                // It was not among the newest before, so it may have messages from before the beginning.
-                messages.retain(|message| self.is_recent(message));
-            }
-            let newest = messages
-                .iter()
-                .map(|message| number_or_zero(message, "ordinal"))
-                .max();
-            self.known
-                .insert(id, newest.unwrap_or_default().max(known.unwrap_or_default()));
-            found.extend(messages.into_iter().map(|message| FollowedMessage {
-                conversation: conversation.clone(),
-                message,
-            }));
+            read.note_event(&event);
         }
-        found.sort_by_cached_key(|one| {
-            let at = find_text(&one.message, "created_at").and_then(|at| at.parse::<Timestamp>().ok());
-            (at, number_or_zero(&one.message, "ordinal"))
-        });
         Ok(found)
-    }
-
-    async fn list_conversations(&self) -> Result<Vec<Value>> {
-        let mut query = vec![("limit", CONVERSATIONS_MAX.to_string())];
-        query.extend(self.instance.clone().map(|instance| ("instance", instance)));
-        let page = self.there.get_json(&["v1", "conversations"], &query).await?;
-        Ok(list_items(&page, "items").to_vec())
-    }
-
-    /// Lists the messages of a conversation after an ordinal, page by page.
-    async fn list_messages_after(&self, id: &str, known: u64) -> Result<Vec<Value>> {
-        let (mut messages, mut cursor) = (Vec::new(), None);
-        loop {
-            let mut query = vec![("limit", PAGE.to_string())];
-            query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
-            let page = self
-                .there
-                .get_json(&["v1", "conversations", id, "messages"], &query)
-                .await?;
-            let items = list_items(&page, "items");
-            let new = items
-                .iter()
-                .filter(|message| number_or_zero(message, "ordinal") > known);
-            let before = messages.len();
-            messages.extend(new.cloned());
-            cursor = find_text(&page, "next_cursor").map(str::to_owned);
-            let is_whole_page_new = messages.len() - before == items.len();
-            // Of a conversation that was not known, the newest page is enough.
-            if cursor.is_none() || !is_whole_page_new || known == 0 {
-                return Ok(messages);
-            }
-        }
-    }
-
-    fn is_recent(&self, message: &Value) -> bool {
-        let at = find_text(message, "created_at").and_then(|at| at.parse::<Timestamp>().ok());
-        at.is_some_and(|at| at.duration_until(self.since) <= CLOCK_TOLERANCE)
     }
 }
 
-/// Returns the id of a conversation and the ordinal of its newest message.
-fn describe_newest(conversation: &Value) -> Option<(String, u64)> {
-    let id = find_text(conversation, "id")?.to_owned();
-    Some((id, number_or_zero(conversation, "last_ordinal")))
+impl ReadEvents {
+    /// Reads the message of an event with its conversation. `None`: it was erased.
+    async fn find_message(
+        &mut self,
+        there: &InstallationClient,
+        event: &Value,
+    ) -> Result<Option<FollowedMessage>> {
+        let (Some(id), Some(message)) = (
+            find_text(event, "conversation_id"),
+            find_text(event, "message_id"),
+        ) else {
+            return Ok(None);
+        };
+        let Some(message) = there.find_json(&["v1", "messages", message], &[]).await? else {
+            return Ok(None);
+        };
+        if !self.conversations.contains_key(id) {
+            let read = there.find_json(&["v1", "conversations", id], &[]).await?;
+            if self.conversations.len() >= CONVERSATIONS_MAX {
+                self.conversations.clear();
+            }
+            self.conversations
+                .extend(read.map(|conversation| (id.to_owned(), conversation)));
+        }
+        let conversation = self.conversations.get(id).cloned();
+        Ok(conversation.map(|conversation| FollowedMessage {
+            conversation,
+            message,
+        }))
+    }
+
+    /// Keeps in mind what an event tells.
+    fn note_event(&mut self, event: &Value) {
+        if let Some(message) = find_text(event, "message_id") {
+            if find_status(event) == Some(PENDING) {
+                self.leaving.insert(message.to_owned());
+            } else {
+                self.leaving.remove(message);
+            }
+        } else if let Some(conversation) = find_text(event, "conversation_id") {
+            self.conversations.remove(conversation);
+        }
+    }
+}
+
+/// Returns `true` if an event says that a message came, or that one of `leaving` left or will not leave.
+fn shows_message(event: &Value, leaving: &BTreeSet<String>) -> bool {
+    if find_status(event) == Some(PENDING) {
+        return false;
+    }
+    match find_text(event, "kind") {
+        Some("message.created") => true,
+        Some("message.status") => find_text(event, "message_id").is_some_and(|id| leaving.contains(id)),
+        _ => false,
+    }
+}
+
+/// Returns the status of the outgoing message that an event is about.
+fn find_status(event: &Value) -> Option<&str> {
+    event.pointer("/data/status").and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_message_is_shown_once_when_it_came_or_left() {
+        let created =
+            |id: &str, data: Value| json!({"kind": "message.created", "message_id": id, "data": data});
+        let status = |id: &str, status: &str| json!({"kind": "message.status", "message_id": id, "data": {"status": status}});
+        let none = BTreeSet::new();
+        let leaving = BTreeSet::from(["m2".to_owned()]);
+        assert!(shows_message(&created("m1", json!({"role": "user"})), &none));
+        assert!(
+            shows_message(
+                &created("m1", json!({"role": "operator", "status": "sent"})),
+                &none
+            ),
+            "written on the phone"
+        );
+        assert!(!shows_message(
+            &created("m2", json!({"role": "assistant", "status": "pending"})),
+            &none
+        ));
+        for known in ["sent", "failed", "cancelled"] {
+            assert!(shows_message(&status("m2", known), &leaving), "{known}");
+        }
+        assert!(!shows_message(&status("m2", "pending"), &leaving));
+        assert!(
+            !shows_message(&status("m3", "read"), &leaving),
+            "it was shown, or left before"
+        );
+        assert!(!shows_message(
+            &json!({"kind": "conversation.updated", "conversation_id": "c", "data": {}}),
+            &leaving
+        ));
+    }
 }

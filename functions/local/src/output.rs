@@ -29,6 +29,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 use std::fmt::Arguments;
 use std::io::{IsTerminal, Write, stdout};
+use std::time::Duration;
+
+/// Time between two looks whether anybody still reads standard output.
+const READER_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Writes a line. A failure is ignored.
 pub(crate) fn write_line(out: &mut impl Write, words: Arguments<'_>) {
@@ -61,6 +65,13 @@ pub(crate) fn is_reader_gone() -> bool {
     };
     let looked = poll(&mut polled, Some(&at_once));
     looked.is_ok() && polled[0].revents().intersects(PollFlags::ERR)
+}
+
+/// Waits until standard output is a pipe that nobody reads any more.
+pub(crate) async fn wait_until_nobody_reads() {
+    while !is_reader_gone() {
+        tokio::time::sleep(READER_INTERVAL).await;
+    }
 }
 
 /// Prints an answer as JSON, or else as the text that `format` makes of it.

@@ -29,7 +29,7 @@ pub(crate) enum RecordMode {
     Full,
 }
 
-/// Recorded webhooks (see `RECADO_RECORD` of the settings): removes what names people.
+/// Recorded webhooks (setting `RECADO_RECORD`): removes from them what names people.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
     #[command(subcommand)]

@@ -5,6 +5,7 @@ mod statistics;
 
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
+use crate::progress::ProgressBar;
 use crate::record::{RecordedWebhook, list_recordings, read_recording};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -97,9 +98,15 @@ async fn post_all_webhooks(
     let at_once = usize::from(command.at_once);
     let mut figures = ReplayStatistics::default();
     let mut answers = stream::iter(posts).buffer_unordered(at_once);
+    let mut bar = ProgressBar::start(count);
     while let Some((outcome, took)) = answers.next().await {
         figures.add_answer(&outcome, took);
+        bar.show_amount(
+            u64::try_from(figures.posted_count()).unwrap_or(u64::MAX),
+            "posting",
+        );
     }
+    drop(bar);
     figures.elapsed = begun.elapsed();
     figures
 }

@@ -27,7 +27,7 @@ enum SecretCommand {
     Rotate {
         /// The instance's id.
         instance: String,
-        /// The number of hours for which the secret before is accepted, too. 0: it leaked.
+        /// The number of hours for which the earlier secret is accepted, too. 0, if it leaked: it is refused at once.
         #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=720))]
         overlap_hours: u32,
         /// Rotates without a question.

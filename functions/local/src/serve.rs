@@ -6,6 +6,7 @@ use crate::compose::{LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
 use crate::console::LocalConsole;
 use crate::demonstration;
+use crate::endpoint_posts::run_endpoint_posts;
 use crate::environment::LocalEnvironment;
 use crate::keyring::{EnvironmentSecrets, Keyring};
 use crate::logging::ToldDrops;
@@ -23,8 +24,11 @@ use axum::Router;
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
 use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
-use recado_http::{ApiOptions, EventFeed, HealthProbe, api_router, record_webhooks, whole_router};
+use recado_http::{
+    ApiOptions, EndpointDesk, EventFeed, HealthProbe, api_router, record_webhooks, whole_router,
+};
 use recado_http_client::build_http_client;
+use recado_notify::EndpointPoster;
 use recado_onboarding::SetupDesk;
 use recado_pipeline::configure::{self, AppliedDocument, ApplyOptions};
 use recado_pipeline::key_check::{self, FoundKeys};
@@ -55,23 +59,22 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let address = listener.local_addr()?;
     address_file::write_address(&environment.data, address)?;
     recover_crashed_work(&embedded).await?;
-    let mut signals = StopSignals::register_handlers()?;
-    let deps = Arc::new(deps);
+    let (deps, mut signals) = (Arc::new(deps), StopSignals::register_handlers()?);
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
     health_probe.probe_store(&*deps, &embedded).await;
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
-    let event_feed = EventFeed::new(stopped.clone());
-    let options = ApiOptions {
-        event_feed: Some(event_feed.clone()),
-        ..build_options(&environment, simulator, &metrics, &embedded, &health_probe)?
-    };
+    let (event_feed, poster) = (EventFeed::new(stopped.clone()), keyring.create_poster());
+    let mut options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
+    options.event_feed = Some(event_feed.clone());
+    options.endpoint_desk = Some(EndpointDesk::new(poster.clone()));
     let console = create_console(&deps, &keyring, &options)?;
     let router = build_router(&deps, &keyring, &environment, options, &console)?;
-    let serving = server::serve_connections(listener, router, environment.server.clone(), closing);
-    let server = tokio::spawn(serving);
+    let server = server::serve_connections(listener, router, environment.server.clone(), closing);
+    let server = tokio::spawn(server);
     let feeding = tokio::spawn(feed_event_streams(event_feed, embedded.clone()));
+    let posting = start_endpoint_posts(&deps, poster, &embedded, &stopped);
     let watchman = Watchman::new(&environment)?;
     let workers = tokio::spawn(workers::run_workers(
         Arc::clone(&deps),
@@ -90,16 +93,25 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     print_start_information(&environment, &source, &keys, &applied.document);
     let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
     let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys.first);
-    service_manager::tell_ready();
-    wait_for_stop(demonstrating, &mut signals).await;
-    service_manager::tell_stopping();
-    recording.abort();
-    probing.abort();
-    feeding.abort();
-    println!("\nFinishing what was begun … (a second signal stops at once)");
+    work_until_stop(demonstrating, &mut signals, &[recording, probing, feeding]).await;
     stop.send_replace(true);
-    let finished = finish_and_close((server, close), workers, &embedded);
+    let finished = finish_and_close((server, close), (workers, posting), &embedded);
     finish_or_stop_at_once(finished, &mut signals).await
+}
+
+/// Tells the service manager that all is ready, and waits for a stop signal. What runs `beside` the work ends then.
+async fn work_until_stop(
+    demonstration: impl Future<Output = Result<()>>,
+    signals: &mut StopSignals,
+    beside: &[JoinHandle<()>],
+) {
+    service_manager::tell_ready();
+    wait_for_stop(demonstration, signals).await;
+    service_manager::tell_stopping();
+    for task in beside {
+        task.abort();
+    }
+    println!("\nFinishing what was begun … (a second signal stops at once)");
 }
 
 fn print_start_information(
@@ -162,6 +174,7 @@ fn build_options(
         asks_models: true,
         provider_setup: Some(create_setup_desk(environment)?.into_setup()),
         event_feed: None,
+        endpoint_desk: None,
     })
 }
 
@@ -204,7 +217,7 @@ fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Resul
 /// Stores which keys are missing, and lets what waited for a key go on. Providers are asked, so it runs beside the server.
 async fn record_keys(deps: Arc<LocalDeps>) {
     if let Err(error) = key_check::record_instance_keys(&*deps).await {
-        tracing::error!(%error, "which keys are missing could not be stored");
+        tracing::error!(%error, "the list of missing keys could not be stored");
     }
 }
 
@@ -223,6 +236,17 @@ async fn probe_periodically(
         drops.tell_new();
         health_probe.probe_store(&*deps, &embedded).await;
     }
+}
+
+/// Begins to post published events to the endpoints of tenants.
+fn start_endpoint_posts(
+    deps: &Arc<LocalDeps>,
+    poster: EndpointPoster,
+    embedded: &Embedded,
+    stopped: &watch::Receiver<bool>,
+) -> JoinHandle<()> {
+    let posting = run_endpoint_posts(Arc::clone(deps), poster, embedded.clone(), stopped.clone());
+    tokio::spawn(posting)
 }
 
 /// Time between two reads of the log of published events at least, so that many changes cost one read.
@@ -248,10 +272,11 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 /// they wait no longer for the next process than its start takes.
 async fn finish_and_close(
     (server, close): (JoinHandle<()>, watch::Sender<bool>),
-    workers: JoinHandle<()>,
+    (workers, posting): (JoinHandle<()>, JoinHandle<()>),
     embedded: &Embedded,
 ) -> Result<()> {
     workers.await.context("a worker panicked")?;
+    posting.await.context("the posts to webhook endpoints panicked")?;
     close.send_replace(true);
     // A client that never finishes its request must not keep the process running: acknowledged requests are stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {

@@ -16,7 +16,7 @@ pub(crate) struct TailArguments {
     /// Only of this instance.
     #[arg(long)]
     instance: Option<String>,
-    /// Seconds between two looks.
+    /// Seconds between two looks where there is no stream of events, as on AWS, and after a failure.
     #[arg(long, default_value_t = 1.0, value_parser = parse_interval)]
     every: f64,
     #[command(flatten)]
@@ -37,29 +37,41 @@ fn parse_interval(text: &str) -> Result<f64, String> {
 pub(crate) async fn tail_messages(arguments: TailArguments, environment: &LocalEnvironment) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
     let url = there.url.clone();
-    let mut follower = MessageFollower::start_following(there, arguments.instance.clone()).await?;
+    let pause = Duration::from_secs_f64(arguments.every);
+    let follower = MessageFollower::start_following(there, arguments.instance.clone(), pause).await?;
     eprintln!("Each message of {url} appears here. Ctrl-C ends.");
-    let mut is_told = false;
-    while !output::is_reader_gone() {
-        match follower.read_new_messages().await {
-            Ok(messages) => {
-                is_told = false;
-                for one in &messages {
-                    print_message(one, arguments.json, arguments.instance.is_none());
-                }
-            }
-            Err(error) if !is_told => {
-                is_told = true;
-                eprintln!(
-                    "recado: {}. It is waited for.",
-                    output::format_error(&error).trim_end_matches('.')
-                );
-            }
-            Err(_) => {}
-        }
-        tokio::time::sleep(Duration::from_secs_f64(arguments.every)).await;
+    tokio::select! {
+        () = output::wait_until_nobody_reads() => {}
+        () = show_messages(follower, pause, |one| {
+            print_message(one, arguments.json, arguments.instance.is_none());
+        }) => {}
     }
     Ok(())
+}
+
+/// Shows each message, for ever. An error is told once, until it is over.
+pub(crate) async fn show_messages(
+    mut follower: MessageFollower,
+    pause: Duration,
+    show: impl Fn(&FollowedMessage),
+) {
+    let mut is_told = false;
+    loop {
+        match follower.wait_for_messages().await {
+            Ok(messages) => {
+                is_told = false;
+                messages.iter().for_each(&show);
+            }
+            Err(error) => {
+                if !is_told {
+                    is_told = true;
+                    let told = output::format_error(&error);
+                    eprintln!("recado: {}. It is waited for.", told.trim_end_matches('.'));
+                }
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
 }
 
 /// Prints a message as it is known now.

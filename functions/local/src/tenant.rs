@@ -28,7 +28,7 @@ pub(crate) struct TenantArguments {
 #[derive(Debug, Subcommand)]
 enum TenantCommand {
     /// Removes a tenant with everything that is stored of it, for good: agents, instances, conversations, messages, tokens.
-    /// Shows what there is, and asks. Cut off, the same command goes on.
+    /// Shows what there is, and asks. If it is cut off, run it again: it goes on.
     Remove {
         /// The tenant's id.
         tenant: String,

@@ -28,7 +28,7 @@ pub(crate) struct TokenArguments {
 enum TokenCommand {
     /// Creates a token and prints it. It can never be read again.
     Create {
-        /// A name that no other token of the same tenant has. Records of what its holder did hold it.
+        /// A name that no other token of the same tenant has. The audit shows it with all that was done with the token.
         name: String,
         /// viewer (reads), operator (answers, takes over, resolves, sends), sender (only sends), manager (configures) or
         /// admin (everything).

@@ -40,7 +40,8 @@ pub(crate) async fn print_try_request(command: TryArguments, environment: &Local
         }
     }
     let line = demonstration::format_curl_line(&there.url, &proofs, instances.into_iter());
-    let line = line.context("no instance can be tried so: its webhooks are proven by other secrets")?;
+    let line = line
+        .context("no webhook can be signed here: the provider's own secret proves those of this instance")?;
     if command.json {
         println!("{:#}", json!({ "command": line }));
     } else {

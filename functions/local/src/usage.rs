@@ -1,4 +1,4 @@
-//! `recado usage`: shows what models used, summed up, of a running installation here or on AWS.
+//! `recado usage`: shows what models used and the provider charged, summed up, of a running installation here or on AWS.
 
 use crate::dlq::tables::{format_table, insert_lines_below};
 use crate::environment::LocalEnvironment;
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Shows what models used, summed up: replies, discarded drafts, recordings, and tokens in and out.
 #[derive(Debug, Args)]
 pub(crate) struct UsageArguments {
-    /// The part by which use is summed up.
+    /// One line for each of these.
     #[arg(long, value_enum, default_value = "day")]
     by: UsagePart,
     /// Only of this tenant.
@@ -59,11 +59,12 @@ impl UsagePart {
 }
 
 /// The numbers of a line, by their names in the answer.
-const NUMBERS: [&str; 8] = [
+const NUMBERS: [&str; 9] = [
     "replies",
     "discarded_drafts",
     "recordings",
     "audio_millis",
+    "charged_messages",
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -80,7 +81,10 @@ const TABLE_NUMBERS: [&str; 5] = [
 ];
 
 /// The columns behind the numbers.
-const COST_COLUMNS: [&str; 3] = ["cost", "unpriced_tokens", "unpriced_audio_millis"];
+const COST_COLUMNS: [&str; 4] = ["cost", UNPRICED[0], UNPRICED[1], UNPRICED[2]];
+
+/// The numbers of what has no price.
+const UNPRICED: [&str; 3] = ["unpriced_tokens", "unpriced_audio_millis", "unpriced_messages"];
 
 /// Requests the sums and prints them.
 pub(crate) async fn run_usage(arguments: UsageArguments, environment: &LocalEnvironment) -> Result<()> {
@@ -125,7 +129,7 @@ fn list_usage_rows(answer: &Value, by: &str) -> Vec<Vec<String>> {
         let cells = names.map(|name| read_usage_cell(item, name));
         cells
             .chain([format_costs(item)])
-            .chain(["unpriced_tokens", "unpriced_audio_millis"].map(|name| read_usage_cell(item, name)))
+            .chain(UNPRICED.map(|name| read_usage_cell(item, name)))
             .collect()
     };
     items.into_iter().flatten().map(row).collect()
@@ -145,7 +149,7 @@ fn format_costs(item: &Value) -> String {
 fn format_usage(answer: &Value, by: &str) -> String {
     let (since, until) = (read_usage_cell(answer, "since"), read_usage_cell(answer, "until"));
     if list_usage_rows(answer, by).is_empty() {
-        return format!("No model was asked from {since} to {until}.\n");
+        return format!("No model was asked, and no message charged, from {since} to {until}.\n");
     }
     let items = answer.get("items").and_then(Value::as_array);
     let items = items.map_or(&[][..], Vec::as_slice);
@@ -154,28 +158,44 @@ fn format_usage(answer: &Value, by: &str) -> String {
         columns.map(|name| read_usage_cell(item, name)).collect()
     });
     let headings = [by, "replies", "input", "output", "cached", "to cache"];
-    let below = items.iter().map(|item| vec!["-".to_owned(), describe_rest(item)]);
+    let below = items
+        .iter()
+        .map(|item| vec!["-".to_owned(), describe_rest(item), describe_costs(item)]);
     format!(
         "From {since} to {until} (UTC), in tokens:\n\n{}",
         insert_lines_below(&format_table(&headings, cells.collect()), below.collect())
     )
 }
 
-/// Describes what a line used beside the tokens of its replies, and what it cost. `-`: nothing.
+/// Describes what a line used beside the tokens of its replies. `-`: nothing.
 fn describe_rest(item: &Value) -> String {
     let number = |name: &str| item.get(name).and_then(Value::as_u64).unwrap_or_default();
     let count = |name: &str, thing: &str| (number(name) > 0).then(|| count_things(number(name), thing));
     let millis = |name: &str, of: &str| (number(name) > 0).then(|| format!("{} ms of {of}", number(name)));
-    let costs = format_costs(item);
-    let parts = [
+    join_parts([
         count("discarded_drafts", "discarded draft"),
         count("recordings", "recording"),
         millis("audio_millis", "sound"),
+        count("charged_messages", "charged message"),
+    ])
+}
+
+/// Describes what a line cost, and what of it has no price. `-`: nothing.
+fn describe_costs(item: &Value) -> String {
+    let number = |name: &str| item.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let unpriced = |name: &str, unit: &str| {
+        (number(name) > 0).then(|| format!("{} {unit} without a price", number(name)))
+    };
+    let costs = format_costs(item);
+    join_parts([
         (!costs.is_empty()).then_some(costs),
-        (number("unpriced_tokens") > 0)
-            .then(|| format!("{} tokens without a price", number("unpriced_tokens"))),
-        millis("unpriced_audio_millis", "sound without a price"),
-    ];
+        unpriced(UNPRICED[0], "tokens"),
+        unpriced(UNPRICED[1], "ms of sound"),
+        unpriced(UNPRICED[2], "messages"),
+    ])
+}
+
+fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
         return "-".to_owned();
@@ -221,8 +241,8 @@ mod tests {
 
     fn answer() -> Value {
         json!({"since": "2026-11-01", "until": "2026-11-30", "items": [
-            {"model": "large, new", "replies": 2, "discarded_drafts": 1, "recordings": 3, "audio_millis": 1_500, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0,
-             "costs": [{"currency": "EUR", "micros": 12_345}, {"currency": "USD", "micros": 5_000_000}], "unpriced_tokens": 4, "unpriced_audio_millis": 0},
+            {"model": "large, new", "replies": 2, "discarded_drafts": 1, "recordings": 3, "audio_millis": 1_500, "charged_messages": 2, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0,
+             "costs": [{"currency": "EUR", "micros": 12_345}, {"currency": "USD", "micros": 5_000_000}], "unpriced_tokens": 4, "unpriced_audio_millis": 0, "unpriced_messages": 2},
         ]})
     }
 
@@ -231,13 +251,16 @@ mod tests {
         let table = format_usage(&answer(), "model");
         assert!(table.starts_with("From 2026-11-01 to 2026-11-30"), "{table}");
         assert!(table.contains("large, new") && table.contains("300"), "{table}");
-        let rest = "  1 discarded draft, 3 recordings, 1500 ms of sound, 0.012345 EUR + 5.00 USD, 4…";
-        assert!(table.lines().any(|line| line == rest), "{table}");
+        let rest = "  1 discarded draft, 3 recordings, 1500 ms of sound, 2 charged messages";
+        let costs = "  0.012345 EUR + 5.00 USD, 4 tokens without a price, 2 messages without a price";
+        for below in [rest, costs] {
+            assert!(table.lines().any(|line| line == below), "{table}");
+        }
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         assert_eq!(
             format_comma_separated(&answer(), "model"),
-            "model,replies,discarded_drafts,recordings,audio_millis,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost,\
-             unpriced_tokens,unpriced_audio_millis\n\"large, new\",2,1,3,1500,300,20,7,0,0.012345 EUR + 5.00 USD,4,0\n"
+            "model,replies,discarded_drafts,recordings,audio_millis,charged_messages,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost,\
+             unpriced_tokens,unpriced_audio_millis,unpriced_messages\n\"large, new\",2,1,3,1500,2,300,20,7,0,0.012345 EUR + 5.00 USD,4,0,2\n"
         );
         assert_eq!(quote_csv_value("=1+1"), "'=1+1");
     }
@@ -245,6 +268,6 @@ mod tests {
     #[test]
     fn without_use_one_line_says_so() {
         let text = format_usage(&json!({"since": "a", "until": "b", "items": []}), "day");
-        assert_eq!(text, "No model was asked from a to b.\n");
+        assert_eq!(text, "No model was asked, and no message charged, from a to b.\n");
     }
 }

@@ -41,11 +41,11 @@ impl Watchman {
         let reading = reconciled.and_then(|done| done.reading.as_ref());
         let pass = tokio::time::timeout(PASS_TIMEOUT, self.tell_alerts(deps, queues, reading)).await;
         let told = pass.unwrap_or_else(|_| {
-            tracing::warn!("alerts took too long: the rest is told a minute later");
+            tracing::warn!("alerts took too long: the rest is delivered a minute later");
             Ok(())
         });
         if let Err(error) = &told {
-            tracing::error!(%error, "alerts were not told");
+            tracing::error!(%error, "alerts could not be delivered");
         }
         let told = told.is_ok();
         if reconciled.is_some() && told {
@@ -77,7 +77,7 @@ impl Watchman {
         match answer.and_then(reqwest::Response::error_for_status) {
             Ok(_) => {}
             // The URL is left out: whoever knows it can stop the alarm.
-            Err(error) => tracing::warn!(error = %error.without_url(), "the heartbeat was not taken"),
+            Err(error) => tracing::warn!(error = %error.without_url(), "the heartbeat was not accepted"),
         }
     }
 }

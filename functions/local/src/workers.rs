@@ -4,6 +4,7 @@ use crate::clock::ClockWatch;
 use crate::compose::{LocalDeps, LocalEmails};
 use crate::metrics::ProcessMetrics;
 use crate::watchman::Watchman;
+use crate::word_indexing::run_word_indexing;
 use futures::FutureExt;
 use jiff::SignedDuration;
 use recado_domain::dead_letter::QueueName;
@@ -134,6 +135,7 @@ pub(crate) async fn run_workers(
         queues.clone(),
         stop.clone(),
     ));
+    loops.spawn(run_word_indexing(queues.clone(), stop.clone()));
     loops.spawn(run_every_minute(deps, queues, metrics, watchman, stop.clone()));
     // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stopped| *stopped).await;
@@ -142,7 +144,7 @@ pub(crate) async fn run_workers(
         .await
         .is_err()
     {
-        tracing::warn!("stopped before the clockwork had finished: the next start takes it up");
+        tracing::warn!("stopped before the periodic work had finished: the next start goes on");
     }
 }
 
@@ -350,9 +352,12 @@ async fn handle_clock_set_back(
 ) -> bool {
     if found {
         match queues.adjust_to_set_back_clock().await {
-            Ok(changed) => tracing::warn!(changed, "what waited for the clock as it was goes on"),
+            Ok(changed) => tracing::warn!(
+                changed,
+                "the clock was set back: the times of waiting work were corrected"
+            ),
             Err(error) => {
-                tracing::error!(%error, "what waits for the clock as it was could not be changed yet");
+                tracing::error!(%error, "the clock was set back: the times of waiting work could not be corrected yet");
                 return true;
             }
         }

@@ -45,7 +45,7 @@ async fn tell_alerts(composed: &AwsComposition, reconciled: Option<&use_cases::R
             failed = delivered.failed,
             "alerts"
         ),
-        Ok(Err(error)) => tracing::error!(%error, "alerts were not told"),
-        Err(_) => tracing::warn!("alerts took too long: the rest is told a minute later"),
+        Ok(Err(error)) => tracing::error!(%error, "alerts could not be delivered"),
+        Err(_) => tracing::warn!("alerts took too long: the rest is delivered a minute later"),
     }
 }

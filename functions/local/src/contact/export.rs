@@ -2,6 +2,7 @@
 
 use super::{WhichContact, text_at};
 use crate::installation::InstallationClient;
+use crate::progress::ProgressBar;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -95,7 +96,9 @@ pub(super) async fn write_export(there: &InstallationClient, to: &Path, mut expo
     let mut count = uploads.len();
     export["files"] = Value::Array(uploads);
     let mut message_files = take_list(&mut export, "message_files");
+    let mut bar = ProgressBar::start(message_files.len());
     for (number, file) in (1..).zip(&mut message_files) {
+        bar.show_step("fetching files");
         count += usize::from(write_message_file(there, to, number, file).await?);
     }
     export["message_files"] = Value::Array(message_files);

@@ -23,6 +23,9 @@ pub(super) struct ListArguments {
     /// Only those that the agent (`ai`) or people (`manual`) have.
     #[arg(long)]
     mode: Option<ListedMode>,
+    /// Only those with this label.
+    #[arg(long)]
+    label: Option<String>,
     /// Shows at most so many: 1 to 200.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
     limit: u16,
@@ -48,6 +51,7 @@ impl ListArguments {
             ("waiting", self.waiting.then(|| "true".to_owned())),
             ("instance", self.instance.clone()),
             ("mode", mode.map(str::to_owned)),
+            ("label", self.label.clone()),
             ("limit", Some(self.limit.to_string())),
             ("cursor", self.cursor.clone()),
         ];

@@ -2,6 +2,7 @@
 
 use super::filters::DeadLetterFilterArguments;
 use crate::installation::{InstallationClient, add_part};
+use crate::progress::ProgressBar;
 use anyhow::{Context, Result};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};
@@ -50,6 +51,7 @@ impl DeadLetterClient {
         body.insert("dry_run".to_owned(), json!(dry_run));
         body.insert("limit".to_owned(), json!(if dry_run { 1000 } else { 200 }));
         let mut total = Map::new();
+        let mut bar = ProgressBar::start_counting();
         loop {
             let request = self.build_request(Method::POST, &["redrive"])?.json(&body);
             let part = self.there.request_json(request).await?;
@@ -58,6 +60,7 @@ impl DeadLetterClient {
             if dry_run || !more || moved == 0 {
                 return Ok(Value::Object(total));
             }
+            bar.show_amount(count_field(&total, "redriven"), "redriven:");
         }
     }
 
@@ -93,7 +96,9 @@ impl DeadLetterClient {
         all: bool,
         which: &DeadLetterFilterArguments,
     ) -> Result<Value> {
+        let mut bar = ProgressBar::start(ids.len());
         for id in ids {
+            bar.show_step(id);
             let request = self.build_request(Method::DELETE, &[id])?;
             self.there
                 .request_json(request)
@@ -104,6 +109,7 @@ impl DeadLetterClient {
             return Ok(json!({ "deleted": ids.len() }));
         }
         let mut total = Map::new();
+        let mut bar = ProgressBar::start_counting();
         loop {
             let mut query = which.query_fields();
             query.extend([("limit", "200".to_owned()), ("all", all.to_string())]);
@@ -113,6 +119,7 @@ impl DeadLetterClient {
             if !more || number_at(&part, "deleted") == 0 {
                 return Ok(Value::Object(total));
             }
+            bar.show_amount(count_field(&total, "deleted"), "deleted:");
         }
     }
 
@@ -121,6 +128,10 @@ impl DeadLetterClient {
         let request = self.build_request(Method::GET, &[id])?;
         self.there.request_json(request).await
     }
+}
+
+fn count_field(total: &Map<String, Value>, name: &str) -> u64 {
+    total.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
 fn number_at(value: &Value, name: &str) -> u64 {

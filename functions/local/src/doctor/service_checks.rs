@@ -64,7 +64,7 @@ struct KeysReport {
 pub(super) async fn fetch_checks(there: &InstallationClient) -> Result<ServiceChecks> {
     let request = there.build_request(Method::GET, &["v1", "checks"])?;
     let answer = there.request_json(request).await?;
-    serde_json::from_value(answer).context("the installation answers in another way: is it another version?")
+    serde_json::from_value(answer).context("the installation's answer cannot be read: is it another version?")
 }
 
 /// Judges what concerns the whole installation: disk, models, and what waits or was given up.

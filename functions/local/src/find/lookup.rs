@@ -29,16 +29,16 @@ const PAGES_MAX: usize = 5;
 const PHONE_DIGITS_MIN: usize = 8;
 
 /// Looks for records of an installation.
-pub(super) struct Lookup {
-    pub(super) there: InstallationClient,
-    pub(super) tenant: Option<String>,
-    pub(super) instance: Option<String>,
-    pub(super) limit: u16,
+pub(crate) struct RecordLookup {
+    pub(crate) there: InstallationClient,
+    pub(crate) tenant: Option<String>,
+    pub(crate) instance: Option<String>,
+    pub(crate) limit: u16,
 }
 
-impl Lookup {
+impl RecordLookup {
     /// Finds what a text names. `None`: it names nothing that is known.
-    pub(super) async fn find_text(&self, text: &str) -> Result<Option<Value>> {
+    pub(crate) async fn find_text(&self, text: &str) -> Result<Option<Value>> {
         if ConversationId::parse(text).is_ok() {
             return self.read_found_threads(&[text.to_owned()]).await;
         }
@@ -61,7 +61,10 @@ impl Lookup {
         {
             return Ok(Some(found));
         }
-        self.find_among_newest(text).await
+        match self.find_among_newest(text).await? {
+            Some(found) => Ok(Some(found)),
+            None => self.find_by_words(text).await,
+        }
     }
 
     /// Reads conversations with their messages.
@@ -210,6 +213,30 @@ impl Lookup {
             }
         }
         ids.truncate(THREADS_MAX);
+        self.read_found_threads(&ids).await
+    }
+}
+
+impl RecordLookup {
+    /// Finds the newest conversations with a message that holds the words of a text. `None`: there is none, or the installation
+    /// searches no texts.
+    async fn find_by_words(&self, text: &str) -> Result<Option<Value>> {
+        let mut query = vec![("text", text.to_owned()), ("limit", THREADS_MAX.to_string())];
+        query.extend(self.instance.clone().map(|instance| ("instance", instance)));
+        let request = self.there.build_request(Method::GET, &["v1", "conversations"])?;
+        let (status, page) = self.there.send_request(request.query(&query)).await?;
+        match status {
+            // The text holds no word, or texts are not searched.
+            StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED => return Ok(None),
+            status if !status.is_success() => {
+                bail!("{status}: {}", json_fields::text_or_dash(&page, "detail"))
+            }
+            _ => {}
+        }
+        let ids = list_items(&page, "items")
+            .iter()
+            .filter_map(|one| json_fields::find_text(one, "id"));
+        let ids: Vec<String> = ids.map(str::to_owned).collect();
         self.read_found_threads(&ids).await
     }
 }

@@ -1,7 +1,8 @@
 //! Reads documents as an installation takes them: of a PDF document it takes the text.
 
-use super::pdf::read_pdf_beside;
 use anyhow::{Result, bail};
+use recado_ai::read_pdf_beside;
+use recado_documents::PdfLimits;
 use recado_domain::media_type::MediaType;
 use std::fs;
 use std::path::Path;
@@ -11,6 +12,12 @@ const DOCUMENT_MAX: u64 = 4 * 1024 * 1024;
 
 /// The largest PDF document whose text is read, in bytes.
 pub(super) const PDF_MAX: u64 = 32 * 1024 * 1024;
+
+/// The limits within which the text of a PDF document is read.
+const PDF_LIMITS: PdfLimits = PdfLimits {
+    memory_mib: 1024,
+    seconds: 60,
+};
 
 /// The document as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +62,7 @@ pub(super) async fn prepare_content(bytes: Vec<u8>, content_type: Option<String>
         warning: None,
     };
     if MediaType::from_file(&content.bytes, None) == Some(MediaType::Pdf) {
-        let read = read_pdf_beside(&content.bytes).await?;
+        let read = read_pdf_beside(&content.bytes, PDF_LIMITS).await?;
         content.bytes = read.markdown.into_bytes();
         content.content_type = Some("text/markdown".to_owned());
         content.warning = describe_unread_pages(&read.unread);

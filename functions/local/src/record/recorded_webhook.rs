@@ -59,7 +59,7 @@ fn parse_line(body: Value) -> Result<RecordedWebhook> {
     Ok(RecordedWebhook {
         recado_record: FORMAT_VERSION,
         at: None,
-        provider: recognize_provider(&body).context("it is a webhook of no provider that is known")?,
+        provider: recognize_provider(&body).context("no known provider posts such a webhook")?,
         redacted: false,
         body,
     })

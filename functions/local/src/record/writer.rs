@@ -80,7 +80,7 @@ impl RecordWriter {
     fn write_until_closed(&mut self, waiting: &Receiver<ReceivedWebhook>) {
         while let Ok(webhook) = waiting.recv() {
             if self.written >= BYTES_MAX {
-                tracing::warn!("the recording ends: it has 1 GiB");
+                tracing::warn!("the recording stops: it has reached 1 GiB");
                 return;
             }
             if let Err(error) = self.write_webhook(&webhook) {
