@@ -4,7 +4,7 @@ use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, start_metrics};
 use crate::social::SocialQueue;
-use recado_ai::{ClaudeError, Model, ModelSettings};
+use recado_ai::{ClaudeError, Model, ModelSettings, PdfLimits};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
 use recado_domain::dead_letter::QueueName;
 use recado_email::{CarrierSettings, EmailClients};
@@ -97,7 +97,10 @@ impl LambdaEnvironment {
             metrics: MetricsSettings::from_environment(reader),
             settings,
             providers,
-            model: ModelSettings::from_environment(reader),
+            model: ModelSettings {
+                pdf: limit_pdf_reading(reader),
+                ..ModelSettings::from_environment(reader)
+            },
             config: AwsConfig::from_environment(reader, &required),
             simulation: reader.read_simulation().unwrap_or(false),
             log_requests: reader.read_bool("RECADO_LOG_AWS_REQUESTS", false),
@@ -114,6 +117,17 @@ impl LambdaEnvironment {
             },
             ..self.providers.clone()
         }
+    }
+}
+
+/// Returns the limits of reading a PDF document, by the memory of the function. What is counted is addresses, of which the stack and the
+/// program take many without using the memory.
+fn limit_pdf_reading(reader: &mut VariableReader) -> PdfLimits {
+    let name = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE";
+    let memory: u64 = reader.read_parsed(name, 256, "must be a number of MiB", |text| text.parse().ok());
+    PdfLimits {
+        memory_mib: memory + 256,
+        seconds: 10,
     }
 }
 

@@ -118,11 +118,13 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         asks_models: false,
         provider_setup: Some(provider_setup),
         event_feed: None,
+        endpoint_desk: None,
     };
     let keys = AwsKeys::new(composed.secrets);
     let api = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
     let console = ConsoleOptions {
         has_event_stream: false,
+        has_text_search: false,
         has_simulator: false,
         file_origin: find_file_origin(),
         one_time_link: None,
