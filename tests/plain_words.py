@@ -20,7 +20,11 @@ LIMITS = {
     "functions with a body of more than 60 lines": 0,
     "words that are not in the glossary and had a better one": 0,
     "old names in tests": 0,
+    "faults of the glossary": 0,
 }
+GLOSSARY = "docs/glossary.md"
+# A newcomer reads the glossary at one sitting: the terms of a single topic stand on that topic's page.
+GLOSSARY_TERMS = range(40, 61)
 # Old names of this code, where another word is right: wake-up job, to give up, dead letter, failed, system, context.
 OLD_NAMES = re.compile(
     r"\b(kick(?:s|ed|ing)?|bur(?:y|ied|ies)|letters?|ambient|hears?|heard|wish(?:es)?|worlds?|died|sightings?|apology|apologies)\b",
@@ -149,11 +153,28 @@ def old_test_names():
     return found
 
 
+def glossary_faults():
+    """Lists faults of the glossary: too few or too many terms, rows that are long or out of order, terms that no other page and no code uses."""
+    with open(GLOSSARY, encoding="utf-8") as file:
+        rows = re.findall(r"^\| \*\*(.+?)\*\*[^|]*\| (.+?) \|$", file.read(), re.MULTILINE)
+    terms = [term for term, _ in rows]
+    found = [] if len(terms) in GLOSSARY_TERMS else [f"{len(terms)} terms {GLOSSARY}"]
+    found += [f"{term} stands behind {before} {GLOSSARY}" for before, term in zip(terms, terms[1:]) if before.lower() >= term.lower()]
+    found += [f"{term} takes {len(meaning.split())} words {GLOSSARY}" for term, meaning in rows if len(meaning.split()) > 35]
+    for term in terms:
+        # Of several words one letter may differ between them: `dead letter`, `dead-letter`, `dead_letter`, `DeadLetter`.
+        pattern = "[ _-]?".join(re.escape(word) for word in re.split(r"[ _-]", term))
+        used = subprocess.run(["git", "grep", "-qiE", pattern, "--", "shared/*.rs", "functions/*.rs", "docs/*.md", f":!{GLOSSARY}"])
+        if used.returncode != 0:
+            found.append(f"{term} is used nowhere {GLOSSARY}")
+    return found
+
+
 def first_sentence(comment):
     return re.split(r"(?<=[.!?:])\s", comment, maxsplit=1)[0]
 
 
-def count(functions, types, comments, repeating, large, old, in_tests):
+def count(functions, types, comments, repeating, large, old, in_tests, glossary):
     short = [f"{name} {place}" for name, place in functions if len(name) <= 4]
     shared = [f"{name} {place}" for name, places in sorted(types.items()) if len(places) > 1 for place in places]
     vague = [f"{comment[:90]} {place}" for comment, place in comments if VAGUE.match(comment)]
@@ -168,13 +189,14 @@ def count(functions, types, comments, repeating, large, old, in_tests):
         len(large),
         len(old),
         len(in_tests),
+        len(glossary),
     ]
-    return dict(zip(LIMITS, numbers)), short + shared + vague + long + repeating + large + old + in_tests
+    return dict(zip(LIMITS, numbers)), short + shared + vague + long + repeating + large + old + in_tests + glossary
 
 
 def main():
     paths = shipped()
-    numbers, found = count(*read(paths), repeating_docs(paths), long_functions(paths), old_words(paths), old_test_names())
+    numbers, found = count(*read(paths), repeating_docs(paths), long_functions(paths), old_words(paths), old_test_names(), glossary_faults())
     if "--list" in sys.argv[1:]:
         print("\n".join(found))
     failed = False

@@ -162,7 +162,7 @@ async fn a_person_answers_and_the_agent_is_silent_until_it_has_the_conversation_
 
 #[tokio::test]
 async fn each_message_in_and_out_appears_as_it_comes() {
-    let machine = simulated();
+    let mut machine = simulated();
     assert!(run(&machine, &["say", "before"]).success);
     let mut tail = machine
         .command(&["tail", "--every", "0.1"])
@@ -200,6 +200,19 @@ async fn each_message_in_and_out_appears_as_it_comes() {
         went.contains("← agent to Bia +5511986600033 on suporte-01: [simulated]"),
         "{went}"
     );
+    // The stream ends with the server, and is opened again where it stopped.
+    let address = machine.url("").replace("http://", "");
+    machine.set("RECADO_ADDR", &address);
+    machine.kill();
+    machine.start("serve");
+    let said = run(
+        &machine,
+        &["say", "E amanhã?", "--as", "5511986600033", "--name", "Bia"],
+    );
+    assert!(said.success, "{}", said.err);
+    let mut after = lines.by_ref().map(Result::unwrap);
+    assert!(after.any(|line| line.contains("→ Bia") && line.ends_with("E amanhã?")));
+    assert!(after.any(|line| line.contains("← agent to Bia")));
     drop(lines);
     assert!(tail.wait().unwrap().success(), "it ends once nobody reads");
 }

@@ -1,9 +1,11 @@
 //! PDF documents and pages go into the knowledge of an agent; those that cannot be read are named with the reason.
 
 use crate::knowledge::{answer, run};
-use crate::machine::Machine;
-use crate::pdf_files::{encrypt_pdf, make_drawn_pdf, make_pdf};
-use serde_json::Value;
+use crate::machine::{Machine, TOKEN, json_of};
+use crate::pdf_files::encrypt_pdf;
+use recado_testkit::pdf_files::{make_drawn_pdf, make_pdf};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -29,6 +31,31 @@ fn reason(told: &Value, name: &str) -> String {
         .find(is_named)
         .unwrap_or_else(|| panic!("{name}: {told}"));
     found["reason"].as_str().unwrap().to_owned()
+}
+
+/// Posts a document to the API. Returns the status and the answer.
+async fn post_document(machine: &Machine, title: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
+    let request = machine
+        .http
+        .post(machine.url("/v1/agents/ana/knowledge"))
+        .query(&[("title", title)])
+        .bearer_auth(TOKEN)
+        .body(bytes);
+    json_of(request.send().await.unwrap()).await
+}
+
+/// Posts a list of URLs to the API. Returns what became of each: its outcome, or the reason.
+async fn post_pages(machine: &Machine, urls: &[String]) -> Vec<String> {
+    let body = json!({ "urls": urls });
+    let path = "/v1/agents/ana/knowledge/pages";
+    let (status, told) = machine.api(Method::POST, path, Some(body)).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    let items = told["items"].as_array().unwrap().iter();
+    let outcome = |item: &Value| {
+        let outcome = item["added"]["outcome"].as_str();
+        outcome.or(item["reason"].as_str()).unwrap().to_owned()
+    };
+    items.map(outcome).collect()
 }
 
 #[tokio::test]
@@ -75,6 +102,25 @@ async fn a_long_pdf_goes_in_and_each_that_cannot_be_read_is_named_with_the_reaso
         "{found}"
     );
     assert!(best["text"].as_str().unwrap().contains("1730 euros"), "{found}");
+    let (status, same) = post_document(&machine, "by-api.pdf", long.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{same}");
+    assert_eq!(
+        (&same["outcome"], &same["unread_pages"]),
+        (&json!("added"), &json!([]))
+    );
+    let (_, repeated) = post_document(&machine, "by-api.pdf", long.clone()).await;
+    assert_eq!(repeated["outcome"], "unchanged");
+    for (bytes, words) in [
+        (encrypt_pdf(&short, "user"), "damaged or encrypted"),
+        (long[..long.len() / 3].to_vec(), "damaged or encrypted"),
+        (make_drawn_pdf(&["0 0 600 800 re f".to_owned()]), "has no text"),
+    ] {
+        let (status, told) = post_document(&machine, "bad.pdf", bytes).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{told}");
+        assert!(told.to_string().contains(words), "{told}");
+    }
+    let refused = post_pages(&machine, &[machine.url("/health")]).await;
+    assert!(refused[0].contains("private network"), "{refused:?}");
 }
 
 /// Runs the command that reads one document, with this much memory.
@@ -155,7 +201,7 @@ fn start_page_server(pdf: Vec<u8>) -> String {
 
 #[tokio::test]
 async fn pages_go_in_by_their_urls_and_none_leads_into_a_private_network_unless_that_is_allowed() {
-    let machine = Machine::serving(&[]);
+    let machine = Machine::serving(&[("RECADO_PRIVATE_PAGES", "true")]);
     let server = start_page_server(make_pdf(&["The X-ray costs 40 euros.".to_owned()]));
     let of = |path: &str| format!("{server}{path}");
     let (succeeded, out, _) = run(&machine, &["add", "ana", &of("/cleaning")]);
@@ -186,4 +232,12 @@ async fn pages_go_in_by_their_urls_and_none_leads_into_a_private_network_unless_
     );
     assert!(cleaning["text"].as_str().unwrap().contains("70 euros"));
     assert_eq!(best("X-ray")["place"], "page 1");
+    let listed = ["/cleaning", "/tariffs", "/inside", "/large", "/absent"].map(of);
+    let told = post_pages(&machine, &listed).await;
+    for (told, words) in told
+        .iter()
+        .zip(["added", "replaced", "never asked", "4194304 bytes", "404"])
+    {
+        assert!(told.contains(words), "{told}");
+    }
 }

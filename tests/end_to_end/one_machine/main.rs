@@ -8,6 +8,7 @@
 )]
 
 mod answering;
+mod api_examples;
 mod applying;
 mod audit;
 mod backups;
@@ -17,11 +18,13 @@ mod canary;
 mod chaos;
 mod clinic;
 mod command_line;
+mod command_table;
 mod commands;
 mod consent;
 mod crashes;
 mod deliveries;
 mod delivery_service;
+mod described_answers;
 mod dialog360;
 mod doctor;
 mod email_senders;
@@ -41,6 +44,7 @@ mod knowledge_files;
 mod knowledge_vectors;
 mod limits;
 mod machine;
+mod mcp_server;
 mod mcp_tools;
 mod measurements;
 mod meta;
@@ -59,3 +63,4 @@ mod sends;
 mod shutdown;
 mod strangers;
 mod waiting;
+mod webhooks;

@@ -262,7 +262,7 @@ async fn a_data_folder_that_others_could_change_is_closed_to_them() {
     machine.start("serve");
     let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&data), mode(&token)), (0o700, 0o600));
-    let warned = machine.log().matches("others could read or change").count();
+    let warned = machine.log().matches("other users could read or change").count();
     assert_eq!(warned, 2, "the folder and the token: {}", machine.log());
 }
 

@@ -322,6 +322,7 @@ fn make_tenant(id: TenantId) -> Tenant {
         turns_at_once: None,
         deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
         email_senders: Vec::new(),
+        webhooks: None,
         budget: None,
         disabled: false,
         removing_since: None,

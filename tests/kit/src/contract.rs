@@ -14,6 +14,7 @@ pub mod alerts;
 pub mod aliases;
 pub mod audit;
 pub mod batches;
+pub mod bookings;
 pub mod calendars;
 pub mod catching_up;
 pub mod claims;
@@ -63,6 +64,7 @@ pub mod typing;
 pub mod unacknowledged;
 pub mod usage;
 pub mod waiting;
+pub mod webhook_records;
 pub mod yielding;
 
 pub(crate) mod given;

@@ -24,6 +24,7 @@ pub mod emf;
 pub mod erasure_story;
 pub mod idle;
 pub mod kept_queues;
+pub mod pdf_files;
 pub mod ports;
 pub mod retention_story;
 pub mod servers;

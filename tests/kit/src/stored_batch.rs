@@ -1,18 +1,18 @@
 //! Stores a batch of invitations with its recipients, as earlier requests left it.
 
 use crate::ports::succeed;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::{
     BatchId, CorrelationId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName,
 };
 use recado_domain::invitations::{Batch, BatchState, InvitationChannel, TemplateValues, split_recipients};
 use recado_domain::metadata::Metadata;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_pipeline::ports::{BatchOutcome, Store, WriteOutcome};
 use serde_json::json;
 
-/// Time for which the batch is kept, in milliseconds.
-const KEPT_MS: i64 = 30 * 86_400_000;
+/// Time for which the batch is kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Stores a batch that runs and whose invitations were made, with a chunk of its recipients. `said` stands in its metadata.
 pub async fn store_batch<S: Store>(
@@ -43,8 +43,9 @@ pub async fn store_batch<S: Store>(
         due_at: None,
         send_at: None,
         reminder: None,
+        end: None,
         created_at: now,
-        keep_until: add_millis(now, KEPT_MS),
+        keep_until: add_duration(now, KEPT),
         rev: 1,
     };
     assert_eq!(

@@ -2,19 +2,19 @@
 
 use crate::builders::{Fixture, fresh, identity_key};
 use crate::ports::succeed;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId};
 use recado_domain::invitations::{
     Guest, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion, write_invitation_id,
 };
 use recado_domain::metadata::Metadata;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_pipeline::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
 use serde_json::json;
 
-/// Time for which the guest and its invitation are kept, in milliseconds. Some stories are told far ahead.
-const KEPT_MS: i64 = 30 * 86_400_000;
+/// Time for which the guest and its invitation are kept. Some stories are told far ahead.
+const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A guest who is to be stored.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ pub async fn store_invited_guest<S: Store>(
         status: GuestStatus::Pending,
         reply: None,
         created_at: now,
-        keep_until: add_millis(now, KEPT_MS),
+        keep_until: add_duration(now, KEPT),
         rev: 1,
     };
     assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
@@ -88,12 +88,12 @@ pub async fn store_invited_guest<S: Store>(
             .map(|names| Metadata::from_object(names).unwrap()),
         request_hash: "0".repeat(64),
         created_at: now,
-        keep_until: add_millis(now, KEPT_MS),
+        keep_until: add_duration(now, KEPT),
         rev: 1,
     };
     let claim = InvitationClaim {
         key: fresh("claim"),
-        until: add_millis(now, KEPT_MS),
+        until: add_duration(now, KEPT),
         replaces: None,
     };
     let begun = succeed(store.begin_invitation(&invitation, &[claim], now)).await;

@@ -7,27 +7,31 @@ mod files;
 mod http_agent;
 mod interpret;
 mod line;
+mod lookup;
 mod memory;
 mod model;
 mod provider;
+mod tools;
 mod webhooks;
 mod window;
 
-pub use agenda::{FakeEvent, Happened, ToolFate, blind_tool, calendar_of, calendar_tool};
+pub use agenda::{FakeEvent, Happened, ToolFate};
 pub use fate::{Fate, Fates};
 use files::FailedDownloads;
 pub use http_agent::HUSH;
 pub use line::{FileFate, Line};
+pub use lookup::LookupFate;
 use memory::Kept;
 pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
 pub use provider::Edge;
+pub use tools::{REMINDER_WORDS, blind_tool, calendar_of, calendar_tool, reading_tool, reminding_tool};
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
 use crate::person::{self, Shows};
 use recado_domain::contact::ContactAddress;
 use recado_domain::decision::AgentDecision;
-use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, Pricing, StatusDetail, StatusUpdate};
 use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
@@ -101,6 +105,7 @@ struct State {
     model_was_troubled: bool,
     answers: BTreeMap<u64, ModelAnswer>,
     agenda: agenda::Agenda,
+    lookups: lookup::Lookups,
 }
 
 /// What a model was told beside the conversation, and what it decided.
@@ -418,7 +423,7 @@ impl FakeWorld {
             if !simulation.chance(0.7) {
                 continue;
             }
-            let update = StatusUpdate {
+            let mut update = StatusUpdate {
                 key: key.clone(),
                 status,
                 at: simulation.now(),
@@ -426,11 +431,38 @@ impl FakeWorld {
                 detail: None,
             };
             let after_ms = simulation.between(0, 20_000);
-            owed.push(Owed {
-                item: WebhookItem::Status(update),
-                after_ms,
-            });
+            let item = if provider == Provider::Meta {
+                update.detail = Some(Box::new(name_price()));
+                tell_charge(update, external)
+            } else {
+                WebhookItem::Status(update)
+            };
+            owed.push(Owed { item, after_ms });
         }
         self.state().owed.extend(owed);
+    }
+}
+
+/// What Meta says of the price of a message, with each of its statuses.
+fn name_price() -> StatusDetail {
+    StatusDetail {
+        pricing: Some(Pricing {
+            billable: Some(true),
+            category: Some("utility".to_owned()),
+            ..Pricing::default()
+        }),
+        ..StatusDetail::default()
+    }
+}
+
+/// The item of a status of Meta, as the parser makes it.
+fn tell_charge(update: StatusUpdate, external: &ExternalId) -> WebhookItem {
+    if update.charged_category().is_none() {
+        return WebhookItem::Status(update);
+    }
+    WebhookItem::ChargedStatus {
+        update,
+        provider: Provider::Meta,
+        external: external.clone(),
     }
 }

@@ -419,6 +419,9 @@ pub const CALM_FUNCTION: &str = "look";
 /// The time limit of a search: 4 seconds, and one for the vector of the question.
 const SEARCH_LIMIT_MS: i64 = 5_000;
 
+/// The time limit of a tool that reads.
+const LOOKUP_LIMIT_MS: i64 = 6_000;
+
 impl System for FaultInjector {
     fn now(&self) -> Timestamp {
         let frozen = self.frozen.load(Ordering::Relaxed);
@@ -434,9 +437,17 @@ impl System for FaultInjector {
 
     async fn sleep(&self, duration: Duration) {
         let milliseconds = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-        let is_limit = milliseconds == SEARCH_LIMIT_MS && self.function == "deferred-reply";
-        if is_limit && self.lacks(Mutation::SearchUnbounded) {
+        let limits = match milliseconds {
+            SEARCH_LIMIT_MS => Some(Mutation::SearchUnbounded),
+            LOOKUP_LIMIT_MS => Some(Mutation::ReadingUnbounded),
+            _ => None,
+        };
+        if self.function == "deferred-reply" && limits.is_some_and(|limit| self.lacks(limit)) {
             return std::future::pending().await;
+        }
+        // Of the API's requests, only orders to stop a batch wait.
+        if self.function == "api" && self.lacks(Mutation::BatchStopNotAwaited) {
+            return;
         }
         self.common.simulation.sleep(milliseconds).await;
     }

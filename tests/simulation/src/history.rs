@@ -115,6 +115,8 @@ where
     let mut plan = Plan::random(&simulation);
     // By the seed and not by the dice, so that the other histories stay as they are.
     plan.has_clients = seed / 8 % 4 == 1;
+    // An eighth, none of which ever broke a promise before.
+    plan.has_lookups = matches!(seed % 16, 2 | 14);
     let common = Arc::new(Common::new(
         simulation.clone(),
         plan.faults.clone(),
@@ -137,6 +139,9 @@ where
     }
     if plan.has_clients {
         sim.settings.typing.long = SignedDuration::from_secs(10);
+    }
+    if plan.has_lookups {
+        sim.fake_world.let_lookups_end_by_chance();
     }
     let sim = Arc::new(sim);
     plan.set(&sim);

@@ -182,6 +182,38 @@ pub enum Mutation {
     EndOfOthers,
     /// The conversation does not say which messages the agent left without an answer.
     SilencesForgotten,
+    /// Following a move fails where another event holds a cell of the new time.
+    ClashIsContended,
+    /// A booking does not know which cells of its time other events hold.
+    ClashForgotten,
+    /// Nobody takes the cells that a booking lacks when their event gives them up.
+    GivenUpCellsLeft,
+    /// Each reminder that is handed over has a new id.
+    RemindersNamedAnew,
+    /// The reminders of an appointment that is moved are not planned again.
+    RemindersOfOldTime,
+    /// The calendar is not asked before a reminder is sent.
+    RemindedUnasked,
+    /// A reminder leaves whatever became of its appointment since it fell due.
+    VoidRemindersLeave,
+    /// A reminder does not say of which appointment it reminds.
+    ReminderUnnamed,
+    /// The journal does not say that the calendar is still to show a confirmation.
+    ConfirmationUnshown,
+    /// The call of a tool that reads may take for ever.
+    ReadingUnbounded,
+    /// Nobody counts the calls of a turn.
+    CallsUncounted,
+    /// The sender does not look whether a message's batch is stopped.
+    BatchStateIgnored,
+    /// Whoever pauses or cancels a batch is told before the senders' looks at it are over.
+    BatchStopNotAwaited,
+    /// An invitation of a batch claims neither its guest nor its template.
+    InvitationClaimsForgotten,
+    /// What a cancelled batch left unsent keeps its claims.
+    CancelledKeepsClaims,
+    /// Nobody looks after batches from which nothing was heard, or whose end is not stored.
+    BatchesForgotten,
 }
 
 impl Mutation {
@@ -276,6 +308,22 @@ impl Mutation {
         Self::CommitBesideEffects,
         Self::EndOfOthers,
         Self::SilencesForgotten,
+        Self::ClashIsContended,
+        Self::ClashForgotten,
+        Self::GivenUpCellsLeft,
+        Self::RemindersNamedAnew,
+        Self::RemindersOfOldTime,
+        Self::RemindedUnasked,
+        Self::VoidRemindersLeave,
+        Self::ReminderUnnamed,
+        Self::ConfirmationUnshown,
+        Self::ReadingUnbounded,
+        Self::CallsUncounted,
+        Self::BatchStateIgnored,
+        Self::BatchStopNotAwaited,
+        Self::InvitationClaimsForgotten,
+        Self::CancelledKeepsClaims,
+        Self::BatchesForgotten,
     ];
 
     /// Whether it leaves `other` out.

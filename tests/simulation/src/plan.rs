@@ -5,7 +5,7 @@ pub(crate) mod hours;
 mod script;
 
 use crate::executor::Simulation;
-use crate::fake_world::{CLOUD, Fates};
+use crate::fake_world::{CLOUD, Fates, reading_tool};
 use crate::fault_injector::{Faults, Slow};
 use crate::person::Habit;
 use crate::queue::WorkQueues;
@@ -65,6 +65,8 @@ pub struct Plan {
     pub outages: Vec<(usize, i64, i64)>,
     /// `true` if clients of the API send, contacts are seen typing, and some bodies are too large for a queue.
     pub has_clients: bool,
+    /// `true` if the agents have a tool that reads, whose calls end as chance says.
+    pub has_lookups: bool,
     /// How many messages a turn reads.
     pub turn_messages: usize,
     /// The same for the providers that cannot be reached.
@@ -83,6 +85,7 @@ fn make_tenant(id: TenantId) -> Tenant {
         budget: None,
         deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
         email_senders: Vec::new(),
+        webhooks: None,
         disabled: false,
         removing_since: None,
     }
@@ -203,6 +206,7 @@ impl Plan {
             slow: None,
             outages: Vec::new(),
             has_clients: false,
+            has_lookups: false,
             turn_messages: 20,
             unreachable: Vec::new(),
         };
@@ -237,7 +241,13 @@ impl Plan {
 
     /// Who is configured.
     pub fn bounds(&self) -> Vec<InstanceConfig> {
-        self.lines.iter().map(|line| line.bound.clone()).collect()
+        let mut bounds: Vec<InstanceConfig> = self.lines.iter().map(|line| line.bound.clone()).collect();
+        for bound in bounds.iter_mut().filter(|_| self.has_lookups) {
+            let tool = reading_tool(&bound.tenant.id);
+            bound.agent.tools.insert(tool.id.clone());
+            bound.tools.push(tool);
+        }
+        bounds
     }
 
     /// Sets the script on the simulator.

@@ -1,9 +1,12 @@
 //! Directed scenarios: one short story each, told again and again with a crash or a stall at every single step in turn.
 
+mod batches;
 mod clients;
 mod effects;
 mod knowledge;
+mod limits;
 mod persons;
+mod reminders;
 mod safeguard;
 mod story;
 mod teller;
@@ -111,6 +114,10 @@ impl Telling {
         sim.style = self.style;
         sim.settings.turn_reads.messages = self.story.turn_messages();
         sim.settings.restart_drafts = self.story.restart_drafts();
+        if self.mutation == Some(Mutation::CallsUncounted) {
+            sim.settings.tool_calls = usize::MAX;
+        }
+        sim.settings.batch_piece = 2;
         sim.aids = aids.into();
         sim.reconciles = self.reconciles;
         sim.clients_repeat = self.clients_repeat;

@@ -2,6 +2,7 @@
 //! acknowledged, people act, time goes on; in the end the promises are checked.
 
 mod aids;
+mod batches;
 mod catch_up;
 mod clients;
 mod ledger;
@@ -11,6 +12,7 @@ mod strangers;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
+pub use batches::{BatchStop, ClientBatch, InvitedContact};
 pub use clients::{ClientOrder, Erasure, Removal};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::OperatorRequest;
@@ -29,6 +31,7 @@ use recado_domain::config::{Agent, AgentReturn, ConfigDocument, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::ids::InstanceId;
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{OverdueWork, Store};
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
@@ -186,7 +189,7 @@ where
     }
 
     /// What a reader has whom nothing disturbs.
-    pub(crate) fn calm_deps(&self) -> Components<S, Q, Edge, Model, FaultInjector> {
+    pub fn calm_deps(&self) -> Components<S, Q, Edge, Model, FaultInjector> {
         let injector = FaultInjector::new(&self.common, CALM_FUNCTION);
         Components {
             store: self.store.clone(),
@@ -273,11 +276,16 @@ where
         })
     }
 
+    fn has_acting_tool(&self) -> bool {
+        let mut tools = self.bounds.iter().flat_map(|bound| &bound.tools);
+        tools.any(Tool::acts)
+    }
+
     /// Whether no record waits for anything.
     pub fn is_settled(&self) -> bool {
         if let Some(due) = &self.aids.due {
             let is_due = (due.0)().is_some();
-            if !is_due || self.bounds.iter().all(|bound| bound.tools.is_empty()) {
+            if !is_due || !self.has_acting_tool() {
                 return !is_due;
             }
         }

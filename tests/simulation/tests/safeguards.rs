@@ -1,5 +1,5 @@
 //! Each safeguard of the protocol is taken out in turn: the story that needs it must then go wrong, and does not while it
-//! is there.
+//! is there. `RECADO_STORY` names the one story of which that is looked at.
 
 use recado_simulation::embedded::tell;
 use recado_simulation::scenario::{BACKED, Costs, SAFEGUARDS, Safeguard, Telling};
@@ -13,12 +13,22 @@ fn tellings(safeguard: &Safeguard, mutation: Option<Mutation>) -> impl Iterator<
             mutation,
             ..base
         };
-        let steps = tell(&base, false).steps;
+        let undisturbed = tell(&base, false);
         troubles
-            .all(steps)
+            .all(&undisturbed)
             .into_iter()
             .map(move |trouble| base.with(trouble))
     })
+}
+
+/// The safeguards that are looked at: all, or those of the story that the environment names.
+fn list_asked_safeguards() -> Vec<&'static Safeguard> {
+    let named = std::env::var("RECADO_STORY").ok();
+    let of_story = |safeguard: &&Safeguard| {
+        let story = format!("{:?}", safeguard.telling.story);
+        named.as_ref().is_none_or(|name| *name == story)
+    };
+    SAFEGUARDS.iter().filter(of_story).collect()
 }
 
 /// What the stories cost at most while the safeguard is there.
@@ -51,7 +61,7 @@ fn is_missed(safeguard: &Safeguard, most: &Most, without: &Outcome) -> bool {
 #[test]
 fn every_safeguard_is_missed_where_it_is_taken_out() {
     let mut idle = Vec::new();
-    for safeguard in SAFEGUARDS {
+    for safeguard in list_asked_safeguards() {
         let most = most(safeguard);
         let missed = tellings(safeguard, Some(safeguard.mutation)).find_map(|telling| {
             let without = tell(&telling, false);
@@ -84,15 +94,15 @@ fn every_safeguard_is_missed_where_it_is_taken_out() {
 #[test]
 fn nothing_goes_wrong_in_those_stories_while_all_safeguards_are_there() {
     let (mut told, mut seen) = (0, Vec::new());
-    for safeguard in SAFEGUARDS {
+    for safeguard in list_asked_safeguards() {
         let (base, troubles) = (safeguard.telling, safeguard.troubles);
         // (Alone, without `reconcile`, some stories need it for another reason.)
         if !base.reconciles || seen.contains(&(base, troubles)) {
             continue;
         }
         seen.push((base, troubles));
-        let steps = tell(&base, false).steps;
-        for trouble in troubles.all(steps) {
+        let undisturbed = tell(&base, false);
+        for trouble in troubles.all(&undisturbed) {
             told += 1;
             let telling = base.with(trouble);
             let outcome = tell(&telling, false);
@@ -103,7 +113,8 @@ fn nothing_goes_wrong_in_those_stories_while_all_safeguards_are_there() {
             );
         }
     }
-    assert!(told > 300, "only {told} stories were told");
+    let is_whole = list_asked_safeguards().len() == SAFEGUARDS.len();
+    assert!(told > 300 || !is_whole, "only {told} stories were told");
 }
 
 #[test]

@@ -96,6 +96,7 @@ pub(crate) fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {
         by: None,
         idempotency_key: None,
         invitation: None,
+        reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,

@@ -1,7 +1,7 @@
 //! Batches of invitations: claimed once, listed by tenant, their recipients written by revision, found when they are due.
 
 use super::patience::{INDEX, eventually};
-use crate::builders::{at, far_ahead, fresh, identity_key};
+use crate::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use crate::ports::succeed;
 use recado_domain::ids::{
     BatchId, CorrelationId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName,
@@ -11,8 +11,8 @@ use recado_domain::invitations::{
     InvitationState, RecipientStatus, TemplateValues, split_recipients, write_batch_id,
 };
 use recado_pipeline::ports::{
-    BatchOutcome, GuestOutcome, InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store,
-    WriteOutcome,
+    BatchOutcome, CommittedInvitation, GuestOutcome, InvitationClaim, InvitationCommit, InvitationOutcome,
+    OverdueWork, PageRequest, Store, WriteOutcome,
 };
 
 fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
@@ -32,6 +32,7 @@ fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
         expanded: 0,
         send_at: None,
         reminder: None,
+        end: None,
         due_at: None,
         created_at: at(made),
         keep_until: far_ahead(),
@@ -225,13 +226,24 @@ pub async fn guests_and_invitations_of_a_batch_are_read_together<S: Store>(store
     let mut found = succeed(store.read_guests(&own, &one.occasion, &guest_ids(5))).await;
     found.sort_by(|a, b| a.id.cmp(&b.id));
     assert_eq!(found, guests);
-    let of = |guest: &Guest| Invitation {
-        tenant: own.clone(),
-        id: one.derive_invitation_id(&guest.id),
-        occasion: one.occasion.clone(),
-        guest: guest.id.clone(),
+    let of = |guest: &Guest| taken(&own, &one, &guest.id);
+    let made = of(&guests[1]);
+    let begun = succeed(store.begin_invitation(&made, &[], at(10))).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
+    let ids: Vec<_> = guests.iter().map(|guest| of(guest).id).collect();
+    assert_eq!(succeed(store.read_invitations(&own, &ids)).await, [made]);
+    assert_eq!(succeed(store.read_invitations(&tenant(), &ids)).await, []);
+}
+
+/// The invitation of a batch to a guest, as it is taken.
+fn taken(tenant: &TenantId, batch: &Batch, guest: &GuestId) -> Invitation {
+    Invitation {
+        tenant: tenant.clone(),
+        id: batch.derive_invitation_id(guest),
+        occasion: batch.occasion.clone(),
+        guest: guest.clone(),
         channel: InvitationChannel::Whatsapp,
-        template: one.template.clone(),
+        template: batch.template.clone(),
         language: None,
         state: InvitationState::Taken,
         is_free: false,
@@ -242,13 +254,55 @@ pub async fn guests_and_invitations_of_a_batch_are_read_together<S: Store>(store
         created_at: at(10),
         keep_until: far_ahead(),
         rev: 1,
+    }
+}
+
+pub async fn an_invitation_is_stored_with_its_message_or_not_at_all<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let own = fixture.bound.tenant.id.clone();
+    let (one, guests) = (batch(&own, 10, 1), guest_ids(2));
+    let mut conversation = fixture.conversation(1);
+    let message = fixture.answer(&mut conversation);
+    let mut next = conversation.clone();
+    let behind = fixture.answer(&mut next);
+    let [first, second] =
+        [(&guests[0], &message), (&guests[1], &behind)].map(|(guest, message)| Invitation {
+            state: InvitationState::Message {
+                message: message.message_id(),
+            },
+            ..taken(&own, &one, guest)
+        });
+    let (key, free) = ([claim(&fresh("key"), 1_000)], [claim(&fresh("key"), 1_000)]);
+    let commit = async |invitation, claims, conversation, message| {
+        let committed = CommittedInvitation {
+            invitation,
+            claims,
+            conversation,
+            message,
+        };
+        succeed(store.commit_invitation(&committed, at(20))).await
     };
-    let made = of(&guests[1]);
-    let begun = succeed(store.begin_invitation(&made, &[], at(10))).await;
-    assert_eq!(begun, InvitationOutcome::Begun);
-    let ids: Vec<_> = guests.iter().map(|guest| of(guest).id).collect();
-    assert_eq!(succeed(store.read_invitations(&own, &ids)).await, [made]);
-    assert_eq!(succeed(store.read_invitations(&tenant(), &ids)).await, []);
+    let is_stored = async |invitation: &Invitation| {
+        let found = succeed(store.find_invitation(&own, &invitation.id)).await;
+        found.as_ref() == Some(invitation)
+    };
+    let count_open = async || succeed(store.list_open_messages(&fixture.thread())).await.len();
+    let done = commit(&first, &key[..], &conversation, &message).await;
+    assert_eq!(done, InvitationCommit::Committed);
+    assert!(is_stored(&first).await && count_open().await == 1);
+    let claimed = commit(&second, &key[..], &next, &behind).await;
+    assert_eq!(claimed, InvitationCommit::Claimed(first.id.clone()));
+    let stale = commit(&second, &free[..], &conversation, &behind).await;
+    assert_eq!(stale, InvitationCommit::Conflict);
+    assert!(!is_stored(&second).await && count_open().await == 1);
+    // What stored nothing claimed nothing.
+    let done = commit(&second, &free[..], &next, &behind).await;
+    assert_eq!(done, InvitationCommit::Committed);
+    let mut last = next.clone();
+    let third = fixture.answer(&mut last);
+    let again = commit(&second, &[], &last, &third).await;
+    assert_eq!(again, InvitationCommit::Conflict, "its id is stored already");
+    assert!(is_stored(&second).await && count_open().await == 2);
 }
 
 pub async fn a_removed_tenant_has_no_batches<S: Store>(store: &S) {

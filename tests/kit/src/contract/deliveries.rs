@@ -61,9 +61,8 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
             at_delivered: Some(update.at),
             ..DeliveryTimes::default()
         },
-        message: None,
         provider_message_id: Some("theirs".to_owned()),
-        detail: StatusDetail::default(),
+        ..Delivery::default()
     };
     assert_eq!(succeed(store.find_delivery(&key)).await, Some(expected));
 }

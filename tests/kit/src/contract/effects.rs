@@ -16,7 +16,7 @@ use recado_pipeline::ports::{EffectGuard, JournalOutcome, OverdueWork, PortResul
 use serde_json::json;
 
 /// Quarters of an hour of a calendar, far ahead so that their cells do not expire.
-fn span(calendar: &str, first: i32, quarters: i32) -> CellSpan {
+pub(super) fn span(calendar: &str, first: i32, quarters: i32) -> CellSpan {
     let quarter = SignedDuration::from_mins(15);
     let start = add_duration(far_ahead(), quarter * first);
     CellSpan {
@@ -26,7 +26,7 @@ fn span(calendar: &str, first: i32, quarters: i32) -> CellSpan {
     }
 }
 
-fn guard(conversation: &Conversation) -> EffectGuard {
+pub(super) fn guard(conversation: &Conversation) -> EffectGuard {
     EffectGuard {
         conversation: conversation.id.clone(),
         epoch: conversation.epoch,
@@ -66,7 +66,11 @@ fn nonce_bits(conversation: &Conversation) -> u64 {
 }
 
 /// A journal in which a booking of `span` has just begun, ready for its write, with the cells that it takes.
-fn booking_begun(fixture: &Fixture, conversation: &Conversation, span: CellSpan) -> (Journal, Vec<HeldCell>) {
+pub(super) fn booking_begun(
+    fixture: &Fixture,
+    conversation: &Conversation,
+    span: CellSpan,
+) -> (Journal, Vec<HeldCell>) {
     let mut journal = empty_journal(fixture, conversation);
     let asked = request(conversation, 1, EffectAction::Book { span });
     let takes = journal.begin_effect(asked, at(0)).unwrap().takes;
@@ -75,7 +79,7 @@ fn booking_begun(fixture: &Fixture, conversation: &Conversation, span: CellSpan)
 }
 
 /// A stored conversation with the journal of a booking that was begun.
-async fn with_booking<S: Store>(store: &S, calendar: &str) -> (Fixture, Conversation, Journal) {
+pub(super) async fn with_booking<S: Store>(store: &S, calendar: &str) -> (Fixture, Conversation, Journal) {
     let fixture = Fixture::new();
     let conversation = begun(store, &fixture).await;
     let (journal, takes) = booking_begun(&fixture, &conversation, span(calendar, 0, 2));
@@ -85,7 +89,7 @@ async fn with_booking<S: Store>(store: &S, calendar: &str) -> (Fixture, Conversa
 }
 
 /// Ends entry 1, and writes the journal.
-async fn end_first<S: Store>(store: &S, journal: &mut Journal, end: EntryEnd) -> JournalChange {
+pub(super) async fn end_first<S: Store>(store: &S, journal: &mut Journal, end: EntryEnd) -> JournalChange {
     let held = journal.find_entry(1).unwrap().nonce.clone();
     let change = journal
         .end_entry(1, &held, end, Some("ok".to_owned()), at(1_000))

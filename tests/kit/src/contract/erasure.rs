@@ -66,6 +66,7 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
         by: None,
         idempotency_key: None,
         invitation: None,
+        reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,

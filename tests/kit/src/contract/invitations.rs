@@ -193,7 +193,6 @@ pub async fn a_guest_is_written_by_revision_and_found_by_phone_in_one_occasion_o
     let mut guest = own.guest("g1", Some("5511987654321"));
     assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
     assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Conflict);
-    guest.rev = 2;
     let reply = GuestReply {
         answer: GuestAnswer::Confirms,
         at: at(5),

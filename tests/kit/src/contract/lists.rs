@@ -4,7 +4,7 @@ use super::given::{assert_written, begun, claim, committed, ordinals, received, 
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, at, claimed, newest};
 use crate::ports::succeed;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
@@ -264,4 +264,50 @@ pub async fn open_messages_are_listed_as_they_are_now<S: Store>(store: &S) {
     assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
     assert_eq!(listed().await, sent);
     assert_eq!(messages(store, &conversation.id, 10).await.len(), 2, "none twice");
+}
+
+/// Gives a conversation labels and takes others away.
+async fn relabelled<S: Store>(store: &S, conversation: &mut Conversation, add: &[&str], remove: &[&str]) {
+    let labels = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| ConversationLabel::parse(word).unwrap())
+            .collect()
+    };
+    let changed = conversation.change_labels(&labels(add), &labels(remove));
+    assert_eq!(changed, Ok(true));
+    updated(store, conversation).await;
+}
+
+pub async fn a_label_finds_the_conversations_that_have_it<S: Store>(store: &S) {
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let mut all = seven(store, &fixture).await;
+    relabelled(store, &mut all[1], &["vip"], &[]).await;
+    relabelled(store, &mut all[4], &["vip", "refund"], &[]).await;
+    relabelled(store, &mut all[6], &["refund"], &[]).await;
+    let mut theirs = begun(store, &other).await;
+    relabelled(store, &mut theirs, &["vip"], &[]).await;
+    let with = |word: &str| ConversationFilter {
+        tenant: Some(fixture.bound.tenant.id.clone()),
+        label: Some(ConversationLabel::parse(word).unwrap()),
+        ..ConversationFilter::default()
+    };
+    for limit in [50, 1] {
+        let vip = ids_of([&all[1], &all[4]]);
+        assert_eq!(
+            ids(store, &with("vip"), limit, &vip).await,
+            vip,
+            "{limit} on a page"
+        );
+        let refund = ids_of([&all[4], &all[6]]);
+        assert_eq!(ids(store, &with("refund"), limit, &refund).await, refund);
+    }
+    assert_eq!(ids(store, &with("new"), 50, &[]).await, []);
+    let stored = succeed(store.find_conversation(&all[4].id)).await.unwrap();
+    assert_eq!(stored, all[4]);
+    relabelled(store, &mut all[4], &["new"], &["vip"]).await;
+    let vip = ids_of([&all[1]]);
+    assert_eq!(ids(store, &with("vip"), 50, &vip).await, vip);
+    let new = ids_of([&all[4]]);
+    assert_eq!(ids(store, &with("new"), 50, &new).await, new);
 }

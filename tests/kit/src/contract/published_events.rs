@@ -163,6 +163,21 @@ pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store
     );
 }
 
+pub async fn the_place_before_a_time_leads_to_everything_since<S: Store>(store: &S) {
+    if !publishes(store) {
+        return;
+    }
+    let fixture = Fixture::new();
+    let tenant = Some(&fixture.bound.tenant.id);
+    begun(store, &fixture).await;
+    let found = follow(store, &fixture.bound.tenant.id, EventCursor::START, 10).await;
+    let before = succeed(store.find_cursor_before(found[0].event.at)).await;
+    assert!(before < found[0].cursor);
+    let behind = succeed(store.find_cursor_before(far_ahead())).await;
+    let newest = succeed(store.find_newest_cursor(tenant)).await;
+    assert!(found[1].cursor <= behind && behind <= newest);
+}
+
 pub async fn a_place_ahead_of_the_log_is_refused<S: Store>(store: &S) {
     if !publishes(store) {
         return;

@@ -38,6 +38,7 @@ fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
         by: Some(TokenName::phone()),
         idempotency_key: None,
         invitation: None,
+        reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,

@@ -1,13 +1,15 @@
 //! The use of models: each committed reply adds to the sums of its tenant, agent, model and day, once.
 
 use super::given::begun;
-use crate::builders::{Fixture, at, out};
+use crate::builders::{Fixture, at, far_ahead, fresh, long_ago, out};
 use crate::ports::succeed;
 use jiff::civil::{Date, date};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::conversation::Conversation;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::message::TokenUsage;
 use recado_domain::price::PriceList;
+use recado_domain::provider::Provider;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
 use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
@@ -223,6 +225,106 @@ pub async fn twelve_threads_at_once_lose_no_use<S: Store>(store: &S) {
     assert_eq!(
         list_all_usage(store, &fixture).await,
         [expected_sum(&fixture, 30_000, "model-1", 12)]
+    );
+}
+
+fn some_delivery(fixture: &Fixture) -> DeliveryKey {
+    DeliveryKey::from_provider_id(Provider::Meta, &fixture.external(), &fresh("wa"))
+}
+
+fn reached(key: &DeliveryKey, status: DeliveryStatus, second: i64) -> StatusUpdate {
+    StatusUpdate {
+        key: key.clone(),
+        status,
+        at: at(second),
+        provider_message_id: None,
+        detail: None,
+    }
+}
+
+/// The sum of so many charged messages of a category, of the day 30,000.
+fn charged(fixture: &Fixture, category: &str, messages: u64) -> UsageSum {
+    UsageSum {
+        charged_messages: messages,
+        ..expected_sum(fixture, 30_000, category, 0)
+    }
+}
+
+pub async fn a_message_adds_its_charge_once_whichever_of_its_statuses_tell_of_it<S: Store>(store: &S) {
+    use DeliveryStatus::{Delivered, Read, Sent};
+    let fixture = Fixture::new();
+    let charge = charged(&fixture, "meta:utility", 1);
+    for (number, order) in (1..).zip([[Delivered, Delivered, Read], [Read, Delivered, Read]]) {
+        let key = some_delivery(&fixture);
+        succeed(store.record_status(&reached(&key, Sent, 1), far_ahead())).await;
+        let before = succeed(store.find_delivery(&key)).await.unwrap();
+        assert!(!before.charged);
+        for status in order {
+            let update = reached(&key, status, 2);
+            succeed(store.record_charged_status(&update, far_ahead(), &charge)).await;
+        }
+        let known = succeed(store.find_delivery(&key)).await.unwrap();
+        assert_eq!((known.status, known.charged), (Some(Read), true), "{order:?}");
+        assert_eq!(known.times.reached_statuses().len(), 3, "{order:?}");
+        let sums = list_all_usage(store, &fixture).await;
+        assert_eq!(sums, [charged(&fixture, "meta:utility", number)], "{order:?}");
+    }
+    let other = charged(&fixture, "meta:marketing", 1);
+    let update = reached(&some_delivery(&fixture), Delivered, 2);
+    succeed(store.record_charged_status(&update, far_ahead(), &other)).await;
+    let sums = list_all_usage(store, &fixture).await;
+    assert_eq!(sums, [other, charged(&fixture, "meta:utility", 2)]);
+}
+
+pub async fn statuses_at_once_add_one_charge_for_each_message<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let charge = charged(&fixture, "meta:utility", 1);
+    let keys: Vec<DeliveryKey> = (0..8).map(|_| some_delivery(&fixture)).collect();
+    let both = [DeliveryStatus::Delivered, DeliveryStatus::Read];
+    let updates: Vec<StatusUpdate> = keys
+        .iter()
+        .flat_map(|key| both.map(|status| reached(key, status, 2)))
+        .collect();
+    let recorded = updates
+        .iter()
+        .map(|update| store.record_charged_status(update, far_ahead(), &charge));
+    let recorded = futures::future::join_all(recorded).await;
+    recorded.into_iter().for_each(Result::unwrap);
+    assert_eq!(
+        list_all_usage(store, &fixture).await,
+        [charged(&fixture, "meta:utility", 8)]
+    );
+    for key in &keys {
+        let known = succeed(store.find_delivery(key)).await.unwrap();
+        assert_eq!(known.status, Some(DeliveryStatus::Read));
+    }
+}
+
+pub async fn neither_an_erased_message_nor_a_known_status_adds_a_charge_and_a_new_record_does<S: Store>(
+    store: &S,
+) {
+    let fixture = Fixture::new();
+    let charge = charged(&fixture, "meta:utility", 1);
+    let erased = some_delivery(&fixture);
+    succeed(store.record_status(&reached(&erased, DeliveryStatus::Sent, 1), far_ahead())).await;
+    succeed(store.erase_deliveries(std::slice::from_ref(&erased), far_ahead())).await;
+    let known = reached(&some_delivery(&fixture), DeliveryStatus::Delivered, 2);
+    succeed(store.record_status(&known, far_ahead())).await;
+    for update in [reached(&erased, DeliveryStatus::Delivered, 2), known] {
+        succeed(store.record_charged_status(&update, far_ahead(), &charge)).await;
+    }
+    assert_eq!(list_all_usage(store, &fixture).await, []);
+    // Each record that was over begins anew, and so does its charge.
+    let again = some_delivery(&fixture);
+    for (second, expires) in [(2, long_ago()), (3, far_ahead()), (4, far_ahead())] {
+        let update = reached(&again, DeliveryStatus::Delivered, second);
+        succeed(store.record_charged_status(&update, expires, &charge)).await;
+    }
+    let begun = succeed(store.find_delivery(&again)).await.unwrap();
+    assert_eq!((begun.at, begun.charged), (Some(at(3)), true));
+    assert_eq!(
+        list_all_usage(store, &fixture).await,
+        [charged(&fixture, "meta:utility", 2)]
     );
 }
 

@@ -5,7 +5,7 @@ use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, far_ahead};
 use crate::ports::succeed;
 use recado_domain::config::AgentReturn;
-use recado_domain::conversation::{CommittedDecision, Conversation, ConversationMode};
+use recado_domain::conversation::{CommittedDecision, Conversation, ConversationLabel, ConversationMode};
 use recado_domain::decision::AgentDecision;
 use recado_domain::ids::ConversationId;
 use recado_domain::reason::Reason;
@@ -121,6 +121,19 @@ pub async fn a_tenant_sees_only_who_waits_for_it<S: Store>(store: &S) {
         mode: Some(mode),
         ..of_tenant(&fixture)
     };
+    let mut labelled = waits_since(store, &fixture, 3).await;
+    let label = ConversationLabel::parse("refund").unwrap();
+    let changed = labelled.change_labels(&[label.clone()].into(), &[].into());
+    assert_eq!(changed, Ok(true));
+    updated(store, &mut labelled).await;
+    let by_label = ConversationFilter {
+        label: Some(label),
+        ..of_tenant(&fixture)
+    };
+    let expected = [labelled.id.clone()];
+    assert_eq!(ids(store, &by_label, 50, &expected).await, expected);
+    labelled.record_operator_answer(labelled.last, true, at(600_000));
+    updated(store, &mut labelled).await;
     assert_eq!(
         ids(
             store,

@@ -1,5 +1,5 @@
 //! What is stored of a person beside its messages: a guest with invitations and a place in a batch, an opt-out, what a tool
-//! booked, a note of the agent for people.
+//! booked, notes of the agent and of a person for people, a label.
 
 use crate::builders::{Fixture, correlation};
 use crate::ports::succeed;
@@ -7,10 +7,10 @@ use crate::stored_batch::store_batch;
 use crate::stored_effect::store_booking;
 use crate::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 use jiff::Timestamp;
-use recado_domain::conversation::{Conversation, HandOverNote};
+use recado_domain::conversation::{Conversation, ConversationLabel, HandOverNote};
 use recado_domain::effects::EntryEnd;
 use recado_domain::email::{Email, EmailAddress, EmailOutbox, Mailbox};
-use recado_domain::ids::{ConversationId, EmailSenderId};
+use recado_domain::ids::{ConversationId, EmailSenderId, TokenName};
 use recado_domain::invitations::{
     Invitation, InvitationChannel, InvitationState, write_batch_id, write_invitation_id,
 };
@@ -88,13 +88,18 @@ fn invite_by_email(by_message: &Invitation, person: PersonBeside<'_>, now: Times
     }
 }
 
-/// The agent handed the conversation over with a note, and has a journal.
+/// The agent handed the conversation over with a note, and has a journal. A person wrote a note and gave a label.
 async fn leave_note<S: Store>(store: &S, mut conversation: Conversation, mark: &str, now: Timestamp) {
     conversation.hand_over_note = Some(HandOverNote {
         text: format!("nota-{mark}"),
         at: now,
     });
     conversation.has_journal = true;
+    let desk = TokenName::parse("desk").unwrap();
+    let note = conversation.add_person_note(&desk, &format!("anotado-{mark}"), now);
+    note.unwrap();
+    let label = ConversationLabel::parse("cliente").unwrap();
+    conversation.change_labels(&[label].into(), &[].into()).unwrap();
     conversation.rev += 1;
     let written = succeed(store.update_conversation(&conversation)).await;
     assert_eq!(written, WriteOutcome::Written);

@@ -31,7 +31,9 @@ pub(crate) async fn with_guests(count: usize) -> Setup {
 }
 
 /// The same for a tenant that is set up.
-pub(crate) async fn add_guests(setup: Setup, count: usize) -> Setup {
+pub(crate) async fn add_guests(mut setup: Setup, count: usize) -> Setup {
+    // Pieces of one recipient, so that a few guests are several pieces.
+    setup.world.settings.batch_piece = 1;
     let mut list = "id,name,phone\n".to_owned();
     for number in 0..count {
         writeln!(list, "{},Guest {number},+{}", guest_id(number), phone(number)).unwrap();
@@ -116,6 +118,15 @@ pub(crate) async fn progress(setup: &Setup, id: &BatchId) -> BatchProgress {
     deliver::find_batch(&setup.world, &Caller::installation(), None, id)
         .await
         .unwrap()
+}
+
+/// Runs the job that looks for the end of an expanded batch.
+pub(crate) async fn look_for_end(setup: &Setup, id: &BatchId) -> Batch {
+    setup.pass(31);
+    let batch = stored(setup, id).await;
+    let verdict = run(setup, &batch.make_job(batch.expanded), 1).await;
+    assert_eq!(verdict, Verdict::Done);
+    stored(setup, id).await
 }
 
 pub(crate) async fn order(setup: &Setup, id: &BatchId, order: BatchOrder) -> Result<Batch, InvitationError> {

@@ -9,7 +9,7 @@ use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::TokenName;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-const DAY_MS: i64 = 86_400_000;
+const KEPT: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// Queues whose bodies expire 14 days after they were put or renewed.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Queues for Bucket {
         fails(&self.reads_fail)?;
         let now = self.time.now();
         let kept = self.bodies.lock().unwrap().get(key).cloned();
-        let kept = kept.filter(|(at, _)| add_millis(*at, 14 * DAY_MS) > now);
+        let kept = kept.filter(|(at, _)| add_duration(*at, KEPT) > now);
         Ok(kept.map(|(_, payload)| payload))
     }
 }

@@ -1,12 +1,13 @@
 //! Edits and deletions are filed where the message lies that they are about, whatever the provider says of the chat.
 
 use crate::world::Setup;
+use jiff::SignedDuration;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
 use recado_testkit::builders::{Fixture, identity_key};
@@ -167,14 +168,14 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
 
 #[tokio::test]
 async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_the_providers_clock_says() {
-    for ahead_ms in [0, 60_000] {
+    for ahead in [0, 60].map(SignedDuration::from_secs) {
         let setup = setup().await;
         let fixture = setup.fixture.clone();
         let address = fixture.address.as_str();
-        let written = |after_ms: i64| add_millis(setup.now(), ahead_ms + after_ms).as_millisecond();
-        let typed = json!({"address": address, "id": "T", "text": "já respondo", "from_me": true, "sent_at": written(0)});
-        let asked =
-            json!({"address": address, "id": "A", "text": "alô?", "from_me": false, "sent_at": written(500)});
+        let posted = add_duration(setup.now(), ahead);
+        let written = |after: SignedDuration| add_duration(posted, after).as_millisecond();
+        let typed = json!({"address": address, "id": "T", "text": "já respondo", "from_me": true, "sent_at": written(SignedDuration::ZERO)});
+        let asked = json!({"address": address, "id": "A", "text": "alô?", "from_me": false, "sent_at": written(SignedDuration::from_millis(500))});
         setup.pass(2);
         // The contact's comes first, though it was written later.
         for payload in [asked, typed] {
@@ -183,6 +184,6 @@ async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_
         }
         let (conversation, _) = thread(&setup, address).await.unwrap();
         assert_eq!(conversation.mode, ConversationMode::Manual);
-        assert!(conversation.owes_answer(), "nobody saw it, {ahead_ms} ms ahead");
+        assert!(conversation.owes_answer(), "nobody saw it, {ahead} ahead");
     }
 }

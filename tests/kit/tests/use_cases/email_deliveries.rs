@@ -25,18 +25,18 @@ use std::time::Duration;
 
 /// Carriers that answer as they are told, else accept.
 #[derive(Debug, Default)]
-struct Carriers {
+pub(crate) struct Carriers {
     answers: Mutex<VecDeque<EmailError>>,
     /// E-mails that were given to a carrier, whatever it answered.
     given: Mutex<Vec<Email>>,
 }
 
 impl Carriers {
-    fn answers(&self, error: EmailError) {
+    pub(crate) fn answers(&self, error: EmailError) {
         self.answers.lock().unwrap().push_back(error);
     }
 
-    fn given(&self) -> usize {
+    pub(crate) fn given(&self) -> usize {
         self.given.lock().unwrap().len()
     }
 }
@@ -72,7 +72,7 @@ fn sender(kind: EmailSenderKind) -> EmailSender {
 }
 
 /// A tenant with a sender of a kind, the template `invite` for e-mails, and the guest `g1`.
-async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup {
+pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup {
     let mut setup = setup_with(rules).await;
     setup.world.settings.public_url = Some("https://recado.example".to_owned());
     let mut document = setup.fixture.document();
@@ -98,7 +98,7 @@ async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup {
     setup
 }
 
-fn to_guest(setup: &Setup, id: &str) -> InvitationRequest {
+pub(crate) fn to_guest(setup: &Setup, id: &str) -> InvitationRequest {
     InvitationRequest {
         guest: NamedGuest::Id(recado_domain::ids::GuestId::parse(id).unwrap()),
         channel: InvitationChannel::Email,
@@ -112,7 +112,7 @@ async fn invite(setup: &Setup) -> String {
 }
 
 /// Works on all jobs of e-mails that the queue hands out, until none comes any more within `patience` seconds.
-async fn work(setup: &Setup, carriers: &Carriers, patience: i64) {
+pub(crate) async fn work(setup: &Setup, carriers: &Carriers, patience: i64) {
     for _ in 0..patience {
         let visible = Duration::from_secs(60);
         while let Some(job) = succeed(
@@ -146,11 +146,11 @@ async fn work(setup: &Setup, carriers: &Carriers, patience: i64) {
     }
 }
 
-async fn status(setup: &Setup, id: &str) -> InvitationView {
+pub(crate) async fn status(setup: &Setup, id: &str) -> InvitationView {
     view(setup, id).await.unwrap()
 }
 
-async fn letters(setup: &Setup) -> Vec<recado_domain::dead_letter::DeadLetter> {
+pub(crate) async fn letters(setup: &Setup) -> Vec<recado_domain::dead_letter::DeadLetter> {
     let page = PageRequest {
         limit: 10,
         cursor: None,
@@ -165,7 +165,7 @@ async fn letters(setup: &Setup) -> Vec<recado_domain::dead_letter::DeadLetter> {
     .items
 }
 
-fn refused_for_now() -> EmailError {
+pub(crate) fn refused_for_now() -> EmailError {
     EmailError::Later {
         why: "busy".to_owned(),
         after: None,

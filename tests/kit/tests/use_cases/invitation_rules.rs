@@ -115,11 +115,11 @@ async fn an_opt_out_by_email_is_one_for_whatsapp() {
     say(&setup, RecipientAddress::Email(&email), true).await;
     let refused = try_invite(&setup, reminder(&setup)).await;
     assert!(matches!(refused, Err(InvitationError::OptedOut)), "{refused:?}");
-    // An invitation that was taken before goes on as a message.
-    assert!(matches!(
-        accepted.invitation.state,
-        InvitationState::Message { .. }
-    ));
+    // One that was taken before and has not left asks again.
+    leave(&setup, &message_of(&accepted)).await;
+    assert_eq!(setup.world.providers.sent(), 0);
+    let id = accepted.invitation.id.as_str();
+    assert_eq!(status(&setup, id).await, InvitationStatus::Cancelled);
 }
 
 #[tokio::test]
@@ -215,4 +215,42 @@ async fn the_frequency_cap_puts_off_what_is_above_it_in_order() {
             InvitationStatus::Queued
         ]
     );
+}
+
+#[tokio::test]
+async fn an_invitation_whose_sending_comes_in_quiet_hours_waits_for_their_end_and_holds_nothing_up() {
+    let (setup, end) = quiet_setup().await;
+    // 22 hours later the next quiet hours are two hours ahead: it is taken before them, and sent in them.
+    setup.pass(22 * 3600);
+    let end = end + SignedDuration::from_hours(24);
+    let accepted = invite(&setup).await;
+    assert_eq!(accepted.invitation.not_before, None);
+    setup.pass(2 * 3600);
+    leave(&setup, &message_of(&accepted)).await;
+    assert_eq!(setup.world.providers.sent(), 0);
+    let id = accepted.invitation.id.as_str();
+    assert_eq!(status(&setup, id).await, InvitationStatus::Queued);
+    // Another message to the contact leaves all the same.
+    let other = recado_pipeline::deliver::DeliverRequest {
+        to: setup.fixture.address.phone_number().unwrap(),
+        content: recado_domain::content::Content::from_text("hello"),
+        options: recado_domain::options::SendOptions::default(),
+        key: None,
+        metadata: None,
+        send_at: None,
+        correlation: recado_testkit::builders::correlation(),
+    };
+    let (caller, instance) = (
+        recado_domain::access::Caller::installation(),
+        setup.fixture.instance().clone(),
+    );
+    recado_pipeline::deliver::accept_message(&setup.world, &caller, &instance, other)
+        .await
+        .unwrap();
+    leave(&setup, &message_of(&accepted)).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+    pass_until(&setup, end + SignedDuration::from_mins(6)).await;
+    leave(&setup, &message_of(&accepted)).await;
+    assert_eq!(setup.world.providers.sent(), 2);
+    assert_eq!(status(&setup, id).await, InvitationStatus::Sent);
 }

@@ -404,3 +404,36 @@ async fn an_erased_contact_is_no_guest_and_an_export_holds_the_invitations() {
     let gone = view(&setup, first.invitation.id.as_str()).await;
     assert!(matches!(gone, Err(InvitationError::NotFound(_))));
 }
+
+#[tokio::test]
+async fn a_list_sets_the_status_of_guests_and_an_answer_after_it_counts() {
+    let setup = setup().await;
+    let accepted = invite(&setup).await;
+    leave(&setup, &message_of(&accepted)).await;
+    let id = guests(&setup).await.remove(0).id;
+    let set = async |status: &str| {
+        let rows =
+            parse_guest_list(&format!("id,status\n{id},{status}\nnew,Confirmed\nbad,maybe\n")).unwrap();
+        let (caller, occasion) = (Caller::installation(), occasion_id());
+        occasions::add_guests(&setup.world, &caller, None, &occasion, rows)
+            .await
+            .unwrap()
+    };
+    let added = set("declined").await;
+    assert_eq!((added.added, added.changed, added.refused.len()), (1, 1, 1));
+    let again = set("declined").await;
+    assert_eq!((again.changed, again.unchanged), (0, 2));
+    let statuses = async || -> Vec<GuestStatus> {
+        let all = guests(&setup).await;
+        all.iter().map(|guest| guest.status).collect()
+    };
+    assert_eq!(statuses().await, [GuestStatus::Declined, GuestStatus::Confirmed]);
+    let caller = Caller::installation();
+    let occasion = occasions::find_occasion(&setup.world, &caller, None, &occasion_id())
+        .await
+        .unwrap();
+    assert!(occasion.pages_changed_at.is_some(), "pages are made anew");
+    setup.pass(60);
+    setup.message(&setup.fixture, "W1", "confirmo", false).await;
+    assert_eq!(statuses().await, [GuestStatus::Confirmed, GuestStatus::Confirmed]);
+}

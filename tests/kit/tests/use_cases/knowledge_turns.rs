@@ -123,6 +123,24 @@ async fn a_turn_whose_snapshot_is_lost_or_damaged_goes_on_without_it_and_says_so
 }
 
 #[tokio::test]
+async fn a_process_reads_a_snapshot_once_and_knows_it_without_its_file_from_then_on() {
+    let mut desk = Desk::open().await;
+    desk.add(PRICES).await;
+    desk.asks("Q1", "What does the vaccine cost?").await;
+    let key = desk.record().await.snapshot.unwrap().file_key();
+    succeed(desk.setup.world.queues.delete_file(&key)).await;
+    let reply = desk.asks("Q2", "What does the vaccine cost now?").await;
+    let known = used(&reply).unwrap();
+    assert_eq!((known.blocks.len(), known.gap), (1, None));
+    // Another process has to read it.
+    let says = desk.setup.world.llm.says.lock().unwrap().clone();
+    desk.setup.world = beside(&desk.setup.world);
+    *desk.setup.world.llm.says.lock().unwrap() = says;
+    let reply = desk.asks("Q3", "What does the vaccine cost today?").await;
+    assert_eq!(used(&reply), Some(TurnKnowledge::from_gap(KnowledgeGap::NotRead)));
+}
+
+#[tokio::test]
 async fn a_question_that_needs_the_one_before_it_is_searched_for_with_it() {
     let desk = Desk::open().await;
     desk.add(PRICES).await;

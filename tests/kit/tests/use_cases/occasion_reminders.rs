@@ -1,6 +1,6 @@
 //! Occasions carry reminders to their guests: each once, at its time, and none of an occasion that moved or was cancelled.
 
-use crate::batches::{add_guests, expand, guest_id, leave, progress, run, stored, with_guests};
+use crate::batches::{add_guests, expand, guest_id, leave, look_for_end, progress, run, stored, with_guests};
 use crate::invitation_rules::{pass_until, quiet_setup};
 use crate::invitations::{occasion_id, request, setup, setup_with, try_invite};
 use crate::world::Setup;
@@ -116,6 +116,7 @@ async fn a_reminder_goes_once_to_each_guest_who_has_its_status_when_it_falls_due
     assert!(said[0].render_text().starts_with("Hola Guest 0: Boda de Ana"));
     let counts = progress(&setup, &batch.id).await.counts;
     assert_eq!((counts.sent, counts.queued, counts.refused), (3, 0, 0));
+    assert_eq!(look_for_end(&setup, &batch.id).await.state, BatchState::Finished);
     // Neither a pass, nor a job, nor the same document again sends anything twice.
     setup.pass(200);
     assert_eq!(reconcile(&setup.world).await.unwrap().batches, 0);

@@ -3,17 +3,23 @@
 use crate::world::Setup;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::access::{Caller, Scope};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::ConfigDocument;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::effects::{Booking, EffectId, EffectState, Journal, JournalChange};
-use recado_domain::ids::ThreadId;
+use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::message::{Message, Role};
+use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
+use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
+use recado_pipeline::appointments::{AppointmentPlace, list_appointments};
+use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, EffectJournals, EventLook, JournalOutcome, ModelCall, WriteOutcome,
+    ConfigurationStore, Conversations, EffectJournals, EventLook, JournalOutcome, ModelCall, OutboxStore,
+    WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
@@ -306,6 +312,44 @@ async fn a_reminder_that_a_crash_cut_off_is_sent_once() {
     assert_eq!(bookings(&setup).await[0].reminders, [before(start, 2)]);
 }
 
+#[tokio::test]
+async fn a_reminder_that_still_waits_to_be_sent_goes_with_the_appointment_and_with_its_time() {
+    for ends_by in ["agenda_cancel", "agenda_move", "its time"] {
+        let setup = clinic(Provider::Evolution).await;
+        let (start, later) = (start_in(&setup, 30), start_in(&setup, 60));
+        book(&setup, start).await;
+        setup.pass(before(start, 24).duration_since(setup.now()).as_secs());
+        setup.pass(61);
+        succeed(Box::pin(reconcile(&setup.world))).await;
+        let conversation = setup.latest_conversation().await.unwrap();
+        let open = succeed(setup.world.store.list_open_messages(&setup.fixture.thread())).await;
+        assert_eq!(open.len(), 1, "the reminder waits");
+        let (words, arguments) = match ends_by {
+            "agenda_move" => ("Pode mudar?", json!({"start": written(later)})),
+            _ => ("Quero desmarcar por motivos de saúde", json!({})),
+        };
+        if ends_by == "its time" {
+            setup.pass(start.duration_since(setup.now()).as_secs());
+            setup.send(&conversation.id).await;
+        } else {
+            says(&setup, "E1", words, vec![call(ends_by, arguments)]).await;
+        }
+        assert_eq!(reminders(&setup), [], "{ends_by}");
+        let message = succeed(setup.world.store.find_message(&open[0].message_id())).await;
+        let state = message.unwrap().out.unwrap().state;
+        assert!(
+            matches!(
+                state,
+                OutboxState::Cancelled {
+                    reason: Reason::Expired,
+                    ..
+                }
+            ),
+            "{ends_by}: {state:?}"
+        );
+    }
+}
+
 /// Another contact of the same calendar has the appointment from `start` on. Returns the journal of its thread.
 async fn give_to_other(setup: &Setup, start: Timestamp) -> Journal {
     give_to_other_of(setup, start, 0).await
@@ -352,12 +396,11 @@ async fn clash(setup: &Setup) -> (usize, usize) {
     (cells, told.count())
 }
 
-#[tokio::test]
-async fn an_appointment_that_people_move_to_a_taken_time_is_followed_and_told_once() {
-    let setup = clinic(Provider::Evolution).await;
-    let (start, taken) = (start_in(&setup, 30), start_in(&setup, 50));
-    book(&setup, start).await;
-    let mut other = give_to_other(&setup, taken).await;
+/// People move an appointment to where another contact's is by the cells. Returns the other contact's journal, and the new time.
+async fn move_to_taken_time(setup: &Setup) -> (Journal, TimeSpan) {
+    let (start, taken) = (start_in(setup, 30), start_in(setup, 50));
+    book(setup, start).await;
+    let other = give_to_other(setup, taken).await;
     let moved = TimeSpan {
         from: taken + SignedDuration::from_mins(15),
         to: taken + SignedDuration::from_mins(45),
@@ -366,6 +409,38 @@ async fn an_appointment_that_people_move_to_a_taken_time_is_followed_and_told_on
         version: "2".to_owned(),
         time: Some(moved),
     });
+    (other, moved)
+}
+
+/// From now on the calendar shows another event at the time of each, or none.
+fn shows_other_event(setup: &Setup, is_shown: bool) {
+    let shown = &setup.world.llm.tooling.has_other_event;
+    shown.store(is_shown, Ordering::SeqCst);
+}
+
+/// The other contact's appointment is cancelled.
+async fn drop_other(setup: &Setup, other: &mut Journal) {
+    let change = JournalChange {
+        takes: Vec::new(),
+        frees: other.bookings.remove(0).list_own_cells(),
+    };
+    other.rev += 1;
+    save_journal(setup, other, &change).await;
+}
+
+/// Returns how many cells of its time a booking holds.
+async fn count_held_cells(setup: &Setup, booking: &Booking) -> usize {
+    let (tenant, now) = (&setup.fixture.bound.tenant.id, setup.now());
+    let listed = setup.world.store.list_held_cells(tenant, &booking.span, now);
+    let held = succeed(listed).await;
+    held.iter().filter(|held| held.holder == booking.event).count()
+}
+
+#[tokio::test]
+async fn an_appointment_that_people_move_to_a_taken_time_is_followed_and_told_once() {
+    let setup = clinic(Provider::Evolution).await;
+    let (mut other, moved) = move_to_taken_time(&setup).await;
+    shows_other_event(&setup, true);
     // The draft that lists the appointments follows the event, too.
     let listing = vec![call("agenda_appointments", json!({}))];
     says(&setup, "L1", "Quando é?", listing).await;
@@ -379,23 +454,41 @@ async fn an_appointment_that_people_move_to_a_taken_time_is_followed_and_told_on
     pass_until(&setup, before(moved.from, 24)).await;
     assert_eq!(reminders(&setup).len(), 1, "the contact comes at the new time");
     assert_eq!(clash(&setup).await, (1, 1), "people are told once");
-    let held = || async {
-        let (tenant, now) = (&setup.fixture.bound.tenant.id, setup.now());
-        let listed = setup.world.store.list_held_cells(tenant, &booking.span, now);
-        let mut held = succeed(listed).await;
-        held.retain(|held| held.holder == booking.event);
-        held.len()
-    };
-    assert_eq!(held().await, 1);
+    assert_eq!(count_held_cells(&setup, &booking).await, 1);
     // The other one goes: the time is the booking's alone.
-    let change = JournalChange {
-        takes: Vec::new(),
-        frees: other.bookings.remove(0).list_own_cells(),
-    };
-    other.rev += 1;
-    save_journal(&setup, &other, &change).await;
+    drop_other(&setup, &mut other).await;
     pass_until(&setup, setup.now() + SignedDuration::from_hours(1)).await;
-    assert_eq!((held().await, clash(&setup).await.0), (2, 0));
+    let held = count_held_cells(&setup, &booking).await;
+    assert_eq!((held, clash(&setup).await.0), (2, 0));
+}
+
+#[tokio::test]
+async fn an_appointment_that_people_move_to_a_time_that_another_just_left_is_no_clash() {
+    let setup = clinic(Provider::Evolution).await;
+    let (mut other, _) = move_to_taken_time(&setup).await;
+    pass_until(&setup, setup.now() + SignedDuration::from_hours(1)).await;
+    let booking = bookings(&setup).await.remove(0);
+    assert_eq!(clash(&setup).await, (1, 0), "the other one is not followed yet");
+    assert_eq!(count_held_cells(&setup, &booking).await, 1);
+    assert!(
+        booking.look_at > setup.now() + SignedDuration::from_mins(30),
+        "nobody asks minute by minute"
+    );
+    drop_other(&setup, &mut other).await;
+    pass_until(&setup, setup.now() + SignedDuration::from_hours(1)).await;
+    let held = count_held_cells(&setup, &booking).await;
+    assert_eq!((held, clash(&setup).await), (2, (0, 0)));
+}
+
+#[tokio::test]
+async fn a_clash_that_the_calendar_shows_later_is_told_then() {
+    let setup = clinic(Provider::Evolution).await;
+    move_to_taken_time(&setup).await;
+    for (is_shown, told) in [(false, 0), (true, 1), (true, 1)] {
+        shows_other_event(&setup, is_shown);
+        pass_until(&setup, setup.now() + SignedDuration::from_hours(1)).await;
+        assert_eq!(clash(&setup).await, (1, told));
+    }
 }
 
 #[tokio::test]
@@ -500,12 +593,7 @@ async fn the_calendar_shows_what_the_contact_confirmed_until_the_appointment_is_
 #[tokio::test]
 async fn what_people_enter_at_the_time_of_a_booking_just_then_is_told_to_the_model_and_to_people() {
     let setup = clinic(Provider::Evolution).await;
-    setup
-        .world
-        .llm
-        .tooling
-        .has_other_event
-        .store(true, Ordering::SeqCst);
+    shows_other_event(&setup, true);
     book(&setup, start_in(&setup, 30)).await;
     let told = setup.world.llm.tooling.exchanges.lock().unwrap().clone();
     let results: Vec<String> = told
@@ -523,4 +611,53 @@ async fn what_people_enter_at_the_time_of_a_booking_just_then_is_told_to_the_mod
     let passed = setup.now() + SignedDuration::from_hours(3);
     pass_until(&setup, passed).await;
     assert_eq!(clash(&setup).await, (0, 1), "once");
+}
+
+#[tokio::test]
+async fn an_appointment_is_listed_with_its_time_its_contact_and_whether_it_is_confirmed() {
+    let setup = clinic(Provider::Evolution).await;
+    let start = start_in(&setup, 30);
+    let booking = json!({"start": written(start), "title": "Limpeza"});
+    says(&setup, "B1", "Quero marcar", vec![call("agenda_book", booking)]).await;
+    let caller = Caller::installation();
+    let list = async |limit, after: Option<&AppointmentPlace>| {
+        let listed = list_appointments(&setup.world, &caller, None, limit, after);
+        Box::pin(listed).await.unwrap()
+    };
+    let page = list(10, None).await;
+    let [listed] = &page.items[..] else {
+        panic!("one appointment: {page:?}")
+    };
+    assert_eq!(
+        (listed.time.from, listed.title.as_deref()),
+        (start, Some("Limpeza"))
+    );
+    assert_eq!(listed.zone.iana_name(), Some(ZONE));
+    assert!(listed.calendar.is_some() && !listed.booking.confirmed);
+    let latest = setup.latest_conversation().await;
+    assert_eq!(listed.conversation, latest);
+    says(&setup, "C1", "Confirmo", vec![call("agenda_confirm", json!({}))]).await;
+    // A second one, before the first.
+    let sooner = json!({"start": written(start_in(&setup, 20))});
+    says(&setup, "B2", "E mais um", vec![call("agenda_book", sooner)]).await;
+    let both = list(10, None).await;
+    let confirmed: Vec<bool> = both.items.iter().map(|one| one.booking.confirmed).collect();
+    assert_eq!((confirmed, both.next_cursor), (vec![false, true], None));
+    let first = list(1, None).await;
+    assert_eq!(first.items, both.items[..1]);
+    let place = AppointmentPlace::parse(&first.next_cursor.unwrap()).unwrap();
+    let second = list(1, Some(&place)).await;
+    assert_eq!(
+        (second.items, second.next_cursor),
+        (both.items[1..].to_vec(), None)
+    );
+    let stranger = Caller {
+        scope: Scope::Tenant(TenantId::parse("another-tenant").unwrap()),
+        ..caller.clone()
+    };
+    let tenant = &setup.fixture.bound.tenant.id;
+    let refused = list_appointments(&setup.world, &stranger, Some(tenant), 10, None).await;
+    assert!(matches!(refused, Err(TenantChoiceError::Unknown)));
+    setup.pass(32 * HOUR);
+    assert_eq!(list(10, None).await.items, [], "both are over");
 }

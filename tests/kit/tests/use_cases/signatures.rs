@@ -1,11 +1,12 @@
 //! Signatures, and replies that are held back.
 
 use crate::world::{Setup, TEXT_MAX};
+use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::message::Message;
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::signature::{Signature, SignaturePosition};
@@ -191,10 +192,10 @@ async fn a_reply_is_held_back_by_its_record_and_a_takeover_meanwhile_cancels_it(
 
 #[tokio::test]
 async fn where_somebody_types_the_request_itself_types_for_the_rest_of_the_delay() {
-    for (provider, typing, held_ms, typed_ms) in [
-        (Provider::Evolution, true, 2_000, 3_000),
-        (Provider::Evolution, false, 5_000, 0),
-        (Provider::Meta, true, 5_000, 0),
+    for (provider, typing, held_seconds, typed_seconds) in [
+        (Provider::Evolution, true, 2, 3),
+        (Provider::Evolution, false, 5, 0),
+        (Provider::Meta, true, 5, 0),
     ] {
         let mut fixture = Fixture::on(provider);
         fixture.bound.instance.reply_delay_seconds = Some(5.0);
@@ -205,10 +206,16 @@ async fn where_somebody_types_the_request_itself_types_for_the_rest_of_the_delay
         let committed = setup.now();
         let reply = setup.turn(&setup.fixture).await;
         let out = reply.out.unwrap();
-        let held = out.not_before.unwrap().duration_since(committed).as_millis();
+        let held = out.not_before.unwrap().duration_since(committed);
+        let least = SignedDuration::from_secs(held_seconds);
         // A thinking model and what is shown take some of the clock.
-        assert!((held_ms..held_ms + 1_500).contains(&held), "{provider}: {held}");
-        assert_eq!(to_millis(out.options.typing), typed_ms, "{provider}");
+        let most = least + SignedDuration::from_millis(1_500);
+        assert!((least..most).contains(&held), "{provider}: {held}");
+        assert_eq!(
+            out.options.typing,
+            SignedDuration::from_secs(typed_seconds),
+            "{provider}"
+        );
     }
 }
 

@@ -175,7 +175,6 @@ impl Two {
         let mut places = TurnPlaces::default();
         let until = add_millis(now, 95_000);
         places.ask_for_place(NonZeroU32::MAX, (&id, &nonce()), now, until);
-        places.rev += 1;
         let written = succeed(store.save_turn_places(&fixture.bound.tenant.id, &places)).await;
         assert_eq!(written, WriteOutcome::Written);
     }

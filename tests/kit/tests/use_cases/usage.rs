@@ -6,12 +6,14 @@ use futures::future::BoxFuture;
 use jiff::civil::{Date, date};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, Pricing, StatusDetail, StatusUpdate};
+use recado_domain::inbound::WebhookItem;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{Conversations, ModelCall, UsageRecords, WriteOutcome};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
-use recado_pipeline::{Verdict, reply};
-use recado_testkit::builders::Fixture;
+use recado_pipeline::{Verdict, ingest, reply};
+use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::sync::atomic::Ordering;
@@ -184,4 +186,60 @@ async fn a_tenants_own_period_ends_its_sums_and_no_other() {
         setup.pass(days * 86_400);
         assert_eq!(!sums(&setup).await.is_empty(), is_kept, "{period:?} {days}");
     }
+}
+
+#[tokio::test]
+async fn a_charged_message_is_told_of_its_tenant_and_its_conversation_once() {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.retention.usage = Some(RetentionPeriod::Days(31));
+    let setup = Setup::set(fixture).await;
+    let conversation = setup.client_writes("5511900000077").await.conversation.unwrap();
+    setup.send(&conversation).await;
+    let (provider, external) = (setup.fixture.bound.instance.provider, setup.fixture.external());
+    let reached = |id: &str, status| WebhookItem::ChargedStatus {
+        update: StatusUpdate {
+            key: DeliveryKey::from_provider_id(provider, &external, id),
+            status,
+            at: setup.now(),
+            provider_message_id: None,
+            detail: Some(Box::new(StatusDetail {
+                pricing: Some(Pricing {
+                    billable: Some(true),
+                    category: Some("utility".to_owned()),
+                    ..Pricing::default()
+                }),
+                ..StatusDetail::default()
+            })),
+        },
+        provider,
+        external: external.clone(),
+    };
+    // Of the second nothing is known here: another program sent it.
+    let told = [
+        reached("P0", DeliveryStatus::Read),
+        reached("P0", DeliveryStatus::Delivered),
+        reached("OTHER", DeliveryStatus::Delivered),
+    ];
+    for item in told {
+        let report = ingest::ingest(&setup.world, vec![item], &correlation()).await;
+        assert_eq!(report.unwrap().statuses, 1);
+    }
+    let charged = async |conversation| {
+        let request = UsageRequest {
+            tenant: None,
+            conversation,
+            from: date(1970, 1, 1),
+            to: Date::MAX,
+            by: UsageGroup::Model,
+        };
+        let told = read_usage(&setup.world, &Caller::installation(), &request).await;
+        let lines = told.unwrap().unwrap();
+        let line = lines.iter().find(|line| line.charged_messages > 0);
+        line.map(|line| (line.name.model.clone().unwrap(), line.charged_messages))
+    };
+    let name = "evolution:utility".to_owned();
+    assert_eq!(charged(None).await, Some((name.clone(), 2)));
+    assert_eq!(charged(Some(conversation)).await, Some((name, 1)));
+    setup.pass(33 * 86_400);
+    assert_eq!(charged(None).await, None, "its tenant's period is over");
 }

@@ -2,6 +2,7 @@
 
 use crate::counter::Counter;
 use crate::memory::Memory;
+use crate::web_pages::WebPages;
 use futures::future::BoxFuture;
 use recado_domain::access::Caller;
 use recado_domain::calendar::TimeSpan;
@@ -32,13 +33,13 @@ use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, EffectTool,
-    Embedder, EmbeddingError, Embeddings, EventLook, FetchedFile, FileBytes, FileError, FileRequest,
-    HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox,
-    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall,
-    OfferedTool, OutboxStore, OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome,
-    Recording, RecordingUse, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System,
-    TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript,
-    TranscriptionError,
+    Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument, FetchedFile, FileBytes, FileError,
+    FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite,
+    Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall,
+    OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer, Providers, ReadDocument,
+    RecordEventOutcome, Recording, RecordingUse, SearchedQuestion, SendEvidence, SendOutcome,
+    StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber,
+    Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -382,6 +383,8 @@ pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
     /// Splits documents and searches them.
     pub(crate) library: TextLibrary,
+    /// The pages that become documents.
+    pub(crate) pages: WebPages,
     /// Set if a search never ends.
     pub(crate) searches_for_ever: AtomicBool,
     /// The embedding model, if there is one.
@@ -598,6 +601,16 @@ impl KnowledgeLibrary for Model {
         block_characters: usize,
     ) -> Result<SplitDocument, TextGap> {
         self.library.split(title, &bytes, block_characters)
+    }
+
+    async fn fetch_page(
+        &self,
+        url: &str,
+        private_hosts: bool,
+        _: u64,
+        _: Duration,
+    ) -> Result<FetchedDocument, PageFailure> {
+        self.pages.fetch(url, private_hosts)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {

@@ -8,6 +8,7 @@ use crate::simulator::Simulator;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::to_millis;
+use recado_domain::tools::ToolOutcome;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
@@ -99,6 +100,53 @@ where
                     "{id} of {of} was answered after {late} ms: a search in the documents hung"
                 ));
             }
+        }
+    }
+}
+
+/// The longest that a turn takes whose model thinks for a second, with a call of a tool that hangs, in milliseconds.
+const LOOKUP_TURN_MS: i64 = 40_000;
+
+/// A tool that reads blocks no reply and breaks none: it is called as often as a turn may, and whatever it answers, the contact gets the
+/// model's words in time.
+pub(super) fn check_lookups<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        let turn = message.out.as_ref().and_then(|out| out.turn.as_ref());
+        let reads = turn.into_iter().flat_map(|turn| &turn.tools);
+        let made = reads.filter(|call| call.outcome != ToolOutcome::TooMany);
+        if made.count() > sim.settings.tool_calls {
+            let id = message.message_id();
+            sim.common
+                .broken(format!("the turn of {id} made more calls than it may"));
+        }
+    }
+    if !sim.fake_world.is_lookup_story() {
+        return;
+    }
+    let is_disturbed = sim.common.counters().faults() > 0;
+    for (conversation, messages) in told {
+        let error = sim
+            .agent_of(&conversation.instance)
+            .map(|agent| &agent.error_message);
+        let of_contact = messages.iter().filter(|message| message.role == Role::User);
+        for message in of_contact.filter(|message| wants(sim, message) == Wants::Yes) {
+            let late = find_lateness(sim, messages, message).filter(|late| *late > LOOKUP_TURN_MS);
+            if let Some(late) = late.filter(|_| !is_disturbed) {
+                let id = message.message_id();
+                sim.common.broken(format!(
+                    "{id} was answered after {late} ms: a tool that reads blocked it"
+                ));
+            }
+        }
+        let mut replies = messages.iter().filter(|message| message.role == Role::Assistant);
+        if let Some(reply) = replies.find(|reply| Some(&reply.content.render_text()) == error) {
+            let id = reply.message_id();
+            sim.common
+                .broken(format!("{id} is the error message: a tool that reads broke it"));
         }
     }
 }

@@ -6,6 +6,7 @@ use super::hours::is_notice;
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
 use futures::executor::block_on;
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{Booking, CellSpan, EffectEntry, EffectId, EffectState, Journal};
 use recado_domain::message::{Message, Role};
@@ -231,7 +232,7 @@ fn clashes_are_noted<S, Q>(sim: &Simulator<S, Q>, told: &[Told], journals: &[Jou
     }
 }
 
-/// The cells that are held are those of what is booked.
+/// The cells that are held are those of what is booked, and what a booking lacks of its time another one holds.
 fn cells_are_as_booked<S, Q>(sim: &Simulator<S, Q>, journals: &[Journal])
 where
     S: Store + Clone + Debug + 'static,
@@ -255,6 +256,18 @@ where
             let mut wanted = booked.iter().flat_map(|booking| booking.list_own_cells());
             if wanted.any(|cell| !held.contains(&cell)) {
                 sim.common.broken("an event does not hold its cells".to_owned());
+            }
+            for booking in &booked {
+                let mut lacked = booking.clash.iter().flat_map(|clash| &clash.cells);
+                let is_of_other = |start: &Timestamp| {
+                    let mut held = held.iter();
+                    held.any(|held| held.cell.start == *start && held.holder != booking.event)
+                };
+                if let Some(start) = lacked.find(|start| !is_of_other(start)) {
+                    let event = &booking.event;
+                    sim.common
+                        .broken(format!("{event} lacks the slot at {start}, which nobody holds"));
+                }
             }
             let is_booked = |cell| {
                 let mut booked = booked.iter();

@@ -3,8 +3,10 @@
 
 use super::Told;
 use super::waits::is_undisturbed;
+use crate::fake_world::REMINDER_WORDS;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
+use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::hours::OpeningState;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
@@ -16,7 +18,13 @@ use std::fmt::Debug;
 
 /// Whether the message tells that the instance is closed.
 pub(super) fn is_notice(message: &Message) -> bool {
-    message.out.as_ref().is_some_and(|out| out.expires_at.is_some())
+    find_closure_end(message).is_some()
+}
+
+/// The end of the closure of which the message tells. A reminder is of no use after a time, too.
+fn find_closure_end(message: &Message) -> Option<Timestamp> {
+    let is_reminder = message.content.render_text().starts_with(REMINDER_WORDS);
+    message.out.as_ref()?.expires_at.filter(|_| !is_reminder)
 }
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
@@ -33,7 +41,7 @@ where
         let Some(bound) = bound else { continue };
         for message in messages {
             let Some(out) = &message.out else { continue };
-            if let Some(expires) = out.expires_at {
+            if let Some(expires) = find_closure_end(message) {
                 let closure = (conversation.id.thread_id().clone(), expires.as_millisecond());
                 if !notices.insert(closure) {
                     sim.common

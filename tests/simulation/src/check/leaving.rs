@@ -31,7 +31,8 @@ where
     }
     let mut contacts: BTreeMap<ThreadId, Vec<&Message>> = BTreeMap::new();
     for message in told.iter().flat_map(|(_, messages)| messages) {
-        if message.out.is_some() {
+        // What belongs to a batch may be stopped.
+        if message.out.as_ref().is_some_and(|out| out.batch.is_none()) {
             let thread = message.conversation.thread_id().clone();
             contacts.entry(thread).or_default().push(message);
         }

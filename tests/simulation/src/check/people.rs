@@ -7,18 +7,19 @@ use crate::executor::START_MS;
 use crate::person::phone;
 use crate::queue::WorkQueues;
 use crate::simulator::{Act, OperatorRequest, Simulator};
+use jiff::SignedDuration;
 use recado_domain::config::AgentReturn;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// How late the agent may come back at the end of a history, when nothing else is left to do.
-const LATE_MS: i64 = 600_000;
+const LATE: SignedDuration = SignedDuration::from_mins(10);
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told], people: &People)
 where
@@ -39,7 +40,7 @@ where
         }
         let now = sim.simulation().now();
         // Where nothing looks after what was left open, nothing is left that could bring the agent back.
-        let is_late = |due| !sim.reconciles || add_millis(due, LATE_MS) < now;
+        let is_late = |due| !sim.reconciles || add_duration(due, LATE) < now;
         if conversation.return_due_at().is_some_and(is_late) {
             sim.common.broken(format!("the agent did not come back to {id}"));
         }

@@ -1,5 +1,5 @@
 //! The sums of what models used are those of the replies that were committed, of the recordings and of the discarded drafts, whatever
-//! crashed or was repeated.
+//! crashed or was repeated. The sums of charged messages are those of the deliveries that were charged.
 
 use super::Told;
 use crate::queue::WorkQueues;
@@ -33,6 +33,8 @@ where
         let listed = sim.store.list_usage(tenant, date(1970, 1, 1), Date::MAX);
         block_on(listed).expect("the use of models is read")
     });
+    let (charged, sums): (Vec<UsageSum>, Vec<UsageSum>) = sums.partition(|sum| sum.charged_messages > 0);
+    check_charges(sim, &charged);
     let (committed, sums): (Vec<UsageSum>, Vec<UsageSum>) =
         (merge_usage_sums(committed), merge_usage_sums(sums));
     // A message that its contact deleted for everyone loses its transcript, and what that used stays in the sums.
@@ -45,6 +47,22 @@ where
     if is_too_little || without_recordings(&committed) != without_recordings(&sums) {
         sim.common.broken(format!(
             "replies, recordings and discarded drafts used {committed:?}, and the sums say {sums:?}"
+        ));
+    }
+}
+
+fn check_charges<S, Q>(sim: &Simulator<S, Q>, sums: &[UsageSum])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let keys: Vec<_> = sim.ledger().told_deliveries.iter().cloned().collect();
+    let found = block_on(sim.store.find_deliveries(&keys)).expect("deliveries are read");
+    let charged = found.iter().flatten().filter(|delivery| delivery.charged).count();
+    let summed: u64 = sums.iter().map(|sum| sum.charged_messages).sum();
+    if summed != charged as u64 {
+        sim.common.broken(format!(
+            "{charged} messages are charged, and the sums say {sums:?}"
         ));
     }
 }

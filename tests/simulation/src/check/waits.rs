@@ -126,7 +126,10 @@ where
     Q: WorkQueues,
 {
     let by_message = sim.common.witness().by_message();
-    for message in told.iter().flat_map(|(_, messages)| messages) {
+    // What belongs to a batch may be stopped meanwhile.
+    let is_stoppable = |message: &&Message| message.out.as_ref().is_some_and(|out| out.batch.is_some());
+    let all = told.iter().flat_map(|(_, messages)| messages);
+    for message in all.filter(|message| !is_stoppable(message)) {
         let id = message.message_id();
         let Some(attempts) = by_message.get(&id) else {
             continue;

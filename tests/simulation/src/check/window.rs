@@ -6,19 +6,19 @@ use super::persons::Persons;
 use crate::fake_world::Arrived;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
+use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::{add_duration, add_millis, to_millis};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{WINDOW, is_window_open, opens_window};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
-/// How long it may take, in milliseconds, until what is read as stored can be read by others: a worker may stall on the
-/// way, and clocks differ.
-const UNTIL_KNOWN_MS: i64 = 300_000;
+/// How long it may take until what is read as stored can be read by others: a worker may stall on the way, and clocks differ.
+const UNTIL_KNOWN: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
@@ -106,6 +106,6 @@ fn known_open(told: &[Told], thread: &ThreadId, at: Timestamp) -> bool {
         .filter(|(conversation, _)| conversation.id.thread_id() == thread)
         .flat_map(|(_, messages)| messages)
         .filter(|message| message.role == Role::User && opens_window(&message.content));
-    let mut known = of_contact.filter(|message| add_millis(message.stored_at, UNTIL_KNOWN_MS) < at);
+    let mut known = of_contact.filter(|message| add_duration(message.stored_at, UNTIL_KNOWN) < at);
     known.any(|message| is_window_open(Some(message.written_at), add_millis(at, 5_000)))
 }

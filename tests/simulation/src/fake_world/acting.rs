@@ -1,7 +1,8 @@
 //! A model with tools that act: it does what each word of the contact wishes, once, and says what it was told is done.
 
 use super::FakeWorld;
-use super::agenda::slot_start;
+use recado_domain::calendar::TimeSpan;
+use recado_domain::effects::EffectId;
 use recado_pipeline::ports::{LlmRequest, ModelCall};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -27,12 +28,23 @@ impl FakeWorld {
         // What a heedless model booked is busy: it takes another time.
         let others = i64::try_from(self.happened().len()).unwrap_or_default();
         let slot = |number: i64| match (same_slot, heedless) {
-            (true, _) => slot_start(0),
-            (_, true) => slot_start(number + others),
-            _ => slot_start(number),
+            (true, _) => self.slot_start(0),
+            (_, true) => self.slot_start(number + others),
+            _ => self.slot_start(number),
         };
         let mut wishes = asked.split(' ').filter_map(|word| wish_of(request, word, slot));
         wishes.find(|wish| heedless || !was_told(request, wish))
+    }
+}
+
+impl FakeWorld {
+    /// Returns `true` if an event other than `own` takes some of a time.
+    pub(super) fn has_other_event(&self, own: &EffectId, time: TimeSpan) -> bool {
+        self.events().iter().any(|(id, event)| {
+            let is_live = !event.is_deleted && !event.is_fence && id != own;
+            let mut span = event.span.iter().filter(|_| is_live);
+            span.any(|span| span.start < time.to && time.from < span.end)
+        })
     }
 }
 

@@ -4,15 +4,11 @@ use super::FakeWorld;
 use crate::executor::{Life, START_MS};
 use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::TimeSpan;
-use recado_domain::config::Calendar;
 use recado_domain::effects::{CellSpan, EffectAction, EffectEntry, EffectId};
-use recado_domain::ids::TenantId;
 use recado_domain::millis::{add_duration, from_unix_millis};
-use recado_domain::tools::Tool;
 use recado_pipeline::ports::{AskAnswer, CallAnswer, EffectTool, EventLook, FenceAnswer, SettlingAbility};
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::pending;
 
@@ -50,6 +46,10 @@ pub struct FakeEvent {
     pub is_in_the_way: bool,
     /// The move that it carries.
     carries: Option<EffectId>,
+    /// The mark in its title that shows people that the contact confirmed it.
+    pub mark: Option<char>,
+    /// The time at which people deleted it.
+    pub deleted_at: Option<Timestamp>,
 }
 
 /// Something that was carried out.
@@ -70,44 +70,27 @@ pub(super) struct Agenda {
     happened: Vec<Happened>,
     /// Requests that left after the time of their effect.
     late_calls: BTreeSet<EffectId>,
+    first_slot_ms: Option<i64>,
     pub(super) same_slot: bool,
     pub(super) heedless: bool,
 }
 
-/// The calendar's tool in the configuration.
-pub fn calendar_tool(tenant: &TenantId) -> Tool {
-    serde_json::from_value(json!({"id": format!("{tenant}-agenda"), "tenant": tenant, "name": "agenda",
-        "description": "The agenda.", "effect": "acts", "timeout_seconds": 5, "calendar": format!("{tenant}-agenda")}))
-    .expect("a tool")
-}
-
-/// The calendar of [`calendar_tool`] in the configuration.
-pub fn calendar_of(tool: &Tool) -> Option<Calendar> {
-    let day = json!(["00:00-24:00"]);
-    let hours = json!({"mon": day, "tue": day, "wed": day, "thu": day, "fri": day, "sat": day, "sun": day});
-    let calendar = json!({"id": tool.calendar.as_ref()?, "tenant": tool.tenant, "minutes": [30], "simulated": true,
-        "rules": {"grid_minutes": 30, "hours": hours}});
-    Some(serde_json::from_value(calendar).expect("a calendar"))
-}
-
-/// The tool of the order desk in the configuration: its effects cannot be asked about.
-pub fn blind_tool(tenant: &TenantId) -> Tool {
-    serde_json::from_value(
-        json!({"id": format!("{tenant}-order"), "tenant": tenant, "name": "order",
-        "description": "Orders.", "effect": "acts", "timeout_seconds": 5,
-        "arguments": {"type": "object", "properties": {"title": {"type": "string"}}},
-        "http": {"method": "POST", "url": "https://orders.example/"}}),
-    )
-    .expect("a tool")
-}
-
-/// The begin of the slot of this number, a week after the start.
-pub(super) fn slot_start(number: i64) -> String {
-    let first = from_unix_millis(START_MS + 7 * 86_400_000);
-    add_duration(first, SignedDuration::from_mins(30 * number)).to_string()
-}
+/// The time from the start to the first slot, where a story says nothing else: a week.
+const FIRST_SLOT_MS: i64 = 7 * 86_400_000;
 
 impl FakeWorld {
+    /// The first slot that contacts wish begins so many milliseconds after the start.
+    pub fn let_slots_begin_after(&self, milliseconds: i64) {
+        self.state().agenda.first_slot_ms = Some(milliseconds);
+    }
+
+    /// The begin of the slot of this number.
+    pub(super) fn slot_start(&self, number: i64) -> String {
+        let first_ms = self.state().agenda.first_slot_ms.unwrap_or(FIRST_SLOT_MS);
+        let first = from_unix_millis(START_MS + first_ms);
+        add_duration(first, SignedDuration::from_mins(30 * number)).to_string()
+    }
+
     /// The next calls of tools that act end like this; the others are answered.
     pub fn let_tool_end(&self, fates: &[ToolFate]) {
         self.state().agenda.fates.extend(fates);
@@ -164,6 +147,28 @@ impl FakeWorld {
                 let late = SignedDuration::from_mins(20);
                 (span.start, span.end) = (add_duration(span.start, late), add_duration(span.end, late));
             }
+        }
+    }
+
+    /// People delete the last event of the calendar.
+    pub fn let_people_delete_last_event(&self) {
+        let now = self.simulation.now();
+        let mut state = self.state();
+        let events = state.agenda.events.values_mut();
+        let live = events.filter(|event| !event.is_deleted && !event.is_fence);
+        let last = live.max_by_key(|event| event.span.as_ref().map(|span| span.start));
+        if let Some(last) = last {
+            (last.is_deleted, last.deleted_at) = (true, Some(now));
+        }
+    }
+
+    /// Shows in an event whether the contact confirmed it.
+    pub(super) fn show_confirmed(&self, event: &EffectId, is_confirmed: bool) {
+        let mut state = self.state();
+        let found = state.agenda.events.get_mut(event);
+        if let Some(event) = found.filter(|event| !event.is_deleted) {
+            event.version += 1;
+            event.mark = is_confirmed.then_some('✓');
         }
     }
 
@@ -264,6 +269,8 @@ impl FakeEvent {
             is_in_the_way: false,
             version: 1,
             carries: None,
+            mark: None,
+            deleted_at: None,
         }
     }
 }

@@ -16,9 +16,11 @@ use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, HttpAgentRequest,
     KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
-    RecordingUse, SearchedQuestion, Speaker, ToolFailure, Tools, Transcriber, Transcript, TranscriptionError,
+    RecordingUse, SearchedQuestion, Speaker, ToolFailure, ToolLimits, Tools, Transcriber, Transcript,
+    TranscriptionError,
 };
 use recado_testkit::text_library::{TextLibrary, make_vector};
+use serde_json::Value;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -268,6 +270,10 @@ impl KnowledgeLibrary for Model {
 }
 
 impl Tools for Model {
+    async fn call_tool(&self, _: &Tool, _: &Value, _: ToolLimits) -> Result<String, ToolFailure> {
+        self.fake_world.look_up(&self.injector).await
+    }
+
     async fn query_busy_times(&self, _: &Calendar, _: TimeSpan) -> Result<Vec<TimeSpan>, ToolFailure> {
         self.injector.step("calendar").await;
         Ok(self.fake_world.busy_times())
@@ -278,7 +284,33 @@ impl Tools for Model {
         if self.injector.lacks(Mutation::ChangedEventsIgnored) {
             return Err(ToolFailure::TimedOut);
         }
+        if self.injector.function == "reconcile" && self.injector.lacks(Mutation::RemindedUnasked) {
+            let version = "as booked".to_owned();
+            return Ok(EventLook::Present { version, time: None });
+        }
         Ok(self.fake_world.look_at(event))
+    }
+
+    async fn has_other_event(
+        &self,
+        _: &Calendar,
+        own: &EffectId,
+        time: TimeSpan,
+    ) -> Result<bool, ToolFailure> {
+        self.injector.step("calendar").await;
+        Ok(self.fake_world.has_other_event(own, time))
+    }
+
+    async fn mark_event_confirmed(
+        &self,
+        _: &Calendar,
+        event: &EffectId,
+        is_confirmed: bool,
+    ) -> Result<(), ToolFailure> {
+        self.injector.step("calendar").await;
+        self.fake_world.show_confirmed(event, is_confirmed);
+        self.injector.step("calendar").await;
+        Ok(())
     }
 
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
@@ -333,7 +365,8 @@ impl Llm for Model {
             .last()
             .map(|turn| turn.text.replace('\n', " "))
             .unwrap_or_default();
-        if let Some(call) = self.fake_world.next_call(request, &asked) {
+        let lookup = FakeWorld::next_lookup(request, &asked);
+        if let Some(call) = lookup.or_else(|| self.fake_world.next_call(request, &asked)) {
             return Ok(ask_for_call(request, call));
         }
         self.note(request, &asked);

@@ -136,7 +136,10 @@ impl Edge {
         let mut state = self.fake_world.state();
         state.failures.push((event.id.clone(), message.id.clone()));
         // What failed neither arrives nor is read, and is told once.
-        state.owed.retain(|owed| !matches!(&owed.item, WebhookItem::Status(status) if status.key == update.key && status.status > DeliveryStatus::Sent));
+        state.owed.retain(|owed| {
+            let status = owed.item.as_delivery_status();
+            !status.is_some_and(|status| status.key == update.key && status.status > DeliveryStatus::Sent)
+        });
         if let Some(phone) = state
             .phones
             .get_mut(&(bound.instance.id.clone(), phone(&message.to)))

@@ -9,7 +9,8 @@ use recado_domain::message::Message;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
+    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome,
+    WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -208,6 +209,15 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
             QueueName::Outbound,
             "enqueue_send_job",
             self.inner.enqueue_send_job(job, deduplication),
+        )
+        .await
+    }
+
+    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
+        self.sends(
+            QueueName::Outbound,
+            "enqueue_send_jobs",
+            self.inner.enqueue_send_jobs(entries),
         )
         .await
     }

@@ -5,6 +5,7 @@ mod effects;
 mod inbox;
 mod instances;
 mod invitations;
+mod webhooks;
 
 use super::FaultyPort;
 use crate::mutation::Mutation;
@@ -60,6 +61,18 @@ impl<S: Store> FaultyPort<S> {
         }
     }
 
+    /// Takes out of a reminder what a mutation leaves out.
+    fn spoil_reminder(&self, scheduled: &mut ScheduledMessage) {
+        if self.injector.lacks(Mutation::RemindersNamedAnew) {
+            let simulation = &self.injector.common.simulation;
+            let id = format!("s_{:016x}{:016x}", simulation.random(), simulation.random());
+            scheduled.id = ScheduledId::parse(&id).expect("an id");
+        }
+        if self.injector.lacks(Mutation::ReminderUnnamed) {
+            scheduled.metadata = None;
+        }
+    }
+
     fn saw_conversation(&self, conversation: Option<&Conversation>) {
         if let Some(conversation) = conversation {
             self.injector.saw(&conversation.tenant);
@@ -70,6 +83,7 @@ impl<S: Store> FaultyPort<S> {
 impl<S: Store> Deliveries for FaultyPort<S> {
     delegate_calls! {
         record_status(update: &StatusUpdate, expires: Timestamp) -> ();
+        record_charged_status(update: &StatusUpdate, expires: Timestamp, charge: &UsageSum) -> ();
         find_delivery(key: &DeliveryKey) -> Option<Delivery>;
         find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
         find_linked_message(provider_key: &DeliveryKey) -> Option<MessageId>;
@@ -363,6 +377,7 @@ impl<S: Store> PublishedEvents for FaultyPort<S> {
 
     delegate_calls! {
         list_published_events(tenant: Option<&TenantId>, after: EventCursor, limit: usize) -> PublishedPage;
+        find_cursor_before(since: Timestamp) -> EventCursor;
         find_newest_cursor(tenant: Option<&TenantId>) -> EventCursor;
     }
 }
@@ -401,7 +416,11 @@ impl<S: Store> ScheduledMessages for FaultyPort<S> {
         key: Option<&IdempotencyClaim>,
     ) -> PortResult<CommitOutcome> {
         let key = key.filter(|_| !self.injector.lacks(Mutation::KeyForgotten));
-        self.around("put_scheduled", self.inner.put_scheduled(scheduled, key))
+        let mut scheduled = scheduled.clone();
+        if self.injector.function == "reconcile" {
+            self.spoil_reminder(&mut scheduled);
+        }
+        self.around("put_scheduled", self.inner.put_scheduled(&scheduled, key))
             .await
     }
 

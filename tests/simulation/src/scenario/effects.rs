@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use super::teller::Teller;
-use crate::fake_world::{ToolFate, blind_tool, calendar_tool};
+use crate::fake_world::{FakeWorld, ToolFate, blind_tool, calendar_tool, reading_tool, reminding_tool};
 use crate::plan::address;
 use crate::queue::WorkQueues;
 use crate::simulator::OperatorRequest;
@@ -34,6 +34,8 @@ impl Story {
                 | Self::ActsChanged
                 | Self::ActsClash
                 | Self::ActsDenied
+                | Self::ActsReminds
+                | Self::ActsRemindsOne
         )
     }
 
@@ -44,11 +46,12 @@ impl Story {
                 json!({"url": "https://agent.example/", "secret": "env:RECADO_CREDENTIAL_TENANT_0_AGENT"});
             bound.agent.http = Some(serde_json::from_value(http).expect("an agent"));
         }
-        if self.acts() {
-            let tool = if self == Self::ActsBlind {
-                blind_tool
-            } else {
-                calendar_tool
+        if self.acts() || self == Self::LooksUp {
+            let tool = match self {
+                Self::ActsBlind => blind_tool,
+                Self::ActsReminds | Self::ActsRemindsOne => reminding_tool,
+                Self::LooksUp => reading_tool,
+                _ => calendar_tool,
             };
             bound.tools = vec![tool(&bound.instance.tenant)];
             bound.agent.tools = bound.tools.iter().map(|tool| tool.id.clone()).collect();
@@ -104,24 +107,33 @@ where
                 world.ask_for_one_slot();
                 self.crowd(if story == Story::ActsCrowd { 50 } else { 3 });
             }
-            Story::ActsChanged | Story::ActsClash => {
+            Story::ActsChanged => {
                 self.crowd(3);
-                let tell = self.clone();
-                self.happens(async move {
-                    tell.sim.simulation().sleep(300_000).await;
-                    if story == Story::ActsClash {
-                        tell.sim.fake_world.let_people_make_a_clash();
-                    } else {
-                        tell.sim.fake_world.let_people_change_events();
-                    }
-                });
+                self.after_bookings(FakeWorld::let_people_change_events);
             }
+            Story::ActsClash => {
+                self.crowd(3);
+                self.after_bookings(FakeWorld::let_people_make_a_clash);
+                // Behind the look that follows the move, and before the next one.
+                self.says_to(&address(0, 1), "m3-cancel", false, 4_400_000, 4_400_000);
+            }
+            Story::ActsReminds => self.reminds(),
+            Story::ActsRemindsOne => self.reminds_one(),
             Story::ActsHeedless => {
                 world.let_model_be_heedless();
                 self.says("m1", 0, 0);
             }
             _ => self.wish(&["m1", "m2-move", "m3-cancel"]),
         }
+    }
+
+    /// People change events in the calendar five minutes after the start.
+    fn after_bookings(&self, change: impl FnOnce(&FakeWorld) + Send + 'static) {
+        let tell = self.clone();
+        self.happens(async move {
+            tell.sim.simulation().sleep(300_000).await;
+            change(&tell.sim.fake_world);
+        });
     }
 
     /// The contact says what needs an answer and what needs none.

@@ -1,4 +1,5 @@
 use super::{Story, Telling, Trouble};
+use crate::history::Outcome;
 use crate::mutation::Mutation;
 use crate::simulator::Style;
 
@@ -31,7 +32,7 @@ pub struct Safeguard {
 pub enum Troubles {
     /// Nothing goes wrong.
     None,
-    /// A crash at each step.
+    /// A crash at each step that does not equal an earlier one.
     Crash,
     /// A stall of so many milliseconds at each step.
     Stall(i64),
@@ -48,12 +49,16 @@ impl Troubles {
         }
     }
 
-    /// Every trouble to try in a story of `steps` steps.
-    pub fn all(self, steps: u64) -> Vec<Trouble> {
+    /// Every trouble to try in a story that ended so without trouble.
+    pub fn all(self, undisturbed: &Outcome) -> Vec<Trouble> {
+        let steps = 0..undisturbed.steps;
         match self {
             Self::None => vec![Trouble::None],
-            Self::Crash => (0..steps).map(Trouble::Crash).collect(),
-            Self::Stall(milliseconds) => (0..steps).map(|at| Trouble::Stall(at, milliseconds)).collect(),
+            Self::Crash => {
+                let distinct = undisturbed.distinct_steps.iter();
+                distinct.copied().map(Trouble::Crash).collect()
+            }
+            Self::Stall(milliseconds) => steps.map(|at| Trouble::Stall(at, milliseconds)).collect(),
             Self::Freeze => (40..140).map(|at| Trouble::Freeze(at * 100, 8_000)).collect(),
         }
     }
@@ -258,6 +263,43 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::Stall(130_000),
     )
     .on_one_machine(),
+    promise(Mutation::ClashIsContended, Story::ActsClash, Troubles::None),
+    promise(Mutation::ClashForgotten, Story::ActsClash, Troubles::None),
+    promise(Mutation::GivenUpCellsLeft, Story::ActsClash, Troubles::None),
+    promise(
+        Mutation::RemindersNamedAnew,
+        Story::ActsRemindsOne,
+        Troubles::Crash,
+    ),
+    promise(Mutation::RemindersOfOldTime, Story::ActsReminds, Troubles::None),
+    promise(Mutation::RemindedUnasked, Story::ActsReminds, Troubles::None),
+    promise(Mutation::VoidRemindersLeave, Story::ActsReminds, Troubles::None),
+    promise(Mutation::ReminderUnnamed, Story::ActsReminds, Troubles::None),
+    promise(Mutation::ConfirmationUnshown, Story::ActsReminds, Troubles::None),
+    promise(Mutation::ReadingUnbounded, Story::LooksUp, Troubles::None),
+    promise(Mutation::CallsUncounted, Story::LooksUp, Troubles::None),
+    promise(Mutation::BatchStateIgnored, Story::BatchPaused, Troubles::None),
+    promise(
+        Mutation::BatchStateIgnored,
+        Story::BatchCancelled,
+        Troubles::Crash,
+    ),
+    promise(
+        Mutation::BatchStopNotAwaited,
+        Story::BatchCancelled,
+        Troubles::Stall(900),
+    ),
+    promise(
+        Mutation::InvitationClaimsForgotten,
+        Story::BatchCancelled,
+        Troubles::None,
+    ),
+    promise(
+        Mutation::CancelledKeepsClaims,
+        Story::BatchCancelled,
+        Troubles::None,
+    ),
+    promise(Mutation::BatchesForgotten, Story::BatchPaused, Troubles::None),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

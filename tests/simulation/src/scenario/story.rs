@@ -4,7 +4,6 @@ use crate::fake_world::{Fate, TOKENS_PER_REPLY};
 use crate::plan::{address, bound, hours};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
-use jiff::SignedDuration;
 use recado_domain::config::{AgentReturn, InstanceConfig};
 use recado_domain::decision::DecisionKind;
 use recado_domain::ids::Ordinal;
@@ -155,9 +154,14 @@ pub enum Story {
     ActsOneSlot,
     /// Two contacts have appointments. People delete one in the calendar itself, and move the other.
     ActsChanged,
-    /// Three contacts have appointments one after the other. People move the first to where the second is. (It is none of
-    /// [`Self::ALL`] yet: the check of cells misses one, and why is not known.)
+    /// Three contacts have appointments one after the other. People move the first to where the second is, and the second is cancelled.
     ActsClash,
+    /// Four contacts have appointments with reminders: one moves and confirms it, two cancel it, and people delete one.
+    ActsReminds,
+    /// A contact has an appointment with reminders.
+    ActsRemindsOne,
+    /// The agent has a tool that reads: it answers, fails, hangs, and is called wrongly or again and again.
+    LooksUp,
     /// The calendar refuses the credential, asks for patience, and says that the event is gone, before and after it booked.
     ActsDenied,
     /// Fifty contacts wish the same slot at once. (It is none of [`Self::ALL`]: too long to be told again and again.)
@@ -169,6 +173,10 @@ pub enum Story {
     Knowledge,
     /// A contact writes every minute, and its tenant's tokens of the day are used up by the third reply.
     SpentTokens,
+    /// A batch of invitations is paused in the middle, and resumed.
+    BatchPaused,
+    /// A batch of invitations is cancelled in the middle, and its guests are sent the same template again.
+    BatchCancelled,
 }
 
 impl Story {
@@ -240,15 +248,24 @@ impl Story {
         Self::ActsHeedless,
         Self::ActsChanged,
         Self::ActsDenied,
+        Self::ActsClash,
+        Self::ActsReminds,
+        Self::ActsRemindsOne,
+        Self::LooksUp,
         Self::Knowledge,
         Self::SpentTokens,
+        Self::BatchPaused,
+        Self::BatchCancelled,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
-            Self::ActsChanged | Self::ActsClash => 4_200_000,
+            Self::ActsChanged => 4_200_000,
+            Self::ActsClash => 8_000_000,
+            Self::ActsReminds => 13_200_000,
+            Self::ActsRemindsOne => 10_200_000,
             Self::Night | Self::WritesOn | Self::Removal => 400_000,
             Self::TwoBots | Self::SpentTokens => 500_000,
             Self::OneAtATime => 300_000,
@@ -272,42 +289,12 @@ impl Story {
             | Self::ActsBlind
             | Self::ActsTakenOver
             | Self::Media
+            | Self::LooksUp
+            | Self::BatchPaused
+            | Self::BatchCancelled
             | Self::Knowledge => 600_000,
             _ => 120_000,
         }
-    }
-
-    /// How long an outcome is waited for, where that is not the default: stories of many attempts are long.
-    pub fn unknown_wait(self) -> Option<SignedDuration> {
-        matches!(
-            self,
-            Self::NeverExplained
-                | Self::AcceptedThenFailed
-                | Self::EchoAlone
-                | Self::ResolvedWithOpen
-                | Self::TwoConversations
-                | Self::OrderOfTwo
-        )
-        .then_some(SignedDuration::from_secs(60))
-    }
-
-    /// How long messages wait for their instance, where that is not the default.
-    pub fn parked_max(self) -> Option<SignedDuration> {
-        (self == Self::LongOutage).then_some(SignedDuration::from_secs(1_800))
-    }
-
-    /// How many messages a turn reads.
-    pub fn turn_messages(self) -> usize {
-        match self {
-            Self::LongBurst => 2,
-            Self::WritesOn | Self::BlockedDownloads => 40,
-            _ => 20,
-        }
-    }
-
-    /// Number of drafts in a row that are dropped.
-    pub fn restart_drafts(self) -> u32 {
-        if self == Self::WritesOn { 2 } else { 0 }
     }
 
     /// Who is configured.
@@ -404,6 +391,8 @@ impl Story {
             Self::Media => tell.media(),
             Self::BlockedDownloads => tell.blocked_downloads(),
             Self::Knowledge => tell.knowledge(),
+            Self::LooksUp => tell.looks_up(),
+            Self::BatchPaused | Self::BatchCancelled => tell.batch(self),
             _ if self.acts() => tell.acts(self),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {

@@ -369,25 +369,28 @@ where
         let (tell, lengths) = (self.clone(), lengths.to_vec());
         let crossed = story == Story::EventsCrossed;
         self.happens(async move {
-            let instance = tell.bound().instance.clone();
-            let Some(external) = instance.resolve_external_id() else {
-                return;
-            };
             for (number, (before, length)) in lengths.into_iter().enumerate() {
                 tell.sim.simulation().sleep(before).await;
-                for open in [false, true] {
-                    tell.sim
-                        .fake_world
-                        .line(&instance.id, |line| line.connected = open);
-                    let event = connection_event(instance.provider, &external, number as u64, open);
-                    let late = if crossed && !open { 6_000 } else { 100 };
-                    tell.sim.post(WebhookItem::Event(event), late);
-                    if !open {
-                        tell.sim.simulation().sleep(length).await;
-                    }
-                }
+                tell.is_disconnected(number as u64, length, if crossed { 6_000 } else { 100 })
+                    .await;
             }
         });
+    }
+
+    /// WhatsApp is gone for so long, for the time of this number. The event that says so comes `late`.
+    pub(super) async fn is_disconnected(&self, number: u64, length: i64, late: i64) {
+        let instance = &self.bound().instance;
+        let Some(external) = instance.resolve_external_id() else {
+            return;
+        };
+        for (open, after) in [(false, late), (true, 100)] {
+            self.on_line(|line| line.connected = open);
+            let event = connection_event(instance.provider, &external, number, open);
+            self.sim.post(WebhookItem::Event(event), after);
+            if !open {
+                self.sim.simulation().sleep(length).await;
+            }
+        }
     }
 
     /// From the start, and for ten minutes, its provider cannot be reached.

@@ -2,14 +2,14 @@
 //! records.
 
 use crate::executor::START_MS;
-use recado_domain::delivery::StatusUpdate;
+use recado_domain::delivery::{DeliveryKey, StatusUpdate};
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
 use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClientOrder, Erasure, OperatorRequest, Removal};
+use super::{ClientBatch, ClientOrder, Erasure, InvitedContact, OperatorRequest, Removal};
 
 /// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
 pub const LINGERS_MS: i64 = 600_000;
@@ -25,10 +25,16 @@ pub struct Ledger {
     pub said: BTreeMap<EventId, Spoken>,
     /// Statuses whose webhook was answered 200.
     pub statuses: Vec<StatusUpdate>,
+    /// The deliveries of which a status was posted.
+    pub told_deliveries: BTreeSet<DeliveryKey>,
     /// What people asked for, in the order in which they began.
     pub acts: Vec<Act>,
     /// Orders of clients of the API.
     pub orders: Vec<ClientOrder>,
+    /// Batches of invitations that clients sent.
+    pub batches: Vec<ClientBatch>,
+    /// Guests who are to get an invitation once.
+    pub invited: Vec<InvitedContact>,
     /// Contacts that were erased.
     pub erased: Vec<Erasure>,
     /// Tenants that were removed.

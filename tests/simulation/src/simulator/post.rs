@@ -43,6 +43,9 @@ where
     /// Posts a webhook of several items, which is acknowledged as a whole.
     pub fn post_all(self: &Arc<Self>, mut items: Vec<WebhookItem>, after_ms: i64) {
         for item in &mut items {
+            if let Some(status) = item.as_delivery_status() {
+                self.ledger().told_deliveries.insert(status.key.clone());
+            }
             let WebhookItem::Event(event) = item else {
                 continue;
             };
@@ -96,8 +99,7 @@ where
                 }
                 self.ledger().acknowledged.insert(event.id.clone());
             }
-            WebhookItem::Status(update) => self.ledger().statuses.push(update.clone()),
-            _ => {}
+            other => self.ledger().statuses.extend(other.as_delivery_status().cloned()),
         }
     }
 

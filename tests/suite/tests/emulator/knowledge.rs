@@ -3,8 +3,9 @@
 use crate::bench::{Bench, answer, eventually, eventually_within};
 use crate::contact::Contact;
 use crate::stack::{KNOWING, KNOWING_AGENT};
+use recado_testkit::pdf_files::make_pdf;
 use reqwest::{Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// For how long a function may know an older snapshot: the life of what it keeps of the configuration, and some.
@@ -12,14 +13,14 @@ const OLD_SNAPSHOT: Duration = Duration::from_secs(120);
 
 impl Bench {
     /// Adds a document; what the API says of it.
-    async fn adds(&self, title: &str, text: &str) -> Value {
+    async fn adds(&self, title: &str, text: impl Into<Vec<u8>>) -> Value {
         let path = format!("/v1/agents/{KNOWING_AGENT}/knowledge?title={title}");
         let request = self
             .http
             .post(self.stack.url(&path))
             .bearer_auth(&self.stack.token)
             .header("content-type", "text/markdown")
-            .body(text.to_owned());
+            .body(text.into());
         let (status, added) = answer(request).await;
         assert_eq!(status, StatusCode::OK, "{added}");
         added
@@ -88,4 +89,38 @@ async fn a_document_goes_in_is_answered_from_changes_and_is_gone() {
         .is_asked_until("the removal", |asked| !asked.contains("euros"))
         .await;
     assert_eq!(bench.stack.stand_ins.violations(), []);
+}
+
+#[tokio::test]
+async fn the_text_of_a_pdf_document_is_read_by_the_function_and_a_private_page_is_refused() {
+    let bench = Bench::new().await;
+    let pages = ["Parking takes 3 coins.", "The lift is closed."].map(str::to_owned);
+    let added = bench.adds("house.pdf", make_pdf(&pages)).await;
+    assert_eq!(
+        (&added["outcome"], &added["unread_pages"]),
+        (&"added".into(), &json!([]))
+    );
+    let source = added["source"]["id"].as_str().unwrap();
+    let path = format!("/v1/agents/{KNOWING_AGENT}/knowledge/{source}");
+    let (_, shown) = bench.api(Method::GET, &path, None).await;
+    let places: Vec<&Value> = shown["texts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| &block["place"])
+        .collect();
+    assert_eq!(places, ["page 1", "page 2"], "{shown}");
+    let (status, _) = bench.api(Method::DELETE, &path, None).await;
+    assert!(status.is_success(), "{status}");
+    let body = json!({"urls": ["http://127.0.0.1/prices"]});
+    let path = format!("/v1/agents/{KNOWING_AGENT}/knowledge/pages");
+    let (status, told) = bench.api(Method::POST, &path, Some(body)).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    assert!(
+        told["items"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("private network"),
+        "{told}"
+    );
 }

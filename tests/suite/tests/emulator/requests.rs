@@ -2,10 +2,10 @@
 
 use crate::bench::Bench;
 use crate::contact::{Contact, correlation_id, message_id, seconds};
-use crate::stack::INSTANCE;
+use crate::stack::{INSTANCE, PHONE_NUMBER_ID};
 use recado_testkit::servers::{Behaviour, anthropic_message};
-use recado_testkit::webhooks::{evolution_status, evolution_text};
-use serde_json::Value;
+use recado_testkit::webhooks::{evolution_status, evolution_text, meta_status};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 const FUNCTIONS: [&str; 4] = ["webhook", "processor", "deferred-reply", "sender"];
@@ -166,4 +166,36 @@ async fn an_answered_message_costs_at_most_13_requests_and_48_write_units_and_a_
     assert_eq!(writes(&cheapest), WRITES, "{table}");
     // It is the first: it also leaves the list of what was not acknowledged.
     assert!((units(&status) - 2.0).abs() < f64::EPSILON, "{table}");
+}
+
+/// The most write units of a status that tells of a charge: its record and the sum of the day, each twice in a transaction.
+const CHARGED_UNITS_MAX: f64 = 4.0;
+
+#[tokio::test]
+async fn a_status_with_a_charge_costs_one_request_too() {
+    let bench = Bench::alone().await;
+    let mut cheapest: Option<Costs> = None;
+    // The first reads the configuration and the secret with which it is proven.
+    for _ in 0..ROUNDS {
+        let correlation = correlation_id();
+        let mut body = meta_status(
+            PHONE_NUMBER_ID,
+            &format!("wamid.{}", message_id()),
+            "delivered",
+            None,
+        );
+        body["entry"][0]["changes"][0]["value"]["statuses"][0]["pricing"] =
+            json!({"billable": true, "pricing_model": "PMP", "type": "regular", "category": "utility"});
+        bench.meta_with(&body, &correlation).await;
+        bench.quiet().await;
+        let costs = bench.costs(&correlation).await;
+        if cheapest.as_ref().is_none_or(|known| total(&costs) < total(known)) {
+            cheapest = Some(costs);
+        }
+    }
+    let cheapest = cheapest.unwrap();
+    let table = table(&Costs::new(), &cheapest);
+    println!("{table}");
+    assert_eq!(total(&cheapest), 1, "{table}");
+    assert!(units(&cheapest) <= CHARGED_UNITS_MAX, "{table}");
 }

@@ -1,23 +1,24 @@
 //! The files of numbers: where they are, for how long, and who asked too often for what is not there.
 
 use super::super::call::digits;
+use jiff::SignedDuration;
 use recado_domain::Timestamp;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the URL of a file is good for, in milliseconds.
-const URL_MS: i64 = 5 * 60_000;
+/// How long the URL of a file is good for.
+const URL_LASTS: SignedDuration = SignedDuration::from_mins(5);
 
 /// So many errors …
 const ERRORS: usize = 20;
 
-/// … within this time, in milliseconds …
-const WITHIN_MS: i64 = 60 * 60_000;
+/// … within this time …
+const WITHIN: SignedDuration = SignedDuration::from_mins(60);
 
-/// … block downloads for this time, in milliseconds.
-const BLOCKED_MS: i64 = 30 * 60_000;
+/// … block downloads for this time.
+const BLOCKED: SignedDuration = SignedDuration::from_mins(30);
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -93,7 +94,7 @@ impl Files {
 
     /// The URL of a file, on Meta's host, good from now on for a while.
     pub(super) fn url(&self, id: &str) -> String {
-        let until = add_millis(self.kept().now(), URL_MS).as_millisecond();
+        let until = add_duration(self.kept().now(), URL_LASTS).as_millisecond();
         let hash = digits(&format!("{id} {until}"));
         format!("https://lookaside.fbsbx.com/whatsapp_business/attachments/?mid={id}&ext={until}&hash={hash}")
     }
@@ -117,14 +118,14 @@ impl Files {
     pub(super) fn failed(&self, key: &str) {
         let mut kept = self.kept();
         let now = kept.now();
-        let since = add_millis(now, -WITHIN_MS);
+        let since = add_duration(now, -WITHIN);
         let errors = kept.errors.entry(key.to_owned()).or_default();
         errors.retain(|at| *at > since);
         errors.push(now);
         if errors.len() >= ERRORS {
             errors.clear();
             kept.blocked_until
-                .insert(key.to_owned(), add_millis(now, BLOCKED_MS));
+                .insert(key.to_owned(), add_duration(now, BLOCKED));
         }
     }
 

@@ -35,6 +35,10 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
             let outs = open.iter_mut().filter_map(|message| message.out.as_mut());
             outs.for_each(|out| out.beside.clear());
         }
+        if self.injector.lacks(Mutation::VoidRemindersLeave) {
+            let outs = open.iter_mut().filter_map(|message| message.out.as_mut());
+            outs.for_each(|out| out.reminds_of = None);
+        }
         self.hide_takeovers(&mut open);
         if self.injector.lacks(Mutation::MissingLetterStays) {
             open.retain(|message| !is_dead(message));

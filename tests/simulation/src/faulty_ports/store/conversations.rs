@@ -1,5 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
@@ -16,6 +17,7 @@ use std::sync::atomic::Ordering;
 impl<S: Store> Conversations for FaultyPort<S> {
     delegate_calls! {
         search_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
+        find_searched_time() -> Option<Timestamp>;
     }
 
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {

@@ -13,6 +13,7 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
         delete_journal(journal: &Journal) -> WriteOutcome;
         list_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
         list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
+        list_booked_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
         free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
     }
 
@@ -57,14 +58,22 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
         change: &JournalChange,
         now: Timestamp,
     ) -> PortResult<JournalOutcome> {
-        let mut change = change.clone();
+        let (mut journal, mut change) = (journal.clone(), change.clone());
         if self.injector.lacks(Mutation::CellsKept) {
             change.frees.clear();
         }
         let saved = async {
-            let outcome = self.inner.save_journal_with_cells(journal, &change, now).await?;
+            if self.leaves_given_up_cells(&change) {
+                return Ok(JournalOutcome::Conflict);
+            }
+            self.spoil_bookings(&mut journal).await?;
+            let outcome = self.inner.save_journal_with_cells(&journal, &change, now).await?;
             if outcome == JournalOutcome::Written {
-                self.remember_claims(journal);
+                self.remember_claims(&journal);
+            }
+            let is_taken = outcome == JournalOutcome::CellTaken;
+            if is_taken && self.injector.lacks(Mutation::ClashIsContended) {
+                return Ok(JournalOutcome::Conflict);
             }
             Ok(outcome)
         };
@@ -104,6 +113,37 @@ impl<S: Store> FaultyPort<S> {
         if is_draft && self.injector.lacks(Mutation::BegunIsForgotten) {
             journal.entries.retain(|entry| !entry.state.is_open());
         }
+    }
+
+    /// Returns `true` for a change that a mutation leaves out: a booking takes what it lacks of its time.
+    fn leaves_given_up_cells(&self, change: &JournalChange) -> bool {
+        let only_takes = !change.takes.is_empty() && change.frees.is_empty();
+        only_takes && self.injector.lacks(Mutation::GivenUpCellsLeft)
+    }
+
+    /// Takes out of the bookings of a journal that is written what a mutation forgets.
+    async fn spoil_bookings(&self, journal: &mut Journal) -> PortResult<()> {
+        let lacks = |mutation| self.injector.lacks(mutation);
+        let stored = if lacks(Mutation::RemindersOfOldTime) {
+            self.inner.find_journal(&journal.thread).await?
+        } else {
+            None
+        };
+        for booking in &mut journal.bookings {
+            if let Some(clash) = booking.clash.as_mut().filter(|_| lacks(Mutation::ClashForgotten)) {
+                clash.cells.clear();
+            }
+            booking.mark_due &= !lacks(Mutation::ConfirmationUnshown);
+            let before = stored
+                .as_ref()
+                .and_then(|stored| stored.find_booking(&booking.event));
+            let before = before.filter(|before| before.reminded_for.is_some());
+            if let Some(before) = before.filter(|before| before.reminded_for != booking.reminded_for) {
+                booking.reminders.clone_from(&before.reminders);
+                booking.reminded_for = booking.reminded_for.or(before.reminded_for);
+            }
+        }
+        Ok(())
     }
 
     /// Remembers the names of the open effects of a journal that this function wrote.

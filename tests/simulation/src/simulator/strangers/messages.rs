@@ -7,12 +7,13 @@ use crate::plan::address;
 use crate::queue::WorkQueues;
 use crate::simulator::{FunctionWorld, Simulator};
 use futures::executor::block_on;
+use jiff::SignedDuration;
 use recado_domain::config::Instance;
 use recado_domain::content::Content;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::options::SendOptions;
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::message_file::open_message_file;
@@ -122,14 +123,14 @@ impl Stranger {
         let (caller, instance) = (&self.caller, &self.other.instance.id);
         let mut answers = String::new();
         for to in self.contacts() {
-            for later_ms in [None, Some(3_600_000)] {
+            for later in [None, Some(SignedDuration::from_hours(1))] {
                 let request = DeliverRequest {
                     to: to.clone(),
                     content: Content::from_text("from a stranger"),
                     options: SendOptions::default(),
                     key: None,
                     metadata: None,
-                    send_at: later_ms.map(|later_ms| add_millis(world.system.now(), later_ms)),
+                    send_at: later.map(|later| add_duration(world.system.now(), later)),
                     correlation: random_id::generate_correlation_id(&world.system),
                 };
                 let accepted = deliver::accept_message(world, caller, instance, request).await;

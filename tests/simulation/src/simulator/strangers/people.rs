@@ -6,6 +6,7 @@ use crate::plan::address;
 use crate::queue::WorkQueues;
 use crate::simulator::{FunctionWorld, Simulator};
 use futures::executor::block_on;
+use jiff::SignedDuration;
 use jiff::civil::date;
 use recado_domain::access::{Caller, TokenRole};
 use recado_domain::config::InstanceConfig;
@@ -14,7 +15,7 @@ use recado_domain::invitations::{
     BatchOrder, Guest, GuestRow, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion,
     write_invitation_id,
 };
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::published_event::EventCursor;
 use recado_pipeline::deliver::{self, LogFilter};
@@ -26,8 +27,8 @@ use recado_pipeline::{occasions, operate, opt_outs};
 use recado_testkit::stored_batch::store_batch;
 use std::fmt::Debug;
 
-/// Time for which the guests are kept, in milliseconds.
-const KEPT_MS: i64 = 86_400_000;
+/// Time for which the guests are kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// The batch of each tenant, by which its guest was invited.
 fn batch_id() -> BatchId {
@@ -212,7 +213,7 @@ where
         let (tenant, now) = (bound.tenant.id.clone(), deps.system.now());
         let contact = address(line_number(&bound.instance), 0);
         let number = contact.as_str().split('@').next().unwrap_or_default().to_owned();
-        let keep_until = add_millis(now, KEPT_MS);
+        let keep_until = add_duration(now, KEPT);
         let occasion = make_occasion(bound);
         let guest = Guest {
             tenant: tenant.clone(),

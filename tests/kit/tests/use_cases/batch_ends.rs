@@ -1,0 +1,189 @@
+//! How batches of invitations end: finished once each delivery reached its end, or cancelled, which frees what was not sent.
+
+use crate::batches::{expand, guest_id, leave, look_for_end, order, progress, request, take, with_guests};
+use crate::invitations::{occasion_id, try_invite};
+use crate::world::Setup;
+use recado_domain::access::Caller;
+use recado_domain::ids::{BatchId, GuestId};
+use recado_domain::invitations::{
+    Batch, BatchOrder, BatchState, InvitationState, InvitationStatus, RecipientStatus,
+};
+use recado_pipeline::deliver::{self, InvitationError, InvitationRequest, ListedRecipient, NamedGuest};
+use recado_pipeline::ports::{Page, PageRequest};
+use recado_pipeline::{occasions, reconcile};
+
+async fn list_recipients(
+    setup: &Setup,
+    id: &BatchId,
+    statuses: &[RecipientStatus],
+    (limit, cursor): (usize, Option<String>),
+) -> Result<Page<ListedRecipient>, InvitationError> {
+    let page = PageRequest { limit, cursor };
+    let (caller, wanted) = (Caller::installation(), (id, statuses));
+    deliver::list_batch_recipients(&setup.world, &caller, None, wanted, &page).await
+}
+
+fn guests_of(page: &Page<ListedRecipient>) -> Vec<Option<GuestId>> {
+    let listed = page.items.iter();
+    listed
+        .map(|one| one.invited.as_ref().map(|(guest, _)| guest.clone()))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_batch_is_finished_when_its_last_delivery_reached_an_end() {
+    let setup = with_guests(3).await;
+    let batch = take(&setup, request((0..3).chain([99]), None))
+        .await
+        .unwrap()
+        .batch;
+    expand(&setup, &batch.id).await;
+    leave(&setup, &batch, 0..2).await;
+    let open = look_for_end(&setup, &batch.id).await;
+    assert_eq!((open.state, &open.end), (BatchState::Running, &None));
+    leave(&setup, &batch, 2..3).await;
+    // The batch is due again: `reconcile` enqueues its job.
+    setup.pass(16 * 60);
+    assert_eq!(reconcile::reconcile(&setup.world).await.unwrap().batches, 1);
+    let ended = look_for_end(&setup, &batch.id).await;
+    assert_eq!((ended.state, ended.due_at), (BatchState::Finished, None));
+    let counts = ended.end.unwrap().counts;
+    assert_eq!((counts.sent, counts.refused, counts.queued), (3, 1, 0));
+    assert_eq!(progress(&setup, &batch.id).await.counts, counts);
+    setup.pass(3600);
+    assert_eq!(reconcile::reconcile(&setup.world).await.unwrap().batches, 0);
+    let refused = order(&setup, &batch.id, BatchOrder::Cancel).await;
+    assert!(matches!(refused, Err(InvitationError::Order(_))));
+}
+
+#[tokio::test]
+async fn a_paused_batch_has_no_end_until_it_is_resumed() {
+    let setup = with_guests(1).await;
+    let batch = take(&setup, request(0..1, None)).await.unwrap().batch;
+    expand(&setup, &batch.id).await;
+    leave(&setup, &batch, 0..1).await;
+    order(&setup, &batch.id, BatchOrder::Pause).await.unwrap();
+    let paused = look_for_end(&setup, &batch.id).await;
+    assert_eq!((paused.state, paused.due_at), (BatchState::Paused, None));
+    order(&setup, &batch.id, BatchOrder::Resume).await.unwrap();
+    assert_eq!(look_for_end(&setup, &batch.id).await.state, BatchState::Finished);
+}
+
+#[tokio::test]
+async fn a_guest_who_is_gone_holds_no_batch_up() {
+    let setup = with_guests(2).await;
+    let batch = take(&setup, request(0..2, None)).await.unwrap().batch;
+    expand(&setup, &batch.id).await;
+    leave(&setup, &batch, 0..1).await;
+    let caller = Caller::installation();
+    occasions::delete_guest(&setup.world, &caller, None, (&occasion_id(), &guest_id(1)))
+        .await
+        .unwrap();
+    let ended = look_for_end(&setup, &batch.id).await;
+    assert_eq!(ended.state, BatchState::Finished);
+    let counts = ended.end.unwrap().counts;
+    assert_eq!((counts.sent, counts.cancelled), (1, 1));
+}
+
+#[tokio::test]
+async fn recipients_are_listed_page_by_page_with_ids_and_failures() {
+    let setup = with_guests(3).await;
+    let batch = take(&setup, request((0..3).chain([98, 99]), None))
+        .await
+        .unwrap()
+        .batch;
+    let before = list_recipients(&setup, &batch.id, &[], (10, None)).await.unwrap();
+    let waits = |one: &ListedRecipient| one.status == RecipientStatus::Waiting;
+    assert!(before.items.len() == 5 && before.items.iter().all(waits));
+    expand(&setup, &batch.id).await;
+    leave(&setup, &batch, 0..1).await;
+    setup.pass(31);
+    let (mut all, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = list_recipients(&setup, &batch.id, &[], (2, cursor))
+            .await
+            .unwrap();
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let statuses: Vec<&str> = all.iter().map(|one| one.status.as_str()).collect();
+    assert_eq!(statuses, ["sent", "queued", "queued", "refused", "refused"]);
+    let (guest, id) = all[0].invited.clone().unwrap();
+    assert_eq!((id, &all[0].failure), (batch.derive_invitation_id(&guest), &None));
+    let failures = [RecipientStatus::Failed, RecipientStatus::Refused];
+    let first = list_recipients(&setup, &batch.id, &failures, (1, None))
+        .await
+        .unwrap();
+    assert_eq!(guests_of(&first), [Some(guest_id(98))]);
+    let why = first.items[0].failure.clone().unwrap();
+    assert!(why.contains("no such guest"), "{why}");
+    let rest = list_recipients(&setup, &batch.id, &failures, (5, first.next_cursor))
+        .await
+        .unwrap();
+    assert_eq!(
+        (guests_of(&rest), rest.next_cursor),
+        (vec![Some(guest_id(99))], None)
+    );
+    let wrong = list_recipients(&setup, &batch.id, &[], (5, Some("x".to_owned()))).await;
+    assert!(matches!(wrong, Err(InvitationError::Cursor)));
+}
+
+#[tokio::test]
+async fn what_a_cancelled_batch_left_unsent_may_go_again_and_only_that() {
+    let setup = with_guests(4).await;
+    let first = take(&setup, request(0..4, None)).await.unwrap().batch;
+    expand(&setup, &first.id).await;
+    leave(&setup, &first, 0..1).await;
+    order(&setup, &first.id, BatchOrder::Pause).await.unwrap();
+    let paused = take(&setup, request(1..2, None)).await.unwrap().batch;
+    expand(&setup, &paused.id).await;
+    assert_eq!(progress(&setup, &paused.id).await.counts.duplicate, 1);
+    order(&setup, &first.id, BatchOrder::Cancel).await.unwrap();
+    let second = take(&setup, request(0..3, None)).await.unwrap().batch;
+    expand(&setup, &second.id).await;
+    leave(&setup, &second, 1..3).await;
+    // A single invitation finds it free, too.
+    let single = InvitationRequest {
+        guest: NamedGuest::Id(guest_id(3)),
+        ..crate::invitations::request(&setup, None)
+    };
+    let single = try_invite(&setup, single).await.unwrap().invitation;
+    assert!(
+        matches!(single.state, InvitationState::Message { .. }),
+        "{single:?}"
+    );
+    leave(&setup, &first, 0..4).await;
+    assert_eq!(setup.world.providers.sent(), 4, "each of the guests once");
+    let counts = progress(&setup, &first.id).await.counts;
+    assert_eq!((counts.sent, counts.cancelled, counts.queued), (1, 3, 0));
+    let counts = progress(&setup, &second.id).await.counts;
+    assert_eq!((counts.sent, counts.duplicate), (2, 1));
+}
+
+#[tokio::test]
+async fn what_a_cancelled_batch_put_off_may_go_again() {
+    let (quiet, end) = crate::invitation_rules::quiet_setup().await;
+    let setup = crate::batches::add_guests(quiet, 1).await;
+    let first = take(&setup, request(0..1, None)).await.unwrap().batch;
+    expand(&setup, &first.id).await;
+    order(&setup, &first.id, BatchOrder::Cancel).await.unwrap();
+    let second = take(&setup, request(0..1, None)).await.unwrap().batch;
+    expand(&setup, &second.id).await;
+    assert_eq!(progress(&setup, &second.id).await.counts.queued, 1);
+    crate::invitation_rules::pass_until(&setup, end).await;
+    leave_newest(&setup, &second).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+    let of_first = first.derive_invitation_id(&guest_id(0));
+    let view = crate::invitations::view(&setup, of_first.as_str()).await.unwrap();
+    assert_eq!(view.status, InvitationStatus::Cancelled);
+}
+
+/// Runs the sender for the message that the batch's put-off invitation became.
+async fn leave_newest(setup: &Setup, batch: &Batch) {
+    let id = batch.derive_invitation_id(&guest_id(0));
+    let view = crate::invitations::view(setup, id.as_str()).await.unwrap();
+    setup.send(&view.message.unwrap().message.conversation).await;
+}

@@ -1,0 +1,95 @@
+//! Each guest of a batch gets the invitation once, a batch that was stopped sends nothing from when its client was told, and in the end each
+//! is finished or cancelled.
+
+use super::Told;
+use crate::queue::WorkQueues;
+use crate::simulator::{ClientBatch, Simulator};
+use futures::executor::block_on;
+use recado_domain::ids::{BatchId, MessageId};
+use recado_domain::invitations::BatchState;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_pipeline::ports::Store;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (invited, batches) = {
+        let ledger = sim.ledger();
+        (ledger.invited.clone(), ledger.batches.clone())
+    };
+    let phones = sim.fake_world.phones();
+    for one in &invited {
+        let arrived = phones.get(&(one.instance.clone(), one.to.clone()));
+        let invitations: BTreeSet<&MessageId> = arrived
+            .into_iter()
+            .flatten()
+            .filter(|arrived| arrived.text == one.words)
+            .map(|arrived| &arrived.message)
+            .collect();
+        let count = invitations.len();
+        let is_missing = count == 0 && sim.reconciles && !is_in_doubt(told, &one.words);
+        if count > 1 || is_missing {
+            sim.common
+                .broken(format!("{:?} arrived as {count} messages", one.words));
+        }
+    }
+    let of_batches: BTreeMap<MessageId, BatchId> = told
+        .iter()
+        .flat_map(|(_, messages)| messages)
+        .filter_map(|message| Some((message.message_id(), message.out.as_ref()?.batch.clone()?)))
+        .collect();
+    for batch in &batches {
+        has_ended(sim, batch);
+        stays_stopped(sim, batch, &of_batches);
+    }
+}
+
+/// Whether a cancelled message with these words may have been sent: nobody knows it, so it is not sent again.
+fn is_in_doubt(told: &[Told], words: &str) -> bool {
+    let mut all = told.iter().flat_map(|(_, messages)| messages);
+    all.any(|message| {
+        let in_doubt = |out: &Outbox| out.maybe_sent && matches!(out.state, OutboxState::Cancelled { .. });
+        message.out.as_ref().is_some_and(in_doubt) && message.content.render_text() == words
+    })
+}
+
+fn has_ended<S, Q>(sim: &Simulator<S, Q>, batch: &ClientBatch)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let tenant = &sim.bounds[0].instance.tenant;
+    let found = block_on(sim.store.find_batch(tenant, &batch.id)).expect("batches are read");
+    let state = found.map(|batch| batch.state);
+    let is_ended = matches!(state, Some(BatchState::Finished | BatchState::Cancelled));
+    if !is_ended && sim.reconciles {
+        sim.common.broken(format!("{} is {state:?} in the end", batch.id));
+    }
+}
+
+fn stays_stopped<S, Q>(
+    sim: &Simulator<S, Q>,
+    batch: &ClientBatch,
+    of_batches: &BTreeMap<MessageId, BatchId>,
+) {
+    let requested: Vec<(MessageId, i64)> = {
+        let witness = sim.common.witness();
+        let attempts = witness.attempts.iter();
+        attempts
+            .filter(|attempt| of_batches.get(&attempt.message) == Some(&batch.id))
+            .filter_map(|attempt| Some((attempt.message.clone(), attempt.requested_ms?)))
+            .collect()
+    };
+    for (message, at) in requested {
+        let is_within = |from: i64, until: Option<i64>| at > from && until.is_none_or(|until| at < until);
+        let mut stops = batch.stops.iter();
+        if stops.any(|stop| is_within(stop.told_ms, stop.until_ms)) {
+            sim.common
+                .broken(format!("{message} left at {at} ms, and its batch was stopped"));
+        }
+    }
+}

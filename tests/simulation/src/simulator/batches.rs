@@ -1,0 +1,196 @@
+//! Batches of invitations: a client sends them, and orders them to pause, to go on and to end.
+
+use super::Simulator;
+use super::people::REQUEST_PATIENCE_MS;
+use crate::fault_injector::FaultInjector;
+use crate::queue::WorkQueues;
+use futures::executor::block_on;
+use recado_domain::access::Caller;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::{BatchId, GuestId, IdempotencyKey, InstanceId, InvitationTemplateName, OccasionId};
+use recado_domain::invitations::{
+    BatchOrder, BatchState, GuestRow, InvitationChannel, InvitationTemplate, Occasion, TemplateValues,
+};
+use recado_pipeline::deliver::{self, BatchRequest};
+use recado_pipeline::occasions;
+use recado_pipeline::ports::Store;
+use recado_pipeline::random_id;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A guest who is to get an invitation once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvitedContact {
+    /// By which instance.
+    pub instance: InstanceId,
+    /// Whose phone it is.
+    pub to: ContactAddress,
+    /// The words of the invitation.
+    pub words: String,
+}
+
+/// A time in which nothing of a batch may begin to leave, in milliseconds since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchStop {
+    /// When the client was told that the batch is stopped.
+    pub told_ms: i64,
+    /// When the client let it go on; `None`: never.
+    pub until_ms: Option<i64>,
+}
+
+/// A batch as its client knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientBatch {
+    /// Its id.
+    pub id: BatchId,
+    /// When it was stopped.
+    pub stops: Vec<BatchStop>,
+}
+
+fn occasion_id() -> OccasionId {
+    OccasionId::parse("party").expect("an id")
+}
+
+fn template_name() -> InvitationTemplateName {
+    InvitationTemplateName::parse("invite").expect("a name")
+}
+
+fn guest_id(number: usize) -> GuestId {
+    GuestId::parse(&format!("g{number}")).expect("an id")
+}
+
+impl<S, Q> Simulator<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// Stores an occasion of the first instance with these guests, and a template.
+    pub fn prepare_occasion(&self, guests: &[ContactAddress]) {
+        let instance = &self.bounds[0].instance;
+        let occasion = Occasion {
+            id: occasion_id(),
+            tenant: instance.tenant.clone(),
+            name: Some("party".to_owned()),
+            instance: instance.id.clone(),
+            starts_at: None,
+            time_zone: None,
+            language: None,
+            cancelled: false,
+            reminders: Vec::new(),
+        };
+        let template = InvitationTemplate {
+            name: template_name(),
+            tenant: instance.tenant.clone(),
+            channel: InvitationChannel::Whatsapp,
+            language: None,
+            subject: None,
+            html: None,
+            text: Some("invite {{guest_name}}".to_owned()),
+            approved: None,
+        };
+        block_on(self.store.put_occasion(&occasion)).expect("the occasion is kept");
+        block_on(self.store.put_invitation_template(&template)).expect("the template is kept");
+        let row = |number: usize, to: &ContactAddress| GuestRow {
+            id: Some(guest_id(number)),
+            name: Some(format!("b{number}")),
+            phone: to.phone_number(),
+            ..GuestRow::default()
+        };
+        let rows = guests.iter().enumerate();
+        let rows = rows
+            .map(|(number, to)| (number + 1, Ok(row(number, to))))
+            .collect();
+        let (deps, caller) = (self.calm_deps(), Caller::installation());
+        let added = block_on(occasions::add_guests(&deps, &caller, None, &occasion.id, rows));
+        assert_eq!(added.expect("the guests are kept").added, guests.len());
+        let invited = guests.iter().enumerate().map(|(number, to)| InvitedContact {
+            instance: instance.id.clone(),
+            to: to.clone(),
+            words: format!("invite b{number}"),
+        });
+        self.ledger().invited.extend(invited);
+    }
+
+    /// A client sends a batch to the first `guests` guests, again until that is answered. Returns its place in the ledger.
+    pub async fn send_batch(self: &Arc<Self>, guests: usize, key: &str) -> Option<usize> {
+        for _ in 0..20 {
+            if let Some(id) = self.send_batch_once(guests, key).await {
+                let mut ledger = self.ledger();
+                ledger.batches.push(ClientBatch {
+                    id,
+                    stops: Vec::new(),
+                });
+                return Some(ledger.batches.len() - 1);
+            }
+            self.simulation().sleep(8_000).await;
+        }
+        None
+    }
+
+    async fn send_batch_once(self: &Arc<Self>, guests: usize, key: &str) -> Option<BatchId> {
+        let injector = FaultInjector::new(&self.common, "api");
+        let (world, caller) = (self.world(&injector), injector.clone());
+        let request = BatchRequest {
+            tenant: None,
+            occasion: occasion_id(),
+            guests: (0..guests).map(guest_id).collect(),
+            channel: InvitationChannel::Whatsapp,
+            template: template_name(),
+            variables: TemplateValues::new(),
+            metadata: None,
+            send_at: None,
+            key: IdempotencyKey::parse(key).ok(),
+            correlation: random_id::generate_correlation_id(&caller),
+        };
+        let request = async move {
+            let sent = Box::pin(deliver::send_batch(&world, &Caller::installation(), request)).await;
+            sent.ok().map(|accepted| accepted.batch.id)
+        };
+        self.answered_in(injector, REQUEST_PATIENCE_MS, request)
+            .await
+            .flatten()
+    }
+
+    /// A client gives an order about a batch, again until it is answered.
+    pub async fn order_batch(self: &Arc<Self>, place: usize, order: BatchOrder) {
+        let id = self.ledger().batches[place].id.clone();
+        if order == BatchOrder::Resume {
+            let now = self.simulation().elapsed_ms();
+            if let Some(stop) = self.ledger().batches[place].stops.last_mut() {
+                stop.until_ms.get_or_insert(now);
+            }
+        }
+        for _ in 0..20 {
+            if self.order_batch_once(&id, order).await == Some(true) {
+                break;
+            }
+            self.simulation().sleep(8_000).await;
+        }
+        if order != BatchOrder::Resume {
+            let told_ms = self.simulation().elapsed_ms();
+            let stop = BatchStop {
+                told_ms,
+                until_ms: None,
+            };
+            self.ledger().batches[place].stops.push(stop);
+        }
+    }
+
+    /// Whether a batch is paused.
+    pub fn is_batch_paused(&self, place: usize) -> bool {
+        let id = self.ledger().batches[place].id.clone();
+        let tenant = &self.bounds[0].instance.tenant;
+        let found = block_on(self.store.find_batch(tenant, &id)).ok().flatten();
+        found.is_some_and(|batch| batch.state == BatchState::Paused)
+    }
+
+    async fn order_batch_once(self: &Arc<Self>, id: &BatchId, order: BatchOrder) -> Option<bool> {
+        let injector = FaultInjector::new(&self.common, "api");
+        let (world, id) = (self.world(&injector), id.clone());
+        let request = async move {
+            let ordered = deliver::order_batch(&world, &Caller::installation(), None, &id, order).await;
+            ordered.is_ok()
+        };
+        self.answered_in(injector, REQUEST_PATIENCE_MS, request).await
+    }
+}
