@@ -29,7 +29,7 @@ const TOKENS_MAX: u32 = 300;
 /// Number of questions that are asked side by side.
 const SIDE_BY_SIDE: usize = 4;
 
-/// How often a model said that it does not know. The names are those of the report.
+/// The numbers of answers that say that the model does not know. The fields are named as the report names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct AnswerCounts {
     /// Name of the model that was asked.

@@ -1,4 +1,4 @@
-//! What people write beside a conversation for each other: labels and notes. Nothing of it is sent, and no model reads it.
+//! Labels and notes, which people write beside a conversation for each other. Nothing of it is sent, and no model reads it.
 //!
 //! Both lie in the conversation's record, so that they go where it goes. Each message writes that record, so both are short.
 

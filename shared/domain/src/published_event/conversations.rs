@@ -33,7 +33,7 @@ struct ShownFacts {
     moved_to: Option<ConversationId>,
     is_marketing_stopped: bool,
     labels: BTreeSet<ConversationLabel>,
-    /// How many notes there are, and the newest number that was given to one.
+    /// The number of notes, and the newest number that was given to one.
     notes: (usize, u64),
 }
 

@@ -1,4 +1,4 @@
-//! How far a batch is: the numbers of its recipients by what became of them.
+//! The progress of a batch: the numbers of its recipients by status.
 
 use super::{BatchChunk, BatchState, RecipientStatus};
 use crate::millis;
