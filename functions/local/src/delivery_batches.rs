@@ -5,7 +5,7 @@ use crate::deliveries::name_tenant;
 use crate::dlq::tables::{collect_rows, format_fields, format_table};
 use crate::installation::InstallationClient;
 use crate::output::is_terminal_output;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -142,23 +142,10 @@ async fn list_recipients(
     id: &str,
     status: Option<&str>,
 ) -> Result<Value> {
-    let mut recipients: Vec<Value> = Vec::new();
-    let mut cursor: Option<String> = None;
-    loop {
-        let mut query = name_tenant(tenant);
-        query.push(("limit", "200"));
-        query.extend(status.map(|status| ("status", status)));
-        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        let request = there.build_request(Method::GET, &["deliver", "batches", id, "recipients"])?;
-        let mut page = there.request_json(request.query(&query)).await?;
-        let items = page.get_mut("items").and_then(Value::as_array_mut);
-        recipients.append(items.context("the installation's answer is no list")?);
-        let next = page.get("next_cursor").and_then(Value::as_str);
-        cursor = next.map(str::to_owned);
-        if cursor.is_none() {
-            return Ok(json!({"items": recipients}));
-        }
-    }
+    let mut query = name_tenant(tenant);
+    query.extend(status.map(|status| ("status", status)));
+    let path = ["deliver", "batches", id, "recipients"];
+    there.list_all_items(&path, &query).await
 }
 
 /// Shows the progress of a batch until it ends: on a terminal on one line, elsewhere on a new line where it changed.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Guests of occasions of a running installation, here or on AWS: list them, add them from a file, show one.
@@ -90,22 +90,8 @@ pub(crate) async fn run_guest_command(
 
 /// Requests all guests, page by page.
 async fn list_all_guests(there: &InstallationClient, tenant: Option<&str>, event: &str) -> Result<Value> {
-    let mut guests: Vec<Value> = Vec::new();
-    let mut cursor: Option<String> = None;
-    loop {
-        let mut query = name_tenant(tenant);
-        query.push(("limit", "200"));
-        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        let request = there.build_request(Method::GET, &["v1", "occasions", event, "guests"])?;
-        let mut page = there.request_json(request.query(&query)).await?;
-        let items = page.get_mut("items").and_then(Value::as_array_mut);
-        guests.append(items.context("the installation's answer is no list")?);
-        let next = page.get("next_cursor").and_then(Value::as_str);
-        cursor = next.map(str::to_owned);
-        if cursor.is_none() {
-            return Ok(json!({"items": guests}));
-        }
-    }
+    let path = ["v1", "occasions", event, "guests"];
+    there.list_all_items(&path, &name_tenant(tenant)).await
 }
 
 async fn import_guests(

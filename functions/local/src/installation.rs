@@ -127,6 +127,26 @@ impl InstallationClient {
         self.request_json(request.query(query)).await
     }
 
+    /// Requests a list page by page, and returns all its items as one page.
+    pub(crate) async fn list_all_items(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value> {
+        let mut items: Vec<Value> = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut query = query.to_vec();
+            query.push(("limit", "200"));
+            query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+            let request = self.build_request(Method::GET, path)?;
+            let mut page = self.request_json(request.query(&query)).await?;
+            let found = page.get_mut("items").and_then(Value::as_array_mut);
+            items.append(found.context("the installation's answer is no list")?);
+            let next = page.get("next_cursor").and_then(Value::as_str);
+            cursor = next.map(str::to_owned);
+            if cursor.is_none() {
+                return Ok(json!({"items": items}));
+            }
+        }
+    }
+
     /// Requests a path with a query, and returns its JSON. `None`: nothing of that name is there (404).
     pub(crate) async fn find_json(&self, path: &[&str], query: &[(&str, String)]) -> Result<Option<Value>> {
         let request = self.build_request(Method::GET, path)?;
