@@ -141,6 +141,7 @@ impl DeadLetter {
                     tenant: tenant.clone(),
                     invitation: invitation.clone(),
                     correlation: self.correlation.clone(),
+                    parent: None,
                     redrive: Some(self.at),
                 };
                 (job.queue_group().to_owned(), RedrivePayload::Email(job))

@@ -10,6 +10,7 @@ use crate::ids::{ExternalId, MessageId, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
 pub use acknowledgement::{AwaitedAcknowledgement, UNACKNOWLEDGED_TOLD_FOR, UnacknowledgedMessage};
+pub use charge::MessageCharge;
 pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::trace_context::ParentSpan;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,8 +116,10 @@ pub fn webhook_file_key(event: &EventId) -> String {
 }
 
 /// The message on the queue `inbound` for an event. The event's record keeps it until the event is applied.
+///
+/// `P`: what is read of the event's body. `IgnoredAny` passes over it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct InboundJob {
+pub struct InboundJob<P = EventPayload> {
     /// The event's id.
     pub event: EventId,
     /// The provider that sent the webhook.
@@ -130,11 +133,14 @@ pub struct InboundJob {
     pub group: String,
     /// The correlation id, which follows the event through every queue, record and log line.
     pub correlation: CorrelationId,
+    /// The span of the webhook, below which the event's processing goes on. `None`: no traces are exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSpan>,
     /// When the webhook arrived.
     #[serde(with = "millis")]
     pub received_at: Timestamp,
     /// The event's body, or the name under which it is stored.
-    pub payload: EventPayload,
+    pub payload: P,
     /// `true` if another event may look exactly like this one, because the provider gave neither an id nor a time. An
     /// example is the same text, written again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -150,11 +156,53 @@ pub struct InboundJob {
     pub redrive: Option<Timestamp>,
 }
 
+impl<P> InboundJob<P> {
+    /// Returns the same job with another body.
+    pub fn with_payload<Q>(self, payload: Q) -> InboundJob<Q> {
+        InboundJob {
+            event: self.event,
+            provider: self.provider,
+            external: self.external,
+            kind: self.kind,
+            group: self.group,
+            correlation: self.correlation,
+            parent: self.parent,
+            received_at: self.received_at,
+            payload,
+            lookalike: self.lookalike,
+            has_file: self.has_file,
+            redrive: self.redrive,
+        }
+    }
+}
+
+impl InboundJob {
+    /// Returns a copy that borrows the body, which may be large.
+    pub fn with_borrowed_payload(&self) -> InboundJob<&EventPayload> {
+        InboundJob {
+            event: self.event.clone(),
+            provider: self.provider,
+            external: self.external.clone(),
+            kind: self.kind,
+            group: self.group.clone(),
+            correlation: self.correlation.clone(),
+            parent: self.parent,
+            received_at: self.received_at,
+            payload: &self.payload,
+            lookalike: self.lookalike,
+            has_file: self.has_file,
+            redrive: self.redrive,
+        }
+    }
+}
+
 /// The record of an event.
+///
+/// `P`: what is read of the event's body, as for [`InboundJob`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EventRecord {
+pub struct EventRecord<P = EventPayload> {
     /// The event as received.
-    pub job: InboundJob,
+    pub job: InboundJob<P>,
     /// The state of the processing.
     pub state: EventState,
     /// The place where the event's message is stored, once it is: the conversation's id and the ordinal.
@@ -203,9 +251,9 @@ pub enum FollowUpJob {
     Turn(Ordinal),
 }
 
-impl EventRecord {
+impl<P> EventRecord<P> {
     /// Makes the record of a new event, which is pending.
-    pub fn new_pending(job: InboundJob) -> Self {
+    pub fn new_pending(job: InboundJob<P>) -> Self {
         let state = EventState::Pending;
         Self {
             job,
@@ -236,6 +284,21 @@ impl EventRecord {
         let since = self.again_at.unwrap_or(self.job.received_at);
         (self.state == EventState::Pending)
             .then(|| millis::add_duration(since, SignedDuration::from_mins(minutes)))
+    }
+
+    /// Returns the same record with another body.
+    pub fn with_payload<Q>(self, payload: Q) -> EventRecord<Q> {
+        EventRecord {
+            job: self.job.with_payload(payload),
+            state: self.state,
+            stored: self.stored,
+            attempts: self.attempts,
+            again: self.again,
+            again_at: self.again_at,
+            reason: self.reason,
+            settled_at: self.settled_at,
+            processed: self.processed,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! place of another, and neither JSON nor storage can bring in an identifier that the constructor would refuse.
 
 use crate::hexadecimal::encode_hex;
+use crate::text_conversions::text_conversions;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -242,19 +243,7 @@ impl ThreadId {
     }
 }
 
-impl TryFrom<String> for ThreadId {
-    type Error = IdError;
-
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ThreadId> for String {
-    fn from(id: ThreadId) -> Self {
-        id.0
-    }
-}
+text_conversions!(ThreadId(String), IdError);
 
 /// The id of a conversation: its thread and its number in the thread, `c_{thread}-{number}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -318,19 +307,7 @@ impl fmt::Display for ConversationId {
     }
 }
 
-impl TryFrom<String> for ConversationId {
-    type Error = IdError;
-
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ConversationId> for String {
-    fn from(id: ConversationId) -> Self {
-        id.to_string()
-    }
-}
+text_conversions!(ConversationId, IdError);
 
 /// Returns the first `bytes` bytes of the SHA-256 of `parts`, as lower-case hexadecimal digits. Each part is preceded
 /// by its length, so that no two lists of parts give the same input.

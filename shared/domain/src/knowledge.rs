@@ -20,9 +20,9 @@ pub use vectors::{BlockHash, MadeVectors, OtherDimension, SnapshotVectors, Vecto
 
 use crate::ids::{AgentId, IdError, TenantId, hash_parts};
 use crate::millis;
+use crate::text_conversions::text_conversions;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Maximum number of sources of an agent.
 pub const SOURCES_MAX: usize = 1_000;
@@ -61,25 +61,7 @@ impl SourceId {
     }
 }
 
-impl fmt::Display for SourceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for SourceId {
-    type Error = IdError;
-
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<SourceId> for String {
-    fn from(id: SourceId) -> Self {
-        id.0
-    }
-}
+text_conversions!(SourceId(String), IdError);
 
 /// A document of the business, as the snapshot lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

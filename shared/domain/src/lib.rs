@@ -23,6 +23,7 @@ pub mod content;
 pub mod context;
 pub mod conversation;
 pub mod counting;
+pub mod country;
 pub mod dead_letter;
 pub mod debounce;
 pub mod decision;
@@ -50,6 +51,7 @@ pub mod metadata;
 pub mod millis;
 pub mod model_files;
 pub mod model_use;
+pub mod moving;
 pub mod network_address;
 pub mod notice;
 pub mod opt_out;
@@ -69,6 +71,8 @@ pub mod secret;
 pub mod service_window;
 pub mod signature;
 pub mod split;
+mod text_conversions;
+pub mod trace_context;
 pub mod trend;
 pub mod turn;
 pub mod turn_places;
@@ -81,9 +85,12 @@ pub mod webhook_endpoint;
 pub use config::tools;
 pub use jiff::{SignedDuration, Timestamp};
 
-/// The format of the records, in both stores. It grows with every change after which an older program could not read them,
-/// or this one not the older ones; a store of another format is refused.
-pub const RECORD_FORMAT: u32 = 4;
+/// The format of the records, in both stores. It grows with every change after which an older program could not read them:
+/// such a program refuses the store then.
+pub const RECORD_FORMAT: u32 = 5;
+
+/// The oldest format whose records this program reads: that of 0.2.0, the first release.
+pub const OLDEST_RECORD_FORMAT: u32 = 5;
 
 /// Returns whether a value is its type's default. Such a value is left out of a record, which is then smaller.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

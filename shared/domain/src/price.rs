@@ -1,9 +1,10 @@
 //! Prices of models and of charged messages, and what they cost. All amounts are integers; nothing is rounded before the last step.
 
+use crate::country::{Country, CountryChoice};
 use crate::usage::{Date, TokenUsage, UsageSum};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Number of decimals of a price and of an amount: both are counted in millionths.
@@ -160,6 +161,9 @@ pub struct ModelPrice {
     /// Price of a message that the provider charges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<TokenPrice>,
+    /// Countries of the recipients for whom the price of a message holds. If empty, it holds for all that no other price names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub countries: Vec<CountryChoice>,
     /// Currency of the prices.
     #[serde(default)]
     pub currency: Currency,
@@ -177,6 +181,35 @@ impl ModelPrice {
         }
     }
 
+    /// Returns how closely the price names the country of a recipient: 2 by itself, 1 by its calling code, 0 if it names no country.
+    /// `None`: it is of other countries.
+    fn match_price_country(&self, country: Option<Country>) -> Option<u8> {
+        if self.countries.is_empty() {
+            return Some(0);
+        }
+        let country = country?;
+        let covering = self
+            .countries
+            .iter()
+            .filter(|choice| choice.covers_country(country));
+        covering
+            .map(|choice| if choice.is_calling_code() { 1 } else { 2 })
+            .max()
+    }
+
+    /// Returns `true` if both prices may be the closest of a message: one names no country where the other names none, or both name the
+    /// same one in the same way.
+    fn shares_countries(&self, other: &Self) -> bool {
+        let overlaps = |one: &CountryChoice, other: &CountryChoice| {
+            one.is_calling_code() == other.is_calling_code() && one.shares_country(other)
+        };
+        let overlap = self
+            .countries
+            .iter()
+            .any(|one| other.countries.iter().any(|other| overlaps(one, other)));
+        overlap || (self.countries.is_empty() && other.countries.is_empty())
+    }
+
     /// Returns what tokens cost, in millionths of a millionth of a unit; `None` if they have no price.
     fn price_tokens(&self, tokens: TokenUsage) -> Option<u128> {
         let (input, output) = self.input.zip(self.output)?;
@@ -190,8 +223,19 @@ impl ModelPrice {
         Some(amounts.into_iter().fold(0, u128::saturating_add))
     }
 
-    /// Returns `true` if the price names both prices of tokens, or that of recordings or messages and nothing about tokens.
+    /// Returns `true` if the price names both prices of tokens, or that of recordings or messages and nothing about tokens. One with
+    /// countries is of messages alone.
     fn is_complete(&self) -> bool {
+        if !self.countries.is_empty() {
+            let others = [
+                self.input,
+                self.output,
+                self.cache_read,
+                self.cache_write,
+                self.audio_minute,
+            ];
+            return self.message.is_some() && others.iter().all(Option::is_none);
+        }
         let of_cache = self.cache_read.is_some() || self.cache_write.is_some();
         match (self.input, self.output) {
             (Some(_), Some(_)) => true,
@@ -210,12 +254,12 @@ pub struct PriceList {
 }
 
 impl PriceList {
-    /// Checks the number of prices and their names. Two prices of the same model begin on different days.
+    /// Checks the number of prices and their names. Two prices of the same model begin on different days, or are of different countries.
     pub fn check_prices(&self) -> Result<(), &'static str> {
         if self.prices.len() > PRICES_MAX {
             return Err("there are at most 200 prices");
         }
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeMap<_, Vec<&ModelPrice>> = BTreeMap::new();
         for price in &self.prices {
             let characters = price.model.trim_end_matches('*').chars().count();
             if price.model.trim() != price.model || price.model.is_empty() || characters > MODEL_MAX {
@@ -225,22 +269,33 @@ impl PriceList {
                 return Err("the model of a price may have one `*`, at its end");
             }
             if !price.is_complete() {
-                return Err("a price has `input` and `output`, or `audio_minute`, or `message`");
+                return Err(
+                    "a price has `input` and `output`, or `audio_minute`, or `message`; one with `countries` has `message` alone",
+                );
             }
-            if !seen.insert((&price.model, price.from)) {
-                return Err("two prices of the same model must begin on different days (`from`)");
+            let same = seen.entry((&price.model, price.from)).or_default();
+            if same.iter().any(|other| other.shares_countries(price)) {
+                return Err(
+                    "two prices of the same model must begin on different days (`from`), or be of different countries",
+                );
             }
+            same.push(price);
         }
         Ok(())
     }
 
-    /// Returns the price of a model on a day: that with its whole name, else with the longest beginning, and of these the latest.
-    fn find_price(&self, model: &str, day: Date) -> Option<&ModelPrice> {
+    /// Returns the price of what a sum counts: that with the whole name of its model, else with the longest beginning; of these that which
+    /// names the country, and of these the latest.
+    fn find_price(&self, sum: &UsageSum) -> Option<&ModelPrice> {
         let held = self
             .prices
             .iter()
-            .filter(|price| price.from.is_none_or(|from| from <= day));
-        held.filter_map(|price| Some(((price.match_model(model)?, price.from), price)))
+            .filter(|price| price.from.is_none_or(|from| from <= sum.day));
+        let closeness = |price: &ModelPrice| {
+            let model = price.match_model(&sum.model)?;
+            Some((model, price.match_price_country(sum.country)?, price.from))
+        };
+        held.filter_map(|price| Some((closeness(price)?, price)))
             .max_by_key(|(order, _)| *order)
             .map(|(_, price)| price)
     }
@@ -248,7 +303,7 @@ impl PriceList {
     /// Returns what a sum costs. What has no price is counted apart.
     pub fn price_sum(&self, sum: &UsageSum) -> Cost {
         let mut cost = Cost::default();
-        let price = self.find_price(&sum.model, sum.day);
+        let price = self.find_price(sum);
         let tokens = price.and_then(|price| price.price_tokens(sum.tokens));
         if tokens.is_none() {
             cost.unpriced_tokens = sum.tokens.count_all_tokens();

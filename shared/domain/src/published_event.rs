@@ -20,7 +20,7 @@ pub use kind::{KindError, KindFilter, PublishedKind};
 pub use messages::{MessageFacts, MessageOwner, derive_delivery_events, derive_message_events};
 pub use others::{
     InvitationFacts, derive_alert_events, derive_instance_events, derive_invitation_events,
-    derive_journal_events,
+    derive_journal_events, derive_page_events,
 };
 
 use crate::ids::{ConversationId, InstanceId, MessageId, TenantId, hash_parts};
@@ -77,12 +77,15 @@ impl PublishedEvent {
         }
     }
 
-    /// Returns the key of the events among which the order counts: those of a conversation, else of an invitation or an instance.
+    /// Returns the key of the events among which the order counts: those of a conversation, else of an invitation, an instance or an
+    /// occasion.
     pub fn order_key(&self) -> String {
         let conversation = self.conversation.as_ref().map(ToString::to_string);
         let invitation = self.data.invitation.as_ref().map(ToString::to_string);
         let instance = self.instance.as_ref().map(ToString::to_string);
-        conversation.or(invitation).or(instance).unwrap_or_default()
+        let occasion = self.data.occasion.as_ref().map(ToString::to_string);
+        let parts = [conversation, invitation, instance, occasion];
+        parts.into_iter().flatten().next().unwrap_or_default()
     }
 
     /// Makes the event that tells an endpoint nothing but that events arrive. `nonce` makes it another one each time.

@@ -12,6 +12,7 @@ use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
 use crate::reason::Reason;
+use crate::text_conversions::text_conversions;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -54,19 +55,7 @@ impl fmt::Display for ScheduledId {
     }
 }
 
-impl TryFrom<String> for ScheduledId {
-    type Error = IdError;
-
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ScheduledId> for String {
-    fn from(id: ScheduledId) -> Self {
-        id.0.into()
-    }
-}
+text_conversions!(ScheduledId, IdError);
 
 /// The state of a scheduled message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

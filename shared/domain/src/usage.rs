@@ -1,7 +1,8 @@
 //! The use of models: what each reply of an agent used, and the sums by tenant, agent, model and day. Beside them stand the
-//! messages for which the provider charges, by their category.
+//! messages for which the provider charges, by their category and the country of their recipients.
 
-use crate::delivery::{Delivery, StatusUpdate};
+use crate::country::Country;
+use crate::delivery::{Delivery, MessageCharge, StatusUpdate};
 use crate::ids::{AgentId, TenantId};
 use crate::message::Message;
 use crate::millis::add_duration;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 /// Time for which sums are kept after their day, unless their tenant says otherwise: 400 days.
 pub const USAGE_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 
-/// The use of one model by one agent on one day, or the charged messages of one category.
+/// The use of one model by one agent on one day. Or the charged messages of one category to one country.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageSum {
     /// The agent's tenant.
@@ -28,6 +29,9 @@ pub struct UsageSum {
     pub day: Date,
     /// Name of the model, as its API reports it; for charged messages the provider and the category, such as `meta:utility`.
     pub model: String,
+    /// Country of the recipients of charged messages, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<Country>,
     /// Number of replies that the model wrote.
     pub replies: u64,
     /// Number of finished drafts that became no reply.
@@ -58,6 +62,7 @@ impl UsageSum {
             agent: agent.clone(),
             day,
             model: model.to_owned(),
+            country: None,
             replies: 0,
             discarded_drafts: 0,
             recordings: 0,
@@ -149,8 +154,12 @@ pub fn usage_of_charge(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Option<UsageSum> {
-    let charge = (update.charged_category()?, update.at);
-    Some(count_charged_message(charge, provider, tenant, agent))
+    Some(count_charged_message(
+        update.find_charge()?,
+        provider,
+        tenant,
+        agent,
+    ))
 }
 
 /// Returns the same of a message whose charge is part of the sums, from what its delivery tells.
@@ -160,20 +169,25 @@ pub fn usage_of_delivery(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Option<UsageSum> {
-    let charge = delivery.find_charge()?;
-    Some(count_charged_message(charge, provider, tenant, agent))
+    Some(count_charged_message(
+        delivery.find_charge()?,
+        provider,
+        tenant,
+        agent,
+    ))
 }
 
 fn count_charged_message(
-    (category, at): (&str, Timestamp),
+    charge: MessageCharge<'_>,
     provider: Provider,
     tenant: &TenantId,
     agent: &AgentId,
 ) -> UsageSum {
-    let name = format!("{}:{category}", provider.as_str());
+    let name = format!("{}:{}", provider.as_str(), charge.category);
     UsageSum {
         charged_messages: 1,
-        ..UsageSum::start_empty(tenant, agent, resolve_usage_day(at), &name)
+        country: charge.country,
+        ..UsageSum::start_empty(tenant, agent, resolve_usage_day(charge.at), &name)
     }
 }
 
@@ -184,11 +198,12 @@ pub fn usage_of_message(message: &Message) -> Vec<UsageSum> {
     sums
 }
 
-/// Merges sums of the same tenant, agent, day and model. The result is ordered by these.
+/// Merges sums of the same tenant, agent, day, model and country. The result is ordered by these.
 pub fn merge_usage_sums(sums: impl IntoIterator<Item = UsageSum>) -> Vec<UsageSum> {
     let mut merged: BTreeMap<_, UsageSum> = BTreeMap::new();
     for sum in sums {
-        let key = (sum.tenant.clone(), sum.day, sum.agent.clone(), sum.model.clone());
+        let names = (sum.tenant.clone(), sum.day, sum.agent.clone());
+        let key = (names, sum.model.clone(), sum.country);
         match merged.get_mut(&key) {
             Some(known) => known.add_other_sum(&sum),
             None => {

@@ -1,11 +1,13 @@
-//! Wake-up jobs on the queues `outbound` and `turns`. A job only names the messages or the conversation to look at, never
-//! their content.
+//! Wake-up jobs on the queues `outbound`, `turns` and `webhooks`. A job only names the messages, the conversation or the endpoint to
+//! look at, never their content.
 
 use crate::ids::{
     BatchId, ConversationId, CorrelationId, InvitationId, MessageId, Ordinal, TenantId, ThreadId, TokenName,
+    WebhookEndpointId,
 };
 use crate::message::{Message, OutgoingSide};
 use crate::millis;
+use crate::trace_context::ParentSpan;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,9 @@ pub struct SendJob {
     pub upto: Ordinal,
     /// Correlation id, which follows the job through every queue, record and log line.
     pub correlation: CorrelationId,
+    /// Span that made the job, below which its work goes on. `None`: no traces are exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSpan>,
     /// The dead letter whose message is to be queued again first; `None` if the job is not a redrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redrive: Option<Redrive>,
@@ -36,6 +41,7 @@ impl SendJob {
             conversation,
             upto,
             correlation,
+            parent: None,
             redrive: None,
             reply: None,
         }
@@ -94,6 +100,9 @@ pub struct EmailJob {
     pub invitation: InvitationId,
     /// Correlation id, which follows the job through every queue, record and log line.
     pub correlation: CorrelationId,
+    /// Span that made the job, below which its work goes on. `None`: no traces are exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSpan>,
     /// Time of the failure that the job undoes; `None` if it is not a redrive.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub redrive: Option<Timestamp>,
@@ -103,6 +112,22 @@ impl EmailJob {
     /// Returns the FIFO group of the job: e-mails wait for nobody.
     pub fn queue_group(&self) -> &str {
         self.invitation.as_str()
+    }
+}
+
+/// A wake-up job on the queue `webhooks`: an endpoint of a tenant may have to be posted to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointJob {
+    /// Tenant of the endpoint.
+    pub tenant: TenantId,
+    /// The endpoint.
+    pub endpoint: WebhookEndpointId,
+}
+
+impl EndpointJob {
+    /// Returns the FIFO group of the job: of an endpoint one job is handled at a time, and none waits for another endpoint.
+    pub fn queue_group(&self) -> String {
+        format!("{}#{}", self.tenant, self.endpoint)
     }
 }
 
@@ -117,6 +142,9 @@ pub struct TurnJob {
     pub ordinal: Ordinal,
     /// Correlation id, which follows the job through every queue, record and log line.
     pub correlation: CorrelationId,
+    /// Span that made the job, below which its work goes on. `None`: no traces are exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSpan>,
     /// For a schedule: the minute at which it was due, so that a late schedule can be distinguished from a new one.
     /// `None` for other jobs.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]

@@ -155,6 +155,11 @@ impl EndpointState {
         }
     }
 
+    /// Raises the revision, once before each write.
+    pub fn raise_revision(&mut self) {
+        self.rev += 1;
+    }
+
     /// Returns whether an attempt may be made at `now`. A time that is further away than any wait was set by a clock that ran ahead.
     pub fn may_post(&self, now: Timestamp) -> bool {
         let latest = add_duration(now, LONGEST_WAIT);

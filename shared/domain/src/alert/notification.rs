@@ -1,6 +1,6 @@
 //! Notifications: one message to one destination about some alerts, kept until it is delivered or given up.
 
-use super::{ALERT_RETENTION, Alert, AlertSeverity, AlertState};
+use super::{ALERT_RETENTION, Alert, AlertState};
 use crate::ids::{TenantId, hash_parts};
 use crate::millis::{self, add_duration};
 use jiff::{SignedDuration, Timestamp};
@@ -168,12 +168,6 @@ impl Notification {
     pub fn expires_at(&self) -> Option<Timestamp> {
         let is_dead = self.state == NotificationState::Dead;
         is_dead.then(|| add_duration(self.created_at, ALERT_RETENTION))
-    }
-
-    /// Returns the highest severity of the alerts.
-    pub fn highest_severity(&self) -> AlertSeverity {
-        let severities = self.alerts.iter().map(|alert| alert.severity);
-        severities.max().unwrap_or(AlertSeverity::Warning)
     }
 
     /// Returns one line that says what the notification is about.

@@ -12,6 +12,9 @@ use std::net::IpAddr;
 /// Greatest number of destinations. Their notifications are stored in one transaction with the alerts.
 const DESTINATIONS_MAX: usize = 10;
 
+/// Greatest free space that may be asked for: a petabyte, in megabytes.
+const DISK_FREE_MAX: u64 = 1_000_000_000;
+
 /// Thresholds of the alerts, and their destinations. A document that names this section replaces all of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -322,6 +325,9 @@ impl AlertConfig {
         ];
         if minutes.iter().any(|minutes| *minutes > day) || !(2..=day).contains(&self.heartbeat_minutes) {
             return refuse("minutes must be at most 1440, and heartbeat_minutes at least 2");
+        }
+        if self.disk_free_megabytes > DISK_FREE_MAX {
+            return refuse("disk_free_megabytes must be at most 1000000000");
         }
         // Dead letters are counted up to the threshold, every minute.
         if self.dead_letters_warning.max(self.dead_letters_critical) > 1000 {

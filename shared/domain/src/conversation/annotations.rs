@@ -5,10 +5,10 @@
 use super::Conversation;
 use crate::ids::TokenName;
 use crate::millis;
+use crate::text_conversions::text_conversions;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// Maximum number of labels of a conversation.
 const LABELS_MAX: usize = 10;
@@ -76,25 +76,7 @@ impl ConversationLabel {
     }
 }
 
-impl TryFrom<String> for ConversationLabel {
-    type Error = AnnotationError;
-
-    fn try_from(text: String) -> Result<Self, AnnotationError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ConversationLabel> for String {
-    fn from(label: ConversationLabel) -> Self {
-        label.0
-    }
-}
-
-impl fmt::Display for ConversationLabel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_conversions!(ConversationLabel(String), AnnotationError);
 
 /// A note of a person for other people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

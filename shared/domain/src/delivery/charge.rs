@@ -1,6 +1,7 @@
 //! The provider's charge for a message, as the statuses of the message tell it.
 
 use super::{Delivery, DeliveryStatus, Pricing, StatusUpdate};
+use crate::country::Country;
 use jiff::Timestamp;
 
 /// The pricing model of charges by conversation, which ended in July 2025. They name the same charge in many messages.
@@ -12,6 +13,17 @@ const CHARGED_TYPE: &str = "regular";
 /// The category in a sum if the provider names none.
 const NO_CATEGORY: &str = "other";
 
+/// The charge for one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageCharge<'a> {
+    /// The price category, in the provider's words.
+    pub category: &'a str,
+    /// Country of the recipient, where it is known.
+    pub country: Option<Country>,
+    /// Time at which the message reached its contact.
+    pub at: Timestamp,
+}
+
 impl Pricing {
     /// Returns `true` if the provider charges the message by itself. The type decides where `billable` is left out.
     pub fn is_charged(&self) -> bool {
@@ -19,37 +31,41 @@ impl Pricing {
         self.billable.unwrap_or_else(is_regular) && self.model.as_deref() != Some(BY_CONVERSATION)
     }
 
-    fn name_category(&self) -> &str {
-        self.category.as_deref().unwrap_or(NO_CATEGORY)
+    fn describe_charge(&self, at: Timestamp) -> MessageCharge<'_> {
+        MessageCharge {
+            category: self.category.as_deref().unwrap_or(NO_CATEGORY),
+            country: self.country,
+            at,
+        }
     }
 }
 
 impl StatusUpdate {
-    /// Returns the price category of a message that reached its contact and is charged. `sent` names a price, too, but a message
-    /// is charged when it is delivered.
-    pub fn charged_category(&self) -> Option<&str> {
+    /// Returns the charge for a message that reached its contact. `sent` names a price, too, but a message is charged when it is
+    /// delivered.
+    pub fn find_charge(&self) -> Option<MessageCharge<'_>> {
         let has_reached = matches!(
             self.status,
             DeliveryStatus::Delivered | DeliveryStatus::Read | DeliveryStatus::Played
         );
         let pricing = self.detail.as_ref()?.pricing.as_ref()?;
-        (has_reached && pricing.is_charged()).then(|| pricing.name_category())
+        (has_reached && pricing.is_charged()).then(|| pricing.describe_charge(self.at))
     }
 }
 
 impl Delivery {
-    /// Returns the price category of a charged message and the time at which it reached its contact. `None`: no charge is part of the
-    /// sums.
-    pub fn find_charge(&self) -> Option<(&str, Timestamp)> {
+    /// Returns the charge for the message. `None`: no charge is part of the sums.
+    pub fn find_charge(&self) -> Option<MessageCharge<'_>> {
         let times = &self.times;
         let reached = [times.at_delivered, times.at_read, times.at_played];
         let at = reached.into_iter().flatten().min().filter(|_| self.charged)?;
-        let category = self
-            .detail
-            .pricing
-            .as_ref()
-            .map_or(NO_CATEGORY, Pricing::name_category);
-        Some((category, at))
+        let untold = MessageCharge {
+            category: NO_CATEGORY,
+            country: None,
+            at,
+        };
+        let pricing = self.detail.pricing.as_ref();
+        Some(pricing.map_or(untold, |pricing| pricing.describe_charge(at)))
     }
 }
 
@@ -78,20 +94,25 @@ mod tests {
 
     #[test]
     fn a_message_is_charged_when_it_arrives_and_unless_it_is_free() {
-        let regular = json!({"billable": true, "model": "PMP", "type": "regular", "category": "utility"});
+        let regular = json!({"billable": true, "model": "PMP", "type": "regular", "category": "utility", "country": "BR"});
         for reached in [
             DeliveryStatus::Delivered,
             DeliveryStatus::Read,
             DeliveryStatus::Played,
         ] {
-            assert_eq!(status(reached, &regular).charged_category(), Some("utility"));
+            let update = status(reached, &regular);
+            let charge = update.find_charge().unwrap();
+            assert_eq!(
+                (charge.category, charge.country),
+                ("utility", Country::parse("BR"))
+            );
         }
         for open in [DeliveryStatus::Sent, DeliveryStatus::Failed] {
-            assert_eq!(status(open, &regular).charged_category(), None);
+            assert_eq!(status(open, &regular).find_charge(), None);
         }
         let told = |pricing: Value| {
             let update = status(DeliveryStatus::Delivered, &pricing);
-            update.charged_category().map(str::to_owned)
+            update.find_charge().map(|charge| charge.category.to_owned())
         };
         let without_flag = json!({"model": "PMP", "type": "regular", "category": "marketing"});
         assert_eq!(told(without_flag).as_deref(), Some("marketing"));

@@ -1,5 +1,6 @@
 //! The details of a status: the message's price, and the reasons why it failed.
 
+use crate::country::Country;
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub struct Pricing {
     /// Pricing category: `marketing`, `utility`, `authentication`, `service` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
+    /// Country of the recipient, which decides the price. Recado reads it from the recipient of the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<Country>,
 }
 
 /// A conversation as Meta charges it. It is not a conversation of Recado's.
@@ -71,8 +75,12 @@ impl StatusDetail {
     /// Replaces details with those that a later status gives. Details that the later status leaves out stay as they
     /// were, because Meta prices `sent` and one of `delivered` and `read`, not all of them.
     pub fn merge_later_detail(&mut self, later: &Self) {
-        if later.pricing.is_some() {
-            self.pricing.clone_from(&later.pricing);
+        if let Some(later) = &later.pricing {
+            let known = self.pricing.as_ref().and_then(|pricing| pricing.country);
+            self.pricing = Some(Pricing {
+                country: later.country.or(known),
+                ..later.clone()
+            });
         }
         if later.conversation.is_some() {
             self.conversation.clone_from(&later.conversation);
@@ -92,6 +100,7 @@ mod tests {
         let priced = StatusDetail {
             pricing: Some(Pricing {
                 category: Some("utility".to_owned()),
+                country: Country::parse("BR"),
                 ..Pricing::default()
             }),
             ..StatusDetail::default()
@@ -108,6 +117,13 @@ mod tests {
         known.merge_later_detail(&StatusDetail::default());
         assert_eq!(known, priced);
         known.merge_later_detail(&failed);
+        known.merge_later_detail(&StatusDetail {
+            pricing: Some(Pricing {
+                country: None,
+                ..priced.pricing.clone().unwrap()
+            }),
+            ..StatusDetail::default()
+        });
         assert_eq!((known.pricing, known.errors), (priced.pricing, failed.errors));
     }
 }

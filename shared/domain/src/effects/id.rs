@@ -1,6 +1,6 @@
 use crate::ids::IdError;
+use crate::text_conversions::text_conversions;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The digits of base32hex, which calendars take for the ids of events.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
@@ -42,25 +42,7 @@ impl EffectId {
     }
 }
 
-impl fmt::Display for EffectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for EffectId {
-    type Error = IdError;
-
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<EffectId> for String {
-    fn from(id: EffectId) -> Self {
-        id.0
-    }
-}
+text_conversions!(EffectId(String), IdError);
 
 #[cfg(test)]
 mod tests {

@@ -74,9 +74,4 @@ impl Journal {
         }
         (!self.entries.is_empty()).then_some(text)
     }
-
-    /// Lists the entries after the entry `known`, of which no reply knew.
-    pub fn entries_after(&self, known: u64) -> impl Iterator<Item = &EffectEntry> {
-        self.entries.iter().filter(move |entry| entry.number > known)
-    }
 }

@@ -1,6 +1,7 @@
 //! Addresses of e-mail. What is accepted here stands in headers and in commands of mail servers, so it holds nothing that could
 //! begin another header, another address or another command.
 
+use crate::text_conversions::text_conversions;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -89,25 +90,7 @@ fn is_mail_host(host: &str) -> bool {
     host.split('.').all(is_label) && !top.bytes().all(|b| b.is_ascii_digit())
 }
 
-impl fmt::Display for EmailAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for EmailAddress {
-    type Error = AddressError;
-
-    fn try_from(text: String) -> Result<Self, AddressError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<EmailAddress> for String {
-    fn from(address: EmailAddress) -> Self {
-        address.0
-    }
-}
+text_conversions!(EmailAddress(String), AddressError);
 
 /// An address with the name that people see beside it: `Clinic <hello@clinic.example>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,16 +149,4 @@ impl fmt::Display for Mailbox {
     }
 }
 
-impl TryFrom<String> for Mailbox {
-    type Error = AddressError;
-
-    fn try_from(text: String) -> Result<Self, AddressError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Mailbox> for String {
-    fn from(mailbox: Mailbox) -> Self {
-        mailbox.to_string()
-    }
-}
+text_conversions!(Mailbox, AddressError);

@@ -4,6 +4,7 @@
 mod state;
 
 use super::Email;
+use crate::backoff::Backoff;
 use crate::config::{EmailSender, RepeatRule};
 use crate::ids::{BatchId, CorrelationId, EmailSenderId, Nonce, hash_parts};
 use crate::millis::{self, add_duration};
@@ -20,6 +21,13 @@ const JOB_PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Longest wait for which the job of an e-mail stays on its queue. After a longer one `reconcile` enqueues another.
 pub const EMAIL_JOB_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+/// Shortest and longest pause after a carrier was asked too often and named no time, before they are scattered.
+const THROTTLE_PAUSE_MIN: SignedDuration = SignedDuration::from_secs(10);
+const THROTTLE_PAUSE_MAX: SignedDuration = SignedDuration::from_mins(8);
+
+/// The part of such a pause by which it may be shorter or longer: e-mails of one batch come again one by one.
+const THROTTLE_JITTER: f64 = 0.25;
 
 /// Greatest number of steps that are kept: the first one and the newest.
 const STEPS_MAX: usize = 30;
@@ -181,6 +189,21 @@ impl EmailOutbox {
                 unknown.sender == hash_sender(sender) && now < add_duration(unknown.at, time)
             }
         }
+    }
+
+    /// Chooses the pause after a carrier was asked too often and named no time: as long as the e-mail has waited already, so that the
+    /// pauses grow. `random` is any number; it selects the place within the jitter.
+    pub fn choose_throttle_pause(&self, now: Timestamp, random: u64) -> SignedDuration {
+        let waited = self
+            .waits_since
+            .map_or(SignedDuration::ZERO, |since| now.duration_since(since));
+        let seconds = waited.clamp(THROTTLE_PAUSE_MIN, THROTTLE_PAUSE_MAX).as_secs_f64();
+        let scattered = Backoff::Exponential {
+            base: seconds,
+            cap: seconds,
+            jitter: THROTTLE_JITTER,
+        };
+        scattered.delay_for_attempt(1, random)
     }
 
     /// Moves `queued → sending`, and counts the attempt.

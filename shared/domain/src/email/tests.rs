@@ -1,5 +1,8 @@
 use super::*;
 use crate::config::{EmailSender, EmailSenderKind, RepeatRule};
+use crate::ids::{CorrelationId, EmailSenderId, Nonce};
+use crate::millis::{add_duration, from_unix_millis};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -267,5 +270,36 @@ fn only_a_carrier_that_recognizes_a_repeat_is_given_one() {
     let RepeatRule::Within(window) = EmailSenderKind::Resend.repeat_rule() else {
         panic!("Resend recognizes repeats");
     };
-    assert!(window < jiff::SignedDuration::from_hours(24));
+    assert!(window < SignedDuration::from_hours(24));
+}
+
+#[test]
+fn the_pauses_of_a_carrier_that_names_none_grow_up_to_ten_minutes() {
+    let limits = EmailLimits {
+        attempts: 5,
+        patience: SignedDuration::from_hours(72),
+    };
+    let mut now = from_unix_millis(0);
+    let sender = EmailSenderId::parse("news").unwrap();
+    let correlation = CorrelationId::parse("trace-1").unwrap();
+    let mut outbox = EmailOutbox::queue_email(sender, email(), correlation, now);
+    let mut pauses = Vec::new();
+    for _ in 0..10 {
+        outbox.begin_attempt(Nonce::parse("nonce").unwrap(), now).unwrap();
+        let pause = outbox.choose_throttle_pause(now, u64::MAX / 2);
+        pauses.push(pause.as_millis());
+        let failed = FailedAttempt::Waits {
+            why: "asked too often".to_owned(),
+            next: add_duration(now, pause),
+        };
+        outbox.record_failure(failed, None, limits, now).unwrap();
+        now = add_duration(now, pause);
+    }
+    let seconds: Vec<i128> = pauses.iter().map(|pause| (pause + 500) / 1_000).collect();
+    assert_eq!(seconds, [10, 10, 20, 40, 80, 160, 320, 480, 480, 480]);
+    let (least, most) = (
+        outbox.choose_throttle_pause(now, 0),
+        outbox.choose_throttle_pause(now, u64::MAX),
+    );
+    assert_eq!((least.as_secs(), most.as_secs()), (360, 600));
 }

@@ -155,11 +155,6 @@ impl Batch {
         ends
     }
 
-    /// Returns the number of the batch's chunks.
-    pub fn count_chunks(&self) -> usize {
-        self.recipients.div_ceil(BATCH_CHUNK)
-    }
-
     /// Returns the id of a guest's invitation. It is known before the invitation is made.
     pub fn derive_invitation_id(&self, guest: &GuestId) -> InvitationId {
         let hash = hash_parts(&["batch", self.id.as_str(), guest.as_str()], 8);
@@ -208,6 +203,7 @@ impl Batch {
             tenant: self.tenant.clone(),
             ordinal: Ordinal(from as u64),
             correlation: self.correlation.clone(),
+            parent: None,
             due: None,
             file: None,
             batch: Some(self.id.clone()),

@@ -35,7 +35,8 @@ pub enum InvitationState {
 }
 
 /// The status of an invitation as the log of deliveries shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum InvitationStatus {
     /// The message waits to be sent.
     Queued,
@@ -66,6 +67,11 @@ impl InvitationStatus {
         Self::Cancelled,
         Self::Duplicate,
     ];
+
+    /// Returns `true` if the status may change without a request.
+    pub fn may_change(self) -> bool {
+        !matches!(self, Self::Read | Self::Duplicate | Self::Cancelled)
+    }
 
     /// Returns the status with this word.
     pub fn parse(word: &str) -> Option<Self> {

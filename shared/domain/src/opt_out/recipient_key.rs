@@ -4,8 +4,8 @@ use crate::contact::canonical_spelling;
 use crate::email::EmailAddress;
 use crate::identity::IdentityKey;
 use crate::ids::TenantId;
+use crate::text_conversions::text_conversions;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// An address by which a person is written to, of any channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,25 +43,7 @@ impl RecipientKey {
     }
 }
 
-impl TryFrom<String> for RecipientKey {
-    type Error = RecipientKeyError;
-
-    fn try_from(text: String) -> Result<Self, RecipientKeyError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<RecipientKey> for String {
-    fn from(key: RecipientKey) -> Self {
-        key.0
-    }
-}
-
-impl fmt::Display for RecipientKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_conversions!(RecipientKey(String), RecipientKeyError);
 
 impl IdentityKey {
     /// Derives the key of a recipient of a tenant. A number with two spellings has the same key in both, and so has an address of

@@ -92,7 +92,7 @@ fn the_whole_name_counts_before_a_beginning_and_the_latest_day_before_an_earlier
     ]));
     let of = |model, day| {
         prices
-            .find_price(model, day)
+            .find_price(&sum(model, day, TokenUsage::default()))
             .map(|price| price.input.unwrap().to_string())
     };
     let (october, november) = (date(2026, 10, 31), date(2026, 11, 1));
@@ -204,6 +204,47 @@ fn charged_messages_cost_by_the_price_of_their_category() {
     assert_eq!((marketing.unpriced_messages, marketing.unpriced_tokens), (0, 0));
     let unpriced = prices.price_sum(&charged("360dialog:utility"));
     assert_eq!(unpriced.unpriced_messages, 3);
+}
+
+#[test]
+fn a_charged_message_costs_what_the_price_of_its_country_says_else_that_of_all_countries() {
+    let day = date(2026, 11, 23);
+    let prices = list(&json!([
+        {"model": "meta:utility", "message": "0.01"},
+        {"model": "meta:utility", "message": "0.02", "countries": ["+1"]},
+        {"model": "meta:utility", "message": "0.03", "countries": ["DO", "+55"]},
+        {"model": "meta:utility", "message": "0.04", "countries": ["BR"], "from": "2027-01-01"},
+        {"model": "meta:*", "message": "0.9", "countries": ["BR"]},
+    ]));
+    prices.check_prices().unwrap();
+    let cost = |country: &str, day| {
+        let charged = UsageSum {
+            charged_messages: 1,
+            country: Country::parse(country),
+            ..sum("meta:utility", day, TokenUsage::default())
+        };
+        prices.price_sum(&charged).find_amount(&Currency::default())
+    };
+    for (country, micros) in [
+        ("BR", 30_000),
+        ("US", 20_000),
+        ("CA", 20_000),
+        ("DO", 30_000),
+        ("PT", 10_000),
+        ("", 10_000),
+    ] {
+        assert_eq!(cost(country, day), micros, "{country}");
+    }
+    assert_eq!(cost("BR", date(2027, 1, 1)), 40_000);
+    for wrong in [
+        json!([{"model": "a", "input": "1", "output": "1", "countries": ["BR"]}]),
+        json!([{"model": "a", "audio_minute": "1", "countries": ["BR"]}]),
+        json!([{"model": "a", "message": "1", "countries": ["BR", "PT"]}, {"model": "a", "message": "2", "countries": ["PT"]}]),
+        json!([{"model": "a", "message": "1", "countries": ["+55"]}, {"model": "a", "message": "2", "countries": ["+55"]}]),
+    ] {
+        let told = list(&wrong).check_prices().unwrap_err();
+        assert!(told.contains("countries"), "{told}");
+    }
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct PublishedData {
     /// The reason of the status, or for which the conversation waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// Time since which the conversation waits, the connection is so, or the alert's condition holds.
+    /// Time since which the conversation waits, the connection is so, the alert's condition holds, or pages must be made anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// The way in which the turn ended.
@@ -57,7 +57,7 @@ pub struct PublishedData {
     /// The invitation.
     #[serde(rename = "invitation_id", default, skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationId>,
-    /// The occasion of the invitation.
+    /// The occasion of the invitation or of the pages.
     #[serde(rename = "occasion_id", default, skip_serializing_if = "Option::is_none")]
     pub occasion: Option<OccasionId>,
     /// The channel of the invitation.

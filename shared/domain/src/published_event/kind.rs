@@ -34,6 +34,8 @@ pub enum PublishedKind {
     AppointmentCancelled,
     /// Nobody could say whether an appointment was booked, moved or cancelled.
     AppointmentUnknown,
+    /// Pages about an occasion must be made anew.
+    LandingInvalidated,
     /// An alert began.
     AlertFired,
     /// An alert ended.
@@ -44,7 +46,7 @@ pub enum PublishedKind {
 
 impl PublishedKind {
     /// All kinds.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::MessageCreated,
         Self::MessageUpdated,
         Self::MessageStatus,
@@ -59,6 +61,7 @@ impl PublishedKind {
         Self::AppointmentMoved,
         Self::AppointmentCancelled,
         Self::AppointmentUnknown,
+        Self::LandingInvalidated,
         Self::AlertFired,
         Self::AlertEnded,
         Self::WebhookTest,
@@ -81,6 +84,7 @@ impl PublishedKind {
             Self::AppointmentMoved => "appointment.moved",
             Self::AppointmentCancelled => "appointment.cancelled",
             Self::AppointmentUnknown => "appointment.unknown",
+            Self::LandingInvalidated => "landing.invalidated",
             Self::AlertFired => "alert.fired",
             Self::AlertEnded => "alert.ended",
             Self::WebhookTest => "webhook.test",

@@ -104,6 +104,28 @@ pub fn derive_invitation_events(
     }]
 }
 
+/// Derives what is published when pages about an occasion must be made anew since `new`. `old`: the time before.
+pub fn derive_page_events(
+    (tenant, occasion): (&TenantId, &OccasionId),
+    old: Option<Timestamp>,
+    new: Timestamp,
+    at: Timestamp,
+) -> Vec<PublishedEvent> {
+    if old >= Some(new) {
+        return Vec::new();
+    }
+    let data = PublishedData {
+        occasion: Some(occasion.clone()),
+        since: Some(new),
+        ..PublishedData::default()
+    };
+    let record = [tenant.as_str(), occasion.as_str()];
+    vec![PublishedEvent {
+        tenant: Some(tenant.clone()),
+        ..PublishedEvent::new(PublishedKind::LandingInvalidated, &record, at, data)
+    }]
+}
+
 /// Returns the kind of the event that tells of an entry's state. `None`: it is under way, or about no appointment.
 fn appointment_kind(entry: &EffectEntry) -> Option<PublishedKind> {
     let done = match entry.action {

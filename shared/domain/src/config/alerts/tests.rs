@@ -105,6 +105,7 @@ fn a_destination_that_cannot_be_told_is_refused_with_the_reason() {
     assert!(refusal(&json!({"destinations": [twice, twice]})).contains("declared twice"));
     assert!(refusal(&json!({"rate_per_second": -1.0})).contains("rate_per_second"));
     assert!(refusal(&json!({"heartbeat_minutes": 0})).contains("heartbeat_minutes"));
+    assert!(refusal(&json!({"disk_free_megabytes": u64::MAX})).contains("disk_free_megabytes"));
     assert!(refusal(&json!({"dead_letters_critical": 5000})).contains("at most 1000"));
 }
 

@@ -1,5 +1,6 @@
 //! The progress of a batch: the numbers of its recipients by status.
 
+use super::super::InvitationStatus;
 use super::{BatchChunk, BatchState, RecipientStatus};
 use crate::millis;
 use jiff::Timestamp;
@@ -33,19 +34,25 @@ impl BatchCounts {
         let mut counts = Self::default();
         for recipient in chunks.iter().flat_map(|chunk| &chunk.recipients) {
             *match recipient.status.within(state) {
-                RecipientStatus::Waiting | RecipientStatus::Queued | RecipientStatus::Processing => {
-                    &mut counts.queued
-                }
-                RecipientStatus::Sent => &mut counts.sent,
-                RecipientStatus::Delivered => &mut counts.delivered,
-                RecipientStatus::Read => &mut counts.read,
-                RecipientStatus::Failed => &mut counts.failed,
-                RecipientStatus::Duplicate => &mut counts.duplicate,
+                RecipientStatus::Waiting => &mut counts.queued,
                 RecipientStatus::Refused => &mut counts.refused,
-                RecipientStatus::Cancelled => &mut counts.cancelled,
+                RecipientStatus::Invited(status) => counts.count_of(status),
             } += 1;
         }
         counts
+    }
+
+    /// Returns the number in which recipients of this status count.
+    fn count_of(&mut self, status: InvitationStatus) -> &mut usize {
+        match status {
+            InvitationStatus::Queued | InvitationStatus::Processing => &mut self.queued,
+            InvitationStatus::Sent => &mut self.sent,
+            InvitationStatus::Delivered => &mut self.delivered,
+            InvitationStatus::Read => &mut self.read,
+            InvitationStatus::Failed => &mut self.failed,
+            InvitationStatus::Duplicate => &mut self.duplicate,
+            InvitationStatus::Cancelled => &mut self.cancelled,
+        }
     }
 }
 

@@ -13,96 +13,68 @@ use serde::{Deserialize, Serialize};
 pub enum RecipientStatus {
     /// Its invitation is not made yet.
     Waiting,
-    /// Its message waits to be sent.
-    Queued,
-    /// Its message is being sent, or nobody knows yet whether it was.
-    Processing,
-    /// The provider accepted the message.
-    Sent,
-    /// The message is on the guest's phone.
-    Delivered,
-    /// The guest has seen it.
-    Read,
-    /// The message could not be sent.
-    Failed,
-    /// The same template went to the guest before.
-    Duplicate,
     /// Nothing can be sent: there is no such guest, no number, or no value of a variable.
     Refused,
-    /// The message was cancelled.
-    Cancelled,
+    /// The invitation was made, and has this status.
+    #[serde(untagged)]
+    Invited(InvitationStatus),
 }
 
 impl From<InvitationStatus> for RecipientStatus {
     fn from(status: InvitationStatus) -> Self {
-        match status {
-            InvitationStatus::Queued => Self::Queued,
-            InvitationStatus::Processing => Self::Processing,
-            InvitationStatus::Sent => Self::Sent,
-            InvitationStatus::Delivered => Self::Delivered,
-            InvitationStatus::Read => Self::Read,
-            InvitationStatus::Failed => Self::Failed,
-            InvitationStatus::Cancelled => Self::Cancelled,
-            InvitationStatus::Duplicate => Self::Duplicate,
-        }
+        Self::Invited(status)
     }
 }
 
 impl RecipientStatus {
-    const ALL: [Self; 10] = [
-        Self::Waiting,
-        Self::Queued,
-        Self::Processing,
-        Self::Sent,
-        Self::Delivered,
-        Self::Read,
-        Self::Failed,
-        Self::Duplicate,
-        Self::Refused,
-        Self::Cancelled,
-    ];
-
     /// Returns `true` if the status may change after the invitation was made.
     pub fn may_change(self) -> bool {
-        !matches!(
-            self,
-            Self::Waiting | Self::Read | Self::Duplicate | Self::Refused | Self::Cancelled
-        )
+        matches!(self, Self::Invited(status) if status.may_change())
     }
 
     /// Returns `true` until the delivery reached an end: it was sent, or never will be.
     pub fn is_open(self) -> bool {
-        matches!(self, Self::Waiting | Self::Queued | Self::Processing)
+        self.is_waiting() || self == Self::Invited(InvitationStatus::Processing)
+    }
+
+    /// Returns `true` if no attempt to send began.
+    fn is_waiting(self) -> bool {
+        matches!(self, Self::Waiting | Self::Invited(InvitationStatus::Queued))
+    }
+
+    /// Returns `true` if nothing reached the guest, and nothing will.
+    pub fn has_failed(self) -> bool {
+        matches!(self, Self::Refused | Self::Invited(InvitationStatus::Failed))
+    }
+
+    /// Returns `true` if it was cancelled.
+    pub fn is_cancelled(self) -> bool {
+        self == Self::Invited(InvitationStatus::Cancelled)
     }
 
     /// Returns the status as it counts in a batch of this state. Of a cancelled batch nothing leaves any more, so what waits there
     /// counts as cancelled.
     #[must_use]
     pub fn within(self, state: BatchState) -> Self {
-        match self {
-            Self::Waiting | Self::Queued if state == BatchState::Cancelled => Self::Cancelled,
-            other => other,
+        if state == BatchState::Cancelled && self.is_waiting() {
+            return InvitationStatus::Cancelled.into();
         }
+        self
     }
 
     /// Returns the status with this word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
+        let own = [Self::Waiting, Self::Refused].into_iter();
+        let invited = InvitationStatus::parse(word).map(Self::Invited);
+        own.chain(invited).find(|status| status.as_str() == word)
     }
 
     /// Returns the word for the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
-            Self::Queued => "queued",
-            Self::Processing => "processing",
-            Self::Sent => "sent",
-            Self::Delivered => "delivered",
-            Self::Read => "read",
-            Self::Failed => "failed",
-            Self::Duplicate => "duplicate",
             Self::Refused => "refused",
-            Self::Cancelled => "cancelled",
+            Self::Invited(status) => status.as_str(),
         }
     }
 }
@@ -146,17 +118,45 @@ pub struct BatchChunk {
 }
 
 impl BatchChunk {
+    /// Notes what became of recipients, each named by its place, that wait yet. The status of others is newer, and stays.
+    pub fn note_made<'a>(&mut self, made: impl IntoIterator<Item = &'a (usize, RecipientStatus)>) {
+        for (place, status) in made {
+            let recipient = self.recipients.get_mut(*place);
+            if let Some(waiting) = recipient.filter(|one| one.status == RecipientStatus::Waiting) {
+                waiting.status = *status;
+            }
+        }
+        self.rev += 1;
+    }
+
+    /// Notes the statuses of recipients, each named by its place, that were looked at until `now`. `None`: the invitation or its message is
+    /// gone. If that was never sent, it was erased, or people deleted it.
+    pub fn note_look(
+        &mut self,
+        statuses: impl IntoIterator<Item = (usize, Option<RecipientStatus>)>,
+        now: Timestamp,
+    ) {
+        for (place, status) in statuses {
+            if let Some(recipient) = self.recipients.get_mut(place) {
+                recipient.status = match status {
+                    Some(status) => status,
+                    None if recipient.status.is_open() => InvitationStatus::Cancelled.into(),
+                    None => recipient.status,
+                };
+            }
+        }
+        self.counted_at = Some(now);
+        self.rev += 1;
+    }
+
     /// Forgets these guests. Returns `false` if none of them is among the recipients.
     pub fn forget_guests(&mut self, is_forgotten: impl Fn(&GuestId) -> bool) -> bool {
         let mut found = false;
         for recipient in &mut self.recipients {
             if recipient.guest.as_ref().is_some_and(&is_forgotten) {
                 recipient.guest = None;
-                if matches!(
-                    recipient.status,
-                    RecipientStatus::Waiting | RecipientStatus::Queued
-                ) {
-                    recipient.status = RecipientStatus::Cancelled;
+                if recipient.status.is_waiting() {
+                    recipient.status = InvitationStatus::Cancelled.into();
                 }
                 found = true;
             }

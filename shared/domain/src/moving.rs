@@ -1,0 +1,299 @@
+//! The records of an installation in the form in which they move from one store to another.
+//!
+//! [`RecordKind`] is the one list of what moves. Each store reads and writes every kind, or says that it keeps none of it: a test
+//! puts a record of each kind into each store. What a store makes of other records by itself (indexes, copies, places in lists) is no kind.
+
+mod digest;
+mod record;
+
+pub use digest::{KindTally, RecordDigest};
+pub use record::{
+    Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
+    MovedPageChange, MovedPublishedEvent, OfInstance, RemovedInstance,
+};
+
+use crate::access::Token;
+use crate::alert::{Alert, AlertWatch, Notification};
+use crate::audit::AuditEntry;
+use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tenant};
+use crate::conversation::Conversation;
+use crate::dead_letter::DeadLetter;
+use crate::effects::Journal;
+use crate::event::{EventPayload, webhook_file_key};
+use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
+use crate::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplate, Occasion};
+use crate::knowledge::AgentKnowledge;
+use crate::message::{Message, MessageFile, StoredFile};
+use crate::millis::add_duration;
+use crate::notice::Notice;
+use crate::opt_out::OptOut;
+use crate::price::PriceList;
+use crate::sample::MinuteSample;
+use crate::scheduled::ScheduledMessage;
+use crate::tools::Tool;
+use crate::usage::UsageSum;
+use crate::webhook_endpoint::{EndpointState, FailedEvent};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Makes the list of kinds: each with its type, its name, and what it is.
+macro_rules! moved_kinds {
+    ($($(#[$about:meta])* $kind:ident($record:ty) = $name:literal,)*) => {
+        /// A kind of records that move.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum RecordKind {
+            $($(#[$about])* $kind,)*
+        }
+
+        impl RecordKind {
+            /// All kinds, in the order in which they are written: what refers to another record comes after it.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// Returns the name of the kind, which is that of its file.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+
+            /// Reads the JSON of a record of this kind.
+            pub fn parse_record(self, json: &str) -> serde_json::Result<MovedRecord> {
+                match self {
+                    $(Self::$kind => serde_json::from_str(json).map(MovedRecord::$kind),)*
+                }
+            }
+        }
+
+        /// A record that moves.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum MovedRecord {
+            $($(#[$about])* $kind(Box<$record>),)*
+        }
+
+        impl MovedRecord {
+            /// Returns the kind.
+            pub fn kind(&self) -> RecordKind {
+                match self {
+                    $(Self::$kind(_) => RecordKind::$kind,)*
+                }
+            }
+
+            /// Returns the JSON of the record.
+            pub fn to_json(&self) -> serde_json::Result<Value> {
+                match self {
+                    $(Self::$kind(record) => serde_json::to_value(record),)*
+                }
+            }
+        }
+    };
+}
+
+moved_kinds! {
+    /// The key from which ids are derived.
+    IdentityKey(MovedIdentityKey) = "identity-key",
+    /// Tenants.
+    Tenant(Tenant) = "tenants",
+    /// Calendars in which agents book.
+    Calendar(Calendar) = "calendars",
+    /// Tools of agents.
+    Tool(Tool) = "tools",
+    /// Agents.
+    Agent(Agent) = "agents",
+    /// Instances.
+    Instance(Instance) = "instances",
+    /// The configuration of alerts.
+    AlertConfig(AlertConfig) = "alert-config",
+    /// The prices of models.
+    Prices(PriceList) = "prices",
+    /// Tokens of the API, by their hashes.
+    Token(Token) = "tokens",
+    /// Notes that an instance was removed.
+    RemovedInstance(RemovedInstance) = "removed-instances",
+    /// States of instances.
+    InstanceState(OfInstance<InstanceState>) = "instance-states",
+    /// Numbers of persons who are known by another identity.
+    Alias(MovedAlias) = "aliases",
+    /// Conversations.
+    Conversation(Conversation) = "conversations",
+    /// Messages, in and out, with the evidence of what was sent.
+    Message(Message) = "messages",
+    /// Events, pending and settled.
+    Event(MovedEvent) = "events",
+    /// Idempotency keys of clients.
+    ClientKey(HeldKey) = "client-keys",
+    /// Deliveries of sent messages.
+    Delivery(MovedDelivery) = "deliveries",
+    /// Notes of sends whose outcome is not known.
+    InFlight(OfInstance<InFlightSend>) = "in-flight-sends",
+    /// Conversations that wait for their instance.
+    Parked(ParkedConversation) = "parked-conversations",
+    /// Messages that are to be sent later.
+    Scheduled(ScheduledMessage) = "scheduled-messages",
+    /// Dead letters.
+    DeadLetter(DeadLetter) = "dead-letters",
+    /// Journals of what agents' tools changed outside.
+    Journal(Journal) = "journals",
+    /// Cells of calendars that events hold.
+    Cell(MovedCell) = "cells",
+    /// The knowledge of agents.
+    Knowledge(AgentKnowledge) = "knowledge",
+    /// Preferences to get no messages.
+    OptOut(OptOut) = "opt-outs",
+    /// Occasions.
+    Occasion(Occasion) = "occasions",
+    /// Templates of invitations.
+    InvitationTemplate(InvitationTemplate) = "invitation-templates",
+    /// Guests.
+    Guest(Guest) = "guests",
+    /// Invitations, with what was sent.
+    Invitation(Invitation) = "invitations",
+    /// Claims of invitations and batches.
+    Claim(MovedClaim) = "invitation-claims",
+    /// Batches of invitations.
+    Batch(Batch) = "batches",
+    /// Recipients of batches.
+    BatchChunk(BatchChunk) = "batch-chunks",
+    /// Times since which pages about occasions must be made anew.
+    PageChange(MovedPageChange) = "page-changes",
+    /// Sums of what models used.
+    Usage(Dated<UsageSum>) = "usage",
+    /// Samples of minutes.
+    Sample(Dated<MinuteSample>) = "samples",
+    /// The audit.
+    Audit(Dated<AuditEntry>) = "audit",
+    /// Notices of accounts.
+    Notice(Dated<Notice>) = "notices",
+    /// Alerts that hold and alerts that ended.
+    Alert(Alert) = "alerts",
+    /// The record that the last look for alerts left.
+    AlertWatch(AlertWatch) = "alert-watch",
+    /// Notifications that are not delivered.
+    Notification(Notification) = "notifications",
+    /// States of the endpoints of tenants.
+    Endpoint(EndpointState) = "endpoints",
+    /// Events that an endpoint did not accept.
+    FailedPost(FailedEvent) = "failed-posts",
+    /// Published events, with their places in the log.
+    PublishedEvent(MovedPublishedEvent) = "published-events",
+}
+
+/// A file that belongs to a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MovedFile {
+    /// The bytes of a file.
+    File {
+        /// The key in the store of files.
+        key: String,
+        /// The MIME type.
+        mime_type: String,
+    },
+    /// A large body, or a file that a webhook held, under its key.
+    Payload(String),
+}
+
+/// The MIME type of a file whose record names none.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+impl MovedFile {
+    fn new_file(key: String, stored: Option<&StoredFile>) -> Self {
+        let mime_type = stored.map_or(UNKNOWN_TYPE, |stored| &stored.mime_type).to_owned();
+        Self::File { key, mime_type }
+    }
+
+    /// Returns the key in its store.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::File { key, .. } | Self::Payload(key) => key,
+        }
+    }
+}
+
+impl RecordKind {
+    /// Finds a kind by its name.
+    pub fn find_by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+    }
+}
+
+impl MovedRecord {
+    /// Returns the time from which the record counts as absent; `None` if it does not expire.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::RemovedInstance(note) => Some(note.expires),
+            Self::Event(event) => event.expires,
+            Self::ClientKey(key) => Some(key.expires),
+            Self::Delivery(delivery) => Some(delivery.expires),
+            Self::InFlight(note) => Some(add_duration(note.record.claimed_at, InFlightSend::RETENTION)),
+            Self::Scheduled(scheduled) => scheduled.expires_at(),
+            Self::Cell(cell) => Some(cell.expires),
+            Self::Guest(guest) => Some(guest.keep_until),
+            Self::Invitation(invitation) => Some(invitation.keep_until),
+            Self::Claim(claim) => Some(claim.until),
+            Self::Batch(batch) => Some(batch.keep_until),
+            Self::BatchChunk(chunk) => Some(chunk.keep_until),
+            Self::PageChange(change) => Some(change.expires),
+            Self::Usage(sum) => Some(sum.expires),
+            Self::Sample(sample) => Some(sample.expires),
+            Self::Audit(entry) => Some(entry.expires),
+            Self::Notice(notice) => Some(notice.expires),
+            Self::Alert(alert) => alert.ended_at.and(alert.expires_at()),
+            Self::Notification(notification) => notification.expires_at(),
+            Self::FailedPost(failed) => Some(failed.expires_at()),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the record is there at `now`.
+    pub fn is_kept_at(&self, now: Timestamp) -> bool {
+        self.expires_at().is_none_or(|expires| expires > now)
+    }
+
+    /// Returns the document with this entry of the configuration; `None` for another record.
+    pub fn to_document(&self) -> Option<ConfigDocument> {
+        let mut document = ConfigDocument::default();
+        match self {
+            Self::Tenant(tenant) => document.tenants.push((**tenant).clone()),
+            Self::Calendar(calendar) => document.calendars.push((**calendar).clone()),
+            Self::Tool(tool) => document.tools.push((**tool).clone()),
+            Self::Agent(agent) => document.agents.push((**agent).clone()),
+            Self::Instance(instance) => document.instances.push((**instance).clone()),
+            Self::AlertConfig(alerts) => document.alerts = Some((**alerts).clone()),
+            Self::Prices(prices) => document.prices = Some((**prices).clone()),
+            _ => return None,
+        }
+        Some(document)
+    }
+
+    /// Lists the files that may belong to the record. Not each is stored: one may still be waited for, or be deleted.
+    pub fn list_files(&self) -> Vec<MovedFile> {
+        match self {
+            Self::Message(message) => message
+                .file_key()
+                .map(|key| MovedFile::new_file(key, message.file.as_ref().and_then(MessageFile::stored)))
+                .into_iter()
+                .chain(message.webhook_file_key().map(MovedFile::Payload))
+                .collect(),
+            Self::Event(event) => {
+                let job = &event.record.job;
+                let body = match &job.payload {
+                    EventPayload::Stored(key) => Some(MovedFile::Payload(key.clone())),
+                    EventPayload::Inline(_) => None,
+                };
+                let file = job
+                    .has_file
+                    .then(|| MovedFile::Payload(webhook_file_key(&job.event)));
+                body.into_iter().chain(file).collect()
+            }
+            Self::Knowledge(knowledge) => {
+                let keys = knowledge.list_file_keys().into_iter();
+                keys.map(|key| MovedFile::new_file(key, None)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

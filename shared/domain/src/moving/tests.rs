@@ -1,0 +1,43 @@
+use super::*;
+use crate::millis::from_unix_millis;
+use std::collections::BTreeSet;
+
+#[test]
+fn each_kind_has_a_name_of_its_own_and_is_found_by_it() {
+    let names: BTreeSet<_> = RecordKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!(names.len(), RecordKind::ALL.len());
+    for kind in RecordKind::ALL {
+        assert_eq!(RecordKind::find_by_name(kind.as_str()), Some(*kind));
+    }
+}
+
+#[test]
+fn the_digest_depends_on_every_record_and_on_no_order() {
+    let hash = |first: u8| {
+        let mut hash = [0xff; 32];
+        hash[0] = first;
+        hash
+    };
+    let sum = |hashes: &[u8]| {
+        let mut tally = KindTally::default();
+        for first in hashes {
+            tally.add_record(&hash(*first));
+        }
+        tally
+    };
+    assert_eq!(sum(&[1, 2, 255]), sum(&[255, 1, 2]));
+    assert_ne!(sum(&[1, 2, 255]), sum(&[1, 2, 254]));
+    assert_ne!(sum(&[1]), sum(&[1, 1]));
+    let digest = sum(&[1, 2]).digest;
+    assert_eq!(RecordDigest::try_from(digest.to_string()), Ok(digest));
+    assert!(RecordDigest::try_from("ab".to_owned()).is_err());
+}
+
+#[test]
+fn a_time_of_expiry_is_rounded_up_to_a_second() {
+    let rounded = |at| record::round_up_to_second(from_unix_millis(at)).as_millisecond();
+    assert_eq!(
+        [rounded(0), rounded(1), rounded(1000), rounded(1001)],
+        [0, 1000, 1000, 2000]
+    );
+}
