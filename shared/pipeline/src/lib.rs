@@ -19,7 +19,10 @@ pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
 pub use settings::Settings;
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;
-pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, random_id, upload};
+pub use steps::{
+    delivery_permission, effects, installation_reading, question_rewriting, random_id, retry_write,
+    trace_span, upload,
+};
 pub use turns_queue::handle_turns_message;
 pub use usecases::{
     alert, appointments, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge,

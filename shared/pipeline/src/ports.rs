@@ -36,6 +36,7 @@ mod invitations;
 mod knowledge_library;
 mod knowledge_records;
 mod llm;
+mod moving;
 mod notices;
 mod notification_channels;
 mod opt_outs;
@@ -98,6 +99,7 @@ pub use llm::{
     ChatFile, ChatTurn, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool,
     Speaker, ToolExchange,
 };
+pub use moving::{IDLE_KINDS, ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use opt_outs::OptOuts;
@@ -219,45 +221,19 @@ pub enum WriteOutcome {
     Conflict,
 }
 
-/// A store of all records: every store port together.
-pub trait Store:
-    Inbox
-    + Conversations
-    + IdentityKeyStore
-    + ContactAliases
-    + OutboxStore
-    + RetainedRecords
-    + ScheduledMessages
-    + Deliveries
-    + ErasableRecords
-    + TenantRecords
-    + Notices
-    + InstanceStates
-    + ParkedConversations
-    + DeadLetters
-    + ConfigurationStore
-    + OverdueIndex
-    + Gauges
-    + Samples
-    + Alerts
-    + CorrelationIndex
-    + Tokens
-    + Audit
-    + TypingSigns
-    + KnowledgeRecords
-    + EffectJournals
-    + UsageRecords
-    + InvitationRecords
-    + BatchRecords
-    + OptOuts
-    + TurnPlaceRecords
-    + PublishedEvents
-    + WebhookRecords
-{
+/// Joins ports into one, which everything has that has all of them.
+macro_rules! join_ports {
+    ($(#[$doc:meta])* $name:ident: $first:ident $(+ $port:ident)*) => {
+        $(#[$doc])*
+        pub trait $name: $first $(+ $port)* {}
+
+        impl<T: $first $(+ $port)*> $name for T {}
+    };
 }
 
-impl<T> Store for T where
-    T: Inbox
+join_ports!(
+    /// A store of all records: every store port together.
+    Store: Inbox
         + Conversations
         + IdentityKeyStore
         + ContactAliases
@@ -289,5 +265,4 @@ impl<T> Store for T where
         + TurnPlaceRecords
         + PublishedEvents
         + WebhookRecords
-{
-}
+);

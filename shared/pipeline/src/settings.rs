@@ -4,8 +4,10 @@ mod environment;
 mod legacy_names;
 #[cfg(test)]
 mod tests;
+mod trace_links;
 mod variables;
 
+pub use trace_links::TraceLinks;
 pub use variables::{SettingError, VariableReader};
 
 use jiff::{SignedDuration, Timestamp};
@@ -120,6 +122,8 @@ pub struct Settings {
     pub file_timeout: SignedDuration,
     /// Hosts at which the API sets instances up, besides the installation's own.
     pub onboarding_hosts: Vec<String>,
+    /// The links from messages to their traces.
+    pub trace_links: TraceLinks,
     /// Time at which the installation went on from a backup. What contacts wrote before it waits for a person.
     pub restored_at: Option<Timestamp>,
 }
@@ -241,6 +245,7 @@ impl Default for Settings {
             file_work_wait: seconds(25),
             file_timeout: seconds(60),
             onboarding_hosts: Vec::new(),
+            trace_links: TraceLinks::default(),
             restored_at: None,
         }
     }

@@ -70,6 +70,8 @@ pub const RECONCILED: &str = "whatsapp_reconcile_timestamp_seconds";
 pub const STORE_READABLE: &str = "whatsapp_store_readable";
 /// Name of the counter of log lines that were dropped.
 pub const LOG_LINES_DROPPED: &str = "recado_log_lines_dropped_total";
+/// Name of the counter of spans that were not exported.
+pub const SPANS_DROPPED: &str = "recado_spans_dropped_total";
 /// Name of the gauge that is always 1 and names the version.
 pub const BUILD: &str = "recado_build_info";
 
@@ -119,7 +121,7 @@ const fn histogram(
 }
 
 /// All metrics.
-pub const METRICS: [Metric; 24] = [
+pub const METRICS: [Metric; 25] = [
     counter(
         PROCESSED,
         &["instance", "status"],
@@ -229,6 +231,11 @@ pub const METRICS: [Metric; 24] = [
         LOG_LINES_DROPPED,
         &[],
         "Log lines that were dropped because whoever reads the log was too slow",
+    ),
+    counter(
+        SPANS_DROPPED,
+        &[],
+        "Spans of traces that were dropped because their exporter did not take them",
     ),
     gauge(BUILD, &["version"], "Always 1; the label tells the version"),
 ];

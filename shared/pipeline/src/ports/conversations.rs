@@ -43,6 +43,8 @@ pub struct ConversationFilter {
     /// Words of one message of the conversation. Only a store that searches texts takes them
     /// ([`Conversations::find_searched_time`]).
     pub text: Option<SearchWords>,
+    /// Words of the contact's name, or a part of its number ([`SearchWords::parse_contact`]). Taken where `text` is.
+    pub contact: Option<SearchWords>,
 }
 
 impl ConversationFilter {

@@ -32,6 +32,14 @@ pub enum EmailError {
         /// The time after which the carrier wants to be asked again, if it says so.
         after: Option<Duration>,
     },
+    /// The carrier is asked too often, and certainly did not accept the e-mail.
+    #[error("the carrier is asked too often: {why}")]
+    Throttled {
+        /// Why.
+        why: String,
+        /// The time after which the carrier wants to be asked again, if it says so.
+        after: Option<Duration>,
+    },
     /// The carrier was not reached, so it certainly did not accept the e-mail.
     #[error("the carrier was not reached: {0}")]
     Unreachable(String),

@@ -24,15 +24,10 @@ pub struct PublishedPage {
 
 /// The log of published events.
 ///
-/// The store publishes an event when it stores the change that the event tells of. A reader that follows [`PublishedPage::next`]
+/// The store publishes an event when it stores the change that the event tells of, or, on AWS, soon after. A reader that follows [`PublishedPage::next`]
 /// sees every event of its tenant that is kept, those of a conversation in the order of their changes, and none appears behind a
 /// cursor that was given out.
 pub trait PublishedEvents: Send + Sync {
-    /// Returns whether the store publishes events. One that does not refuses the other calls.
-    fn publishes_events(&self) -> bool {
-        true
-    }
-
     /// Lists the events after a place: those of a tenant, or (`None`) of all tenants and of the installation. At most `limit`.
     /// A place ahead of the log is refused as [`PortError::Invalid`](super::PortError::Invalid): another log gave it.
     fn list_published_events(

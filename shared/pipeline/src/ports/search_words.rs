@@ -1,4 +1,4 @@
-//! The words by which the texts of messages are searched.
+//! The words by which messages and contacts are searched.
 
 /// The most words of a search.
 const WORDS_MAX: usize = 8;
@@ -21,6 +21,18 @@ impl SearchWords {
         (!words.is_empty()).then_some(Self(words))
     }
 
+    /// Finds the words by which a contact is looked for. A number is one word of digits, however it is spelled. `None`: there are none.
+    pub fn parse_contact(text: &str) -> Option<Self> {
+        let is_number = text
+            .chars()
+            .all(|one| one.is_ascii_digit() || " +()-./".contains(one));
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        if is_number && !digits.is_empty() {
+            return Self::parse(&digits);
+        }
+        Self::parse(text)
+    }
+
     /// Returns the words.
     pub fn words(&self) -> &[String] {
         &self.0
@@ -39,5 +51,15 @@ mod tests {
         assert_eq!(words("a b c d e f g h i").as_deref(), Some("a|b|c|d|e|f|g|h"));
         assert_eq!(words(&"x".repeat(99)).map(|word| word.len()), Some(40));
         assert_eq!((words("  ?! "), words("")), (None, None));
+    }
+
+    #[test]
+    fn a_number_is_one_word_however_it_is_spelled() {
+        let words = |text: &str| SearchWords::parse_contact(text).map(|found| found.words().join("|"));
+        for spelled in ["+55 (11) 98660-0033", "5511986600033", " 55.11.98660.0033 "] {
+            assert_eq!(words(spelled).as_deref(), Some("5511986600033"), "{spelled}");
+        }
+        assert_eq!(words("Ana 2").as_deref(), Some("Ana|2"));
+        assert_eq!((words("+ -"), words("")), (None, None));
     }
 }

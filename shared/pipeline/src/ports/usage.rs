@@ -8,8 +8,8 @@ use std::future::Future;
 /// [`super::Conversations::update_conversation_with_use`], [`super::RetainedRecords::replace_message`] and
 /// [`super::Deliveries::record_charged_status`] add to them.
 pub trait UsageRecords: Send + Sync {
-    /// Lists the sums of a tenant from the day `from` to the day `to`, both included: one of each agent, model and day, ordered
-    /// by day, agent and model. Expired ones are left out.
+    /// Lists the sums of a tenant from the day `from` to the day `to`, both included: one of each agent, model, country and day,
+    /// ordered by these. Expired ones are left out.
     fn list_usage(
         &self,
         tenant: &TenantId,

@@ -6,11 +6,9 @@ use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use std::future::Future;
 
 /// The number of failed events that one call of [`WebhookRecords::save_endpoint_state`] stores at most.
-pub const FAILED_EVENTS_PER_WRITE: usize = 200;
+pub const FAILED_EVENTS_PER_WRITE: usize = 90;
 
 /// A store of what is known of the posts to endpoints: a state for each endpoint, and the events that it did not accept.
-///
-/// A store that publishes no events has none of these records: it finds nothing and refuses to write.
 pub trait WebhookRecords: Send + Sync {
     /// Returns the state of an endpoint; `None` if it has none yet.
     fn find_endpoint_state(

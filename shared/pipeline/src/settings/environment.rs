@@ -1,7 +1,7 @@
 //! Reads the settings from the environment.
 
 use super::variables::VariableReader;
-use super::{MEBIBYTE, RewriteWay, Settings, legacy_names};
+use super::{MEBIBYTE, RewriteWay, Settings, TraceLinks, legacy_names};
 use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::RESTART_DRAFTS_MAX;
@@ -20,6 +20,7 @@ impl Settings {
         settings.read_file_limits(reader);
         settings.read_rewriting(reader);
         settings.read_onboarding_hosts(reader);
+        settings.trace_links = TraceLinks::from_environment(reader);
         settings
     }
 

@@ -70,27 +70,37 @@ async fn take_back_message(deps: &impl Deps, id: &MessageId) -> PortResult<bool>
     .await
 }
 
+/// The end of a look at a scheduled message that is to be taken back.
+enum ScheduledLook {
+    /// The scheduled message is this message by now.
+    Became(MessageId),
+    TakenBack,
+    /// The scheduled message is not of a cancelled batch, or was ended before.
+    Stays,
+}
+
 async fn take_back_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
-    let became = retry_lost_write(PortError::contended("scheduled message"), (), |()| async {
+    let found = retry_lost_write(PortError::contended("scheduled message"), (), |()| async {
         let Some(mut scheduled) = deps.store().find_scheduled(id).await? else {
-            return Ok(WriteAttempt::Done(Err(false)));
+            return Ok(WriteAttempt::Done(ScheduledLook::Stays));
         };
         if let ScheduledState::Became { message, .. } = &scheduled.state {
-            return Ok(WriteAttempt::Done(Ok(message.clone())));
+            return Ok(WriteAttempt::Done(ScheduledLook::Became(message.clone())));
         }
         let batch = scheduled.invitation.as_ref().and_then(|one| one.batch.as_ref());
         if !is_cancelled(deps, &scheduled.tenant, batch).await?
             || scheduled.cancel_pending(deps.system().now(), None).is_err()
         {
-            return Ok(WriteAttempt::Done(Err(false)));
+            return Ok(WriteAttempt::Done(ScheduledLook::Stays));
         }
         let written = deps.store().save_scheduled(&scheduled).await?;
-        PortResult::Ok(WriteAttempt::after_write(written, Err(true)))
+        PortResult::Ok(WriteAttempt::after_write(written, ScheduledLook::TakenBack))
     })
     .await?;
-    match became {
-        Ok(message) => take_back_message(deps, &message).await,
-        Err(is_taken_back) => Ok(is_taken_back),
+    match found {
+        ScheduledLook::Became(message) => take_back_message(deps, &message).await,
+        ScheduledLook::TakenBack => Ok(true),
+        ScheduledLook::Stays => Ok(false),
     }
 }
 

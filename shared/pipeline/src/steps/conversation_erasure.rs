@@ -3,11 +3,12 @@
 use crate::Deps;
 use crate::ports::{
     Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
-    System, WRITE_TRIES, WriteOutcome,
+    System, WriteOutcome,
 };
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::idempotency::delete_claim;
 use crate::steps::identity::derive_thread_id;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::upload::upload_key;
 use futures::future::try_join_all;
 use recado_domain::config::Instance;
@@ -46,8 +47,32 @@ pub(crate) async fn erase_conversation(
     how: &ConversationErasure<'_>,
     mut conversation: Conversation,
 ) -> PortResult<ErasedPart> {
-    let (mut tries, mut done) = (0, ErasedPart::default());
-    while tries < WRITE_TRIES {
+    let mut messages = 0;
+    while let Some((left, erased)) = erase_next_messages(deps, how, conversation).await? {
+        conversation = left;
+        messages += erased;
+        if messages >= how.messages_max {
+            return Ok(ErasedPart {
+                messages,
+                is_whole: false,
+            });
+        }
+    }
+    Ok(ErasedPart {
+        messages,
+        is_whole: true,
+    })
+}
+
+/// Erases the first messages of a conversation with all that belongs to them. Without messages, it erases what is left of the
+/// conversation. Returns the conversation with the number of messages. `None`: nothing is left of it but a tombstone.
+async fn erase_next_messages(
+    deps: &impl Deps,
+    how: &ConversationErasure<'_>,
+    conversation: Conversation,
+) -> PortResult<Option<(Conversation, usize)>> {
+    let contended = PortError::contended("conversation");
+    retry_lost_write(contended, conversation, |mut conversation| async move {
         let messages = deps
             .store()
             .list_messages_after(&conversation.id, Ordinal(0), DELETED_MESSAGES_MAX)
@@ -58,33 +83,18 @@ pub(crate) async fn erase_conversation(
             .collect();
         try_join_all(beside).await?;
         delete_files_of(deps, &messages).await?;
-        let erased = erase_part(deps, how, &mut conversation, &messages).await?;
-        if erased == WriteOutcome::Written {
-            // A fetch may have stored a file between the two.
-            delete_files_of(deps, &messages).await?;
+        if erase_part(deps, how, &mut conversation, &messages).await? == WriteOutcome::Conflict {
+            let again = deps.store().find_conversation(&conversation.id).await?;
+            return Ok(again.map_or(WriteAttempt::Done(None), WriteAttempt::Lost));
         }
-        match erased {
-            WriteOutcome::Written if messages.is_empty() => {
-                done.is_whole = true;
-                return Ok(done);
-            }
-            WriteOutcome::Written => {
-                done.messages += messages.len();
-                if done.messages >= how.messages_max {
-                    return Ok(done);
-                }
-            }
-            WriteOutcome::Conflict => {
-                tries += 1;
-                let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
-                    done.is_whole = true;
-                    return Ok(done);
-                };
-                conversation = again;
-            }
-        }
-    }
-    Err(PortError::contended("conversation"))
+        // A fetch may have stored a file between the two.
+        delete_files_of(deps, &messages).await?;
+        let is_left = !messages.is_empty();
+        Ok(WriteAttempt::Done(
+            is_left.then_some((conversation, messages.len())),
+        ))
+    })
+    .await
 }
 
 /// Deletes these messages; without messages, what is left of the conversation itself.

@@ -5,6 +5,7 @@ use crate::ports::{DeadLetters, InvitationRecords, PortError, PortResult, Queues
 use crate::steps::give_up::save_dead_letter;
 use crate::steps::random_id::generate_nonce;
 use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
+use crate::steps::trace_span::find_parent_span;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::email::{EmailOutbox, EmailState};
@@ -25,6 +26,7 @@ pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> 
         tenant: invitation.tenant.clone(),
         invitation: invitation.id.clone(),
         correlation: outbox.correlation.clone(),
+        parent: find_parent_span(&outbox.correlation),
         redrive: None,
     }
 }

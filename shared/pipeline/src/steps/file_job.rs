@@ -7,6 +7,7 @@ use crate::steps::file_expiry::remove_expired_file;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::file_record::change_file_record;
+use crate::steps::trace_span::find_parent_span;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -37,6 +38,7 @@ pub(crate) async fn handle_due_file(deps: &impl Deps, id: &MessageId) -> PortRes
         conversation: message.conversation,
         tenant: message.tenant,
         ordinal: message.ordinal,
+        parent: find_parent_span(&message.correlation),
         correlation: message.correlation,
         due: None,
         file: Some(message.ordinal),

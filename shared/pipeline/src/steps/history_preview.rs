@@ -2,29 +2,12 @@
 
 use crate::Deps;
 use crate::ports::{Inbox, PortResult, Providers, System};
-use crate::steps::history_reader::CatchUpReport;
+use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
 use crate::steps::message_age::is_stale;
-use jiff::Timestamp;
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
-use serde::Serialize;
 use serde_json::Value;
-
-/// The messages that a catch-up would store, by what would become of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct MissedMessages {
-    /// Number of messages that would be answered, unless a person has the conversation.
-    pub answerable: usize,
-    /// Number of messages that are too old for an answer: they would be stored only.
-    pub too_old: usize,
-    /// Time of the oldest missed message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub oldest: Option<Timestamp>,
-    /// Time of the newest missed message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub newest: Option<Timestamp>,
-}
 
 /// Counts the items into `done`, as processing them would. Nothing is stored, so items of a page that is read twice count
 /// twice.
@@ -69,6 +52,7 @@ fn judge_event(
         external: event.external,
         kind: event.kind,
         correlation: correlation.clone(),
+        parent: None,
         received_at: deps.system().now(),
         payload: EventPayload::Inline(Value::Null),
         lookalike: event.lookalike,

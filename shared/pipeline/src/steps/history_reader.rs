@@ -5,8 +5,9 @@ use crate::ports::{
     Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
     Providers, System,
 };
+use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::event_period::event_period;
-use crate::steps::history_preview::{MissedMessages, preview_items};
+use crate::steps::history_preview::preview_items;
 use crate::steps::webhook_items::ingest;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, Tenant};
@@ -16,7 +17,6 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use serde::Serialize;
 
 /// Time before the requested start that is read too. Clocks differ, and the newest known message may
 /// have overtaken earlier ones.
@@ -42,39 +42,6 @@ pub(crate) struct CatchUpLimits {
     pub(crate) time: SignedDuration,
 }
 
-/// The result of a catch-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CatchUpReport {
-    /// Start of the period that was read, the overlap included.
-    pub since: Timestamp,
-    /// End of the period that was read.
-    pub until: Timestamp,
-    /// `true` if the provider has a history that can be read. If `false`, all counts are 0.
-    pub offered: bool,
-    /// Number of messages that were read, of contacts and of the business.
-    pub looked_at: usize,
-    /// Number of messages that were known already.
-    pub known: usize,
-    /// Number of messages that were missed: they are stored now, and answered if they are young enough.
-    pub missed: usize,
-    /// Number of statuses of Recado's messages that were newer than the stored ones.
-    pub statuses: usize,
-    /// Number of messages that Recado ignores (groups, broadcasts and the like).
-    pub ignored: usize,
-    /// Number of pages that were read.
-    pub pages: u32,
-    /// `true` if there is more to read: continue with [`CatchUpReport::next`].
-    pub more: bool,
-    /// Time of the newest message that was read. If there is more to read: the start of the next catch-up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Timestamp>,
-    /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
-    pub cut: bool,
-    /// Future of the missed messages, if this was a preview: then nothing was stored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preview: Option<MissedMessages>,
-}
-
 /// The purpose of reading a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HistoryUse {
@@ -82,27 +49,6 @@ pub(crate) enum HistoryUse {
     Process,
     /// Nothing is stored.
     Preview,
-}
-
-impl CatchUpReport {
-    /// Returns the report of a catch-up that has read nothing yet.
-    pub(crate) fn for_span(span: HistorySpan) -> Self {
-        Self {
-            since: span.since,
-            until: span.until,
-            offered: true,
-            looked_at: 0,
-            known: 0,
-            missed: 0,
-            statuses: 0,
-            ignored: 0,
-            pages: 0,
-            more: false,
-            next: None,
-            cut: false,
-            preview: None,
-        }
-    }
 }
 
 /// The reason why a catch-up failed.

@@ -10,6 +10,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, MessageStatus};
+use recado_domain::price::Cost;
 
 /// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub struct MessageView {
     pub answer: Option<ExplainedAnswer>,
     /// URL under which the stored file can be read for some minutes. `None`: nothing is stored, or the API serves it.
     pub file_url: Option<String>,
+    /// Cost of what models used for the message, and of its charge. `None`: nothing was used, or it was not asked for.
+    pub cost: Option<Cost>,
 }
 
 /// Returns a message with its delivery; `None` if it does not exist or is outside the caller's scope.
@@ -55,6 +58,7 @@ pub(crate) async fn join_deliveries(
         delivery,
         answer: None,
         file_url: None,
+        cost: None,
     };
     let mut views: Vec<MessageView> = messages.into_iter().zip(deliveries).map(view).collect();
     for view in &mut views {

@@ -4,7 +4,7 @@ use crate::ports::{WRITE_TRIES, WriteOutcome};
 
 /// The end of one attempt to read, change and write a record.
 #[derive(Debug)]
-pub(crate) enum WriteAttempt<T, S = ()> {
+pub enum WriteAttempt<T, S = ()> {
     /// The record is written, or nothing was to be written.
     Done(T),
     /// Another writer was faster. The next attempt begins with this.
@@ -13,7 +13,7 @@ pub(crate) enum WriteAttempt<T, S = ()> {
 
 impl<T> WriteAttempt<T> {
     /// Returns the end of an attempt whose write had this outcome: `done` if it won.
-    pub(crate) fn after_write(outcome: WriteOutcome, done: T) -> Self {
+    pub fn after_write(outcome: WriteOutcome, done: T) -> Self {
         match outcome {
             WriteOutcome::Written => Self::Done(done),
             WriteOutcome::Conflict => Self::Lost(()),
@@ -23,7 +23,7 @@ impl<T> WriteAttempt<T> {
 
 /// Runs `attempt` until it is done, at most [`WRITE_TRIES`] times. The first attempt begins with `start`, each other one with what
 /// the attempt before it handed on. The error that follows the last attempt is `contended`.
-pub(crate) async fn retry_lost_write<T, S, E, F>(
+pub async fn retry_lost_write<T, S, E, F>(
     contended: impl Into<E>,
     start: S,
     attempt: impl Fn(S) -> F,
@@ -36,7 +36,7 @@ where
 }
 
 /// Runs attempts as [`retry_lost_write`] does. `None`: another writer was faster each time, and the caller goes on without the write.
-pub(crate) async fn repeat_lost_write<T, S, E, F>(start: S, attempt: impl Fn(S) -> F) -> Result<Option<T>, E>
+pub async fn repeat_lost_write<T, S, E, F>(start: S, attempt: impl Fn(S) -> F) -> Result<Option<T>, E>
 where
     F: Future<Output = Result<WriteAttempt<T, S>, E>>,
 {

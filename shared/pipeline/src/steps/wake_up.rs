@@ -3,13 +3,14 @@
 use crate::Deps;
 use crate::ports::{Inbox, OutboxStore, PortResult, Queues, System};
 use crate::steps::random_id::generate_nonce;
+use crate::steps::trace_span::find_parent_span;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::debounce::Debounce;
 use recado_domain::event::{InboundJob, MessagePosition};
-use recado_domain::ids::{ConversationId, CorrelationId};
+use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::wake_up::{SendJob, TurnJob};
 
@@ -24,7 +25,15 @@ pub(crate) async fn enqueue_send(
 
 /// Builds a send job for all open messages up to `message`, in the FIFO group of `message`.
 pub(crate) fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> SendJob {
-    SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone()).in_group_of(message)
+    new_send_job(message.conversation.clone(), message.ordinal, correlation).in_group_of(message)
+}
+
+/// Creates a send job in the contact's group for all open messages up to `upto`. Its work goes on below the current span.
+fn new_send_job(conversation: ConversationId, upto: Ordinal, correlation: &CorrelationId) -> SendJob {
+    SendJob {
+        parent: find_parent_span(correlation),
+        ..SendJob::new(conversation, upto, correlation.clone())
+    }
 }
 
 /// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
@@ -39,7 +48,7 @@ pub(crate) async fn enqueue_open_sends(
         return Ok(());
     };
     let upto = newest.conversation.clone();
-    let job = SendJob::new(upto, newest.ordinal, correlation.clone());
+    let job = new_send_job(upto, newest.ordinal, correlation);
     requeue_send(deps, &job.in_group_of(first)).await
 }
 
@@ -54,7 +63,7 @@ pub(crate) async fn enqueue_after_handover(
     let open = deps.store().list_open_messages(conversation.thread_id()).await?;
     let Some(newest) = open.last() else { return Ok(()) };
     let upto = newest.conversation.clone();
-    requeue_send(deps, &SendJob::new(upto, newest.ordinal, correlation.clone())).await
+    requeue_send(deps, &new_send_job(upto, newest.ordinal, correlation)).await
 }
 
 /// Sends a send job to the end of its FIFO group, under a new deduplication id. With the message's id, a job sent at a
@@ -105,6 +114,7 @@ pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationI
         tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation.clone(),
+        parent: find_parent_span(correlation),
         due: None,
         file: None,
         batch: None,
@@ -130,6 +140,7 @@ pub(crate) fn build_reply_turn(job: &InboundJob, bound: &InstanceConfig, place: 
         tenant: bound.tenant.id.clone(),
         ordinal: place.ordinal,
         correlation: job.correlation.clone(),
+        parent: find_parent_span(&job.correlation),
         due: None,
         file: None,
         batch: None,

@@ -9,6 +9,7 @@ use crate::ports::{
     ConfigurationStore, Deliveries, InboundEntry, Inbox, Notices, PortResult, Queues, RecordEventOutcome,
     System,
 };
+use crate::steps::trace_span::find_parent_span;
 use crate::steps::typing_signs;
 use crate::steps::webhook_file::{delete_unneeded_webhook_file, keep_webhook_file};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -83,32 +84,36 @@ pub async fn ingest(
     done.ignored += told - notices.len();
     record_statuses(deps, statuses).await?;
     record_notices(deps, notices).await?;
-    let jobs: Vec<InboundJob> = stream::iter(events)
-        .map(|event| build_inbound_job(deps, event, correlation.clone()))
-        .buffered(WRITES_AT_ONCE)
-        .try_collect()
-        .await?;
-    let recorded = if jobs.is_empty() {
-        Vec::new()
-    } else {
-        let with_files = list_with_files(&jobs);
-        let recorded = record_and_enqueue(deps, jobs).await?;
-        for (event, _) in with_files
-            .iter()
-            .zip(&recorded)
-            .filter(|(_, found)| **found == RecordEventOutcome::Settled)
-        {
-            if let Some(event) = event {
-                delete_unneeded_webhook_file(deps, event).await;
-            }
-        }
-        recorded
-    };
+    let recorded = record_events(deps, events, correlation).await?;
     let count = |outcome| recorded.iter().filter(|found| **found == outcome).count();
     done.owed_before = count(RecordEventOutcome::Pending);
     done.events = count(RecordEventOutcome::New) + done.owed_before;
     done.duplicates += count(RecordEventOutcome::Settled);
     Ok(done)
+}
+
+/// Records and enqueues events. The files of those that were settled before are not needed.
+async fn record_events(
+    deps: &impl Deps,
+    events: Vec<WebhookEvent>,
+    correlation: &CorrelationId,
+) -> PortResult<Vec<RecordEventOutcome>> {
+    let jobs: Vec<InboundJob> = stream::iter(events)
+        .map(|event| build_inbound_job(deps, event, correlation.clone()))
+        .buffered(WRITES_AT_ONCE)
+        .try_collect()
+        .await?;
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let with_files = list_with_files(&jobs);
+    let recorded = record_and_enqueue(deps, jobs).await?;
+    for (event, found) in with_files.iter().zip(&recorded) {
+        if let (Some(event), RecordEventOutcome::Settled) = (event, found) {
+            delete_unneeded_webhook_file(deps, event).await;
+        }
+    }
+    Ok(recorded)
 }
 
 /// Keeps a sign that a contact types, where typing is waited for. A failure has no effect: nobody waits then.
@@ -269,6 +274,7 @@ async fn build_inbound_job(
         external: event.external,
         kind: event.kind,
         group,
+        parent: find_parent_span(&correlation),
         correlation,
         received_at: deps.system().now(),
         payload,

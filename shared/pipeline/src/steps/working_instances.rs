@@ -1,4 +1,5 @@
-//! Lists the instances that work. Agents and their prompts are not read.
+//! Lists the instances that work, and tenants, page by page: of ten thousand, those of one page are in memory at once. Agents and
+//! their prompts are not read.
 
 use crate::ports::{ConfigurationStore, PageRequest, PortResult};
 use recado_domain::budget::MonthlyBudget;
@@ -9,25 +10,42 @@ use std::collections::HashSet;
 /// Number of entries that are read at once. On AWS a request reads 1 MB at most, which are fewer.
 const PAGE: usize = 500;
 
-/// Lists the instances of `tenant`, or of all tenants (`None`), sorted by their ids. Those that are disabled or whose
-/// tenant is disabled are left out.
+/// Lists the instances of a tenant, sorted by their ids. Those that are disabled are left out, and all of a disabled tenant.
 pub(crate) async fn list_working_instances(
     store: &impl ConfigurationStore,
-    tenant: Option<&TenantId>,
+    tenant: &TenantId,
 ) -> PortResult<Vec<Instance>> {
-    if tenant.is_some() {
-        let configured = store.read_configuration(tenant).await?;
-        return Ok(configured.enabled_instances().cloned().collect());
-    }
-    let mut working = Vec::new();
-    let mut pages = WorkingPages::begin(store).await?;
-    while let Some(found) = pages.next_page().await? {
-        working.extend(found);
-    }
-    Ok(working)
+    let configured = store.read_configuration(Some(tenant)).await?;
+    Ok(configured.enabled_instances().cloned().collect())
 }
 
-/// The working instances of all tenants, page by page: those of one page are in memory at once.
+/// All tenants, page by page, sorted by their ids.
+pub(crate) struct TenantPages<'a, S> {
+    store: &'a S,
+    /// The next page; `None`: all were read.
+    next: Option<PageRequest>,
+}
+
+impl<'a, S: ConfigurationStore> TenantPages<'a, S> {
+    pub(crate) fn begin(store: &'a S) -> Self {
+        Self {
+            store,
+            next: Some(first_page()),
+        }
+    }
+
+    /// Returns the tenants of the next page, which may be none; `None` after the last page.
+    pub(crate) async fn next_page(&mut self) -> PortResult<Option<Vec<Tenant>>> {
+        let Some(page) = self.next.take() else {
+            return Ok(None);
+        };
+        let found = self.store.list_tenants(&page).await?;
+        self.next = follow_next_page(found.next_cursor);
+        Ok(Some(found.items))
+    }
+}
+
+/// The working instances of all tenants, page by page.
 pub(crate) struct WorkingPages<'a, S> {
     store: &'a S,
     disabled: HashSet<TenantId>,
@@ -39,18 +57,14 @@ pub(crate) struct WorkingPages<'a, S> {
 
 impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
     pub(crate) async fn begin(store: &'a S) -> PortResult<Self> {
-        let (mut disabled, mut budgets, mut page) = (HashSet::new(), Vec::new(), first_page());
-        loop {
-            let found = store.list_tenants(&page).await?;
-            for tenant in found.items {
+        let (mut disabled, mut budgets) = (HashSet::new(), Vec::new());
+        let mut pages = TenantPages::begin(store);
+        while let Some(tenants) = pages.next_page().await? {
+            for tenant in tenants {
                 budgets.extend(tenant.budget.map(|budget| (tenant.id.clone(), budget)));
                 if tenant.disabled {
                     disabled.insert(tenant.id);
                 }
-            }
-            page.cursor = found.next_cursor;
-            if page.cursor.is_none() {
-                break;
             }
         }
         Ok(Self {
@@ -67,26 +81,18 @@ impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
             return Ok(None);
         };
         let found = self.store.list_instances(None, &page).await?;
-        self.next = found.next_cursor.map(|cursor| PageRequest {
-            cursor: Some(cursor),
-            ..page
-        });
+        self.next = follow_next_page(found.next_cursor);
         let works = |instance: &Instance| !instance.disabled && !self.disabled.contains(&instance.tenant);
         Ok(Some(found.items.into_iter().filter(works).collect()))
     }
 }
 
-/// Lists all tenants, sorted by their ids.
-pub(crate) async fn list_all_tenants(store: &impl ConfigurationStore) -> PortResult<Vec<Tenant>> {
-    let (mut all, mut page) = (Vec::new(), first_page());
-    loop {
-        let found = store.list_tenants(&page).await?;
-        all.extend(found.items);
-        page.cursor = found.next_cursor;
-        if page.cursor.is_none() {
-            return Ok(all);
-        }
-    }
+/// Returns the page that begins at `next_cursor`; `None`: there is none.
+fn follow_next_page(next_cursor: Option<String>) -> Option<PageRequest> {
+    next_cursor.map(|cursor| PageRequest {
+        cursor: Some(cursor),
+        ..first_page()
+    })
 }
 
 fn first_page() -> PageRequest {

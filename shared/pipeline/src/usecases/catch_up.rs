@@ -9,8 +9,8 @@ use crate::ports::{
     ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
 };
 use crate::steps::audit::audit_action;
-pub use crate::steps::history_preview::MissedMessages;
-pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
+pub use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
+pub use crate::steps::history_reader::CatchUpError;
 use crate::steps::history_reader::{
     CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
 };

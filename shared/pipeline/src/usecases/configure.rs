@@ -8,9 +8,12 @@ use crate::ports::{
 use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames};
+use recado_domain::config::{
+    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigError, ConfigNames, Instance, Tenant,
+};
 use recado_domain::ids::{AgentId, CalendarId, InstanceId, ToolId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
+use recado_domain::tools::Tool;
 use serde::Serialize;
 use serde_json::json;
 
@@ -240,41 +243,11 @@ pub async fn apply_configuration(
 
 fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<ConfigurationChange> {
     let mut changes = Vec::new();
-    collect_changes(
-        "tenant",
-        &known.tenants,
-        &change.tenants,
-        |t| t.id.as_str(),
-        &mut changes,
-    );
-    collect_changes(
-        "calendar",
-        &known.calendars,
-        &change.calendars,
-        |c| c.id.as_str(),
-        &mut changes,
-    );
-    collect_changes(
-        "tool",
-        &known.tools,
-        &change.tools,
-        |t| t.id.as_str(),
-        &mut changes,
-    );
-    collect_changes(
-        "agent",
-        &known.agents,
-        &change.agents,
-        |a| a.id.as_str(),
-        &mut changes,
-    );
-    collect_changes(
-        "instance",
-        &known.instances,
-        &change.instances,
-        |i| i.id.as_str(),
-        &mut changes,
-    );
+    collect_entries::<Tenant>(known, change, &mut changes);
+    collect_entries::<Calendar>(known, change, &mut changes);
+    collect_entries::<Tool>(known, change, &mut changes);
+    collect_entries::<Agent>(known, change, &mut changes);
+    collect_entries::<Instance>(known, change, &mut changes);
     collect_changes(
         "alerts",
         known.alerts.as_slice(),
@@ -292,6 +265,15 @@ fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<Configur
         &mut changes,
     );
     changes
+}
+
+/// Collects the changes of the entries of one kind.
+fn collect_entries<T: ConfigEntry>(
+    known: &ConfigDocument,
+    change: &ConfigDocument,
+    into: &mut Vec<ConfigurationChange>,
+) {
+    collect_changes(T::KIND, T::list_of(known), T::list_of(change), T::entry_id, into);
 }
 
 /// Brings the document into its providers' forms and checks it. Returns the part of the configuration within the caller's
@@ -328,7 +310,7 @@ async fn check_document(
     }
     change.instances = adopted?;
     secret_rotation::keep_newest_secrets(change, &all, deps.system().now());
-    webhook_endpoints::settle_endpoints(deps, change, &all, options)?;
+    webhook_endpoints::settle_endpoints(change, &all, options);
     let Some(tenant) = own_tenant else {
         change.check_removals(&all)?;
         let removal = prune::plan_removal(deps, &all.without_removed_tenants(), change, options).await?;

@@ -2,6 +2,7 @@
 
 mod belongings;
 mod erase;
+mod erase_report;
 mod export;
 mod find;
 mod lookup;
@@ -12,7 +13,8 @@ use crate::ports::{PortError, PortResult};
 use crate::steps::audit::audit_actions;
 pub use belongings::ExportedEvent;
 use belongings::derive_recipient_keys;
-pub use erase::{EraseReport, erase_contact};
+pub use erase::erase_contact;
+pub use erase_report::EraseReport;
 pub use export::{
     ContactExport, ExportCursor, ExportedFile, ExportedGuest, ExportedMessageFile, export_contact,
 };

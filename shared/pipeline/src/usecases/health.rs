@@ -149,7 +149,7 @@ pub async fn assess_health<D: QueueDepths>(
             Some(found) => Some(vec![found]),
             None => return Ok(None),
         },
-        (None, Some(_)) => Some(list_working_instances(deps.store(), tenant).await?),
+        (None, Some(tenant)) => Some(list_working_instances(deps.store(), tenant).await?),
         (None, None) => None,
     };
     let mut queues = BTreeMap::new();

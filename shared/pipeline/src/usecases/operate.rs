@@ -17,6 +17,7 @@ use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
 use crate::steps::effects::JournalError;
 use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
+use crate::steps::message_cost::add_costs;
 pub use crate::steps::message_view::MessageView;
 use crate::steps::message_view::{find_message_view, join_deliveries};
 use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
@@ -137,7 +138,7 @@ pub async fn explain_owed_answers(
     Ok(answer_view::explain_owed_answers(deps, conversations).await?)
 }
 
-/// Lists a conversation's messages, the newest first, those of the contact with their answers.
+/// Lists a conversation's messages, the newest first: those of the contact with their answers, and each with its cost.
 pub async fn list_messages(
     deps: &impl Deps,
     caller: &Caller,
@@ -149,6 +150,7 @@ pub async fn list_messages(
     let bound = deps.store().instance_config(&conversation.instance).await?;
     let mut items = join_deliveries(deps, bound.as_ref(), found.items).await?;
     add_answers(deps, &conversation, &mut items).await?;
+    add_costs(deps, bound.as_ref(), &mut items).await?;
     Ok(Page {
         items,
         next_cursor: found.next_cursor,

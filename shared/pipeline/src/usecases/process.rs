@@ -21,6 +21,7 @@ use crate::steps::connection;
 use crate::steps::event_period::event_period;
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
+use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use crate::steps::webhook_file::delete_unneeded_webhook_file;
@@ -47,6 +48,7 @@ pub async fn process(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
     let span = tracing::info_span!(
         "process", event_id = %job.event, correlation_id = %job.correlation, instance = %job.external, receives
     );
+    continue_trace(&span, &job.correlation, job.parent);
     async {
         // Boxed to keep the future small: thousands of them may wait side by side.
         let worked = Box::pin(apply_event(deps, &job, receives)).await;

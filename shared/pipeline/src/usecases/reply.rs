@@ -19,6 +19,7 @@ use crate::ports::{DeadLetters, PortResult, Queues, System};
 use crate::steps::agent_return::handle_return_timer;
 use crate::steps::file_job::handle_file_job;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
+use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
@@ -70,6 +71,7 @@ pub async fn handle_turn_message(
     let span = tracing::info_span!(
         "reply", conversation_id = %job.conversation, correlation_id = %job.correlation, receives
     );
+    continue_trace(&span, &job.correlation, job.parent);
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
         let worked = Box::pin(handle_turn_job(deps, body, &job, receives, time)).await;

@@ -25,6 +25,7 @@ use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::requeue_dead::requeue_dead_message;
+use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use cancel::NewestEpochs;
@@ -126,6 +127,7 @@ pub async fn handle_outbound_message(
     let span = tracing::info_span!(
         "send", conversation_id = %job.conversation, correlation_id = %job.correlation, receives
     );
+    continue_trace(&span, &job.correlation, job.parent);
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
         let worked = Box::pin(handle_send_job(deps, &job, receives, deadline)).await;

@@ -15,6 +15,7 @@ use crate::steps::invitation_permission::{find_guest_zone, judge_invitation};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
 use crate::steps::random_id::generate_nonce;
+use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use batch_gate::{BatchGate, check_batch};
 use jiff::{SignedDuration, Timestamp};
@@ -67,6 +68,7 @@ pub async fn handle_email_job(
     let span = tracing::info_span!(
         "send_email", invitation_id = %job.invitation, correlation_id = %job.correlation, receives
     );
+    continue_trace(&span, &job.correlation, job.parent);
     async {
         let worked = Box::pin(work_on_job(deps, senders, job, receives, deadline)).await;
         decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
@@ -354,6 +356,9 @@ fn judge_failure(
         }
         EmailError::Later {
             after: Some(pause), ..
+        }
+        | EmailError::Throttled {
+            after: Some(pause), ..
         } => {
             let pause = SignedDuration::try_from(*pause).unwrap_or(LATER_MAX);
             let pause = pause.clamp(SignedDuration::from_secs(1), LATER_MAX);
@@ -362,6 +367,10 @@ fn judge_failure(
                 next: after(pause),
             }
         }
+        EmailError::Throttled { after: None, .. } => FailedAttempt::Waits {
+            why,
+            next: after(outbox.choose_throttle_pause(now, deps.system().random_u64())),
+        },
         EmailError::NeedsCredentials(_) => FailedAttempt::Waits {
             why: format!("needs_credentials: {why}"),
             next: after(CREDENTIAL_PAUSE),

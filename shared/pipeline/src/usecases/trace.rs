@@ -8,6 +8,7 @@ mod turn_effects;
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
 use crate::steps::answer_view::add_answers;
+use crate::steps::message_cost::add_costs;
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
 pub use provider_lookup::{ProviderLookup, find_provider_message};
 use recado_domain::access::{Caller, Scope};
@@ -132,7 +133,7 @@ async fn load_events(deps: &impl Deps, messages: &[Message]) -> PortResult<Vec<E
     Ok(events)
 }
 
-/// A message with its timeline.
+/// A message with its cost and its timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineResult {
     /// The message.
@@ -151,6 +152,8 @@ pub async fn load_timeline(
     let Some(mut view) = find_message_view(deps, caller, id).await? else {
         return Ok(None);
     };
+    let bound = deps.store().instance_config(&view.message.instance).await?;
+    add_costs(deps, bound.as_ref(), std::slice::from_mut(&mut view)).await?;
     let timeline = timeline::build_timeline(deps, &view).await?;
     if view.message.role == Role::User
         && let Some(conversation) = deps.store().find_conversation(&view.message.conversation).await?

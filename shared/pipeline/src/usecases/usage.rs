@@ -1,18 +1,20 @@
-//! Lists what models used and which messages the provider charged, summed up by day, agent, model or tenant.
+//! Lists what models used and which messages the provider charged, summed up by day, agent, model, country or tenant.
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
 use crate::steps::budget_reading::read_prices;
+use crate::steps::message_cost::list_message_use;
 use crate::steps::message_view::find_message_deliveries;
-use crate::steps::working_instances::list_all_tenants;
+use crate::steps::working_instances::TenantPages;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigNames, InstanceConfig};
+use recado_domain::config::ConfigNames;
+use recado_domain::country::Country;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
-use recado_domain::message::{Message, TokenUsage};
+use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
-use recado_domain::usage::{UsageSum, usage_of_delivery, usage_of_message};
+use recado_domain::usage::UsageSum;
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
@@ -30,6 +32,8 @@ pub enum UsageGroup {
     Agent,
     /// By model.
     Model,
+    /// By the country of the recipients of charged messages.
+    Country,
     /// By tenant.
     Tenant,
 }
@@ -49,7 +53,7 @@ pub struct UsageRequest {
     pub by: UsageGroup,
 }
 
-/// The name of what a line sums up. Exactly the field of the request's [`UsageGroup`] is set; an agent has its tenant beside it.
+/// The name of what a line sums up. Only the field of the request's [`UsageGroup`] is set; an agent has its tenant beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsageName {
     /// The day.
@@ -60,6 +64,8 @@ pub struct UsageName {
     pub agent: Option<AgentId>,
     /// The model.
     pub model: Option<String>,
+    /// The country. It is absent in the line of what has none, such as replies of models.
+    pub country: Option<Country>,
 }
 
 impl UsageName {
@@ -79,6 +85,10 @@ impl UsageName {
                 model: Some(sum.model.clone()),
                 ..nothing
             },
+            UsageGroup::Country => Self {
+                country: sum.country,
+                ..nothing
+            },
             UsageGroup::Tenant => Self {
                 tenant: Some(sum.tenant.clone()),
                 ..nothing
@@ -87,7 +97,7 @@ impl UsageName {
     }
 }
 
-/// The use of models by one day, agent, model or tenant.
+/// The use of models by one day, agent, model, country or tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageLine {
     /// The name of what the line sums up.
@@ -147,8 +157,11 @@ async fn list_stored_sums(
             vec![tenant.clone()]
         }
         None => {
-            let all = list_all_tenants(deps.store()).await?;
-            all.into_iter().map(|tenant| tenant.id).collect()
+            let (mut all, mut pages) = (Vec::new(), TenantPages::begin(deps.store()));
+            while let Some(page) = pages.next_page().await? {
+                all.extend(page.into_iter().map(|tenant| tenant.id));
+            }
+            all
         }
     };
     let sums: Vec<Vec<UsageSum>> = stream::iter(tenants)
@@ -184,11 +197,9 @@ async fn list_sums_of_conversation(
     );
     loop {
         let listed = deps.store().list_messages(id, &page).await?;
-        for message in &listed.items {
-            sums.extend(usage_of_message(message));
-        }
-        if let Some(bound) = &bound {
-            sums.extend(list_message_charges(deps, bound, &listed.items).await?);
+        let deliveries = find_message_deliveries(deps, bound.as_ref(), &listed.items).await?;
+        for (message, delivery) in listed.items.iter().zip(&deliveries) {
+            sums.extend(list_message_use(message, delivery.as_ref(), bound.as_ref()));
         }
         page.cursor = listed.next_cursor;
         if page.cursor.is_none() {
@@ -197,21 +208,6 @@ async fn list_sums_of_conversation(
     }
     sums.retain(|sum| (request.from..=request.to).contains(&sum.day));
     Ok(Some(sums))
-}
-
-/// Lists the charges of messages.
-async fn list_message_charges(
-    deps: &impl Deps,
-    bound: &InstanceConfig,
-    messages: &[Message],
-) -> PortResult<Vec<UsageSum>> {
-    let deliveries = find_message_deliveries(deps, Some(bound), messages).await?;
-    let (provider, tenant, agent) = (bound.instance.provider, &bound.tenant.id, &bound.agent.id);
-    let charges = deliveries
-        .iter()
-        .flatten()
-        .filter_map(|delivery| usage_of_delivery(delivery, provider, tenant, agent));
-    Ok(charges.collect())
 }
 
 fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &PriceList) -> Vec<UsageLine> {

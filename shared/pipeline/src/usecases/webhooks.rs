@@ -6,6 +6,7 @@
 mod failed_events;
 mod managing;
 mod posting;
+mod serving;
 mod signing;
 
 pub use failed_events::{FailedChoice, list_failed_events, redrive_failed_events};
@@ -14,6 +15,7 @@ pub use managing::{
     replay_events, rotate_signing_secret, test_endpoint,
 };
 pub use posting::{list_posted_endpoints, post_due_events, remove_unknown_states};
+pub use serving::{handle_endpoint_job, list_due_jobs, list_jobs_of_news};
 pub use signing::derive_signing_secret;
 
 use crate::Deps;
@@ -52,7 +54,7 @@ async fn load_state(
     }
     let newest = store.find_newest_cursor(Some(tenant)).await?;
     let mut state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
-    state.rev = 1;
+    state.raise_revision();
     if store.save_endpoint_state(&state, &[]).await? == WriteOutcome::Written {
         return Ok(state);
     }

@@ -4,9 +4,9 @@ use super::{
     ApplyOptions, AskedParties, ConfigureError, EntryMatch, change_entry, compute_version, find_entry,
 };
 use crate::Deps;
-use crate::ports::{PublishedEvents, WRITE_TRIES};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Tenant, WebhookEndpoint};
+use recado_domain::config::{ConfigDocument, ConfigEntry, Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 
 /// The words for a single endpoint in errors.
@@ -52,38 +52,23 @@ pub async fn change_webhook_endpoints(
     tenant: &TenantId,
     change: &EndpointChange,
 ) -> Result<(), ConfigureError> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write(ConfigureError::Changed(Tenant::KIND), (), |()| async {
         let mut known: Tenant = find_entry(deps, caller, tenant.as_str()).await?;
         let as_read = EntryMatch::Versions(vec![compute_version(&known)]);
         known.webhooks = Some(change.apply_to(known.webhook_endpoints())?);
         match change_entry(deps, caller, known, &as_read, AskedParties::Nobody).await {
-            Err(ConfigureError::Changed(_)) => {}
-            done => return done.map(drop),
+            Err(ConfigureError::Changed(_)) => Ok(WriteAttempt::Lost(())),
+            done => done.map(|_| WriteAttempt::Done(())),
         }
-    }
-    Err(ConfigureError::Changed(Tenant::KIND))
+    })
+    .await
 }
 
 /// Leaves the endpoints of tenants as they are where the document does not speak of them. With `prune` they go, as all else does.
-/// Refuses endpoints where no events are published.
-pub(super) fn settle_endpoints(
-    deps: &impl Deps,
-    change: &mut ConfigDocument,
-    known: &ConfigDocument,
-    options: ApplyOptions,
-) -> Result<(), ConfigureError> {
+pub(super) fn settle_endpoints(change: &mut ConfigDocument, known: &ConfigDocument, options: ApplyOptions) {
     if options.prune {
         change.keep_webhook_endpoints(&ConfigDocument::default());
     } else {
         change.keep_webhook_endpoints(known);
-    }
-    let mut tenants = change.tenants.iter();
-    match tenants.find(|tenant| !tenant.webhook_endpoints().is_empty()) {
-        Some(tenant) if !deps.store().publishes_events() => Err(ConfigError::InvalidValue {
-            of: format!("tenant `{}`", tenant.id),
-            what: "webhooks need published events, which there are on one machine only, not on AWS yet",
-        }
-        .into()),
-        _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Erases the conversations of one thread.
 
-use super::erase::EraseReport;
+use super::erase_report::EraseReport;
 use super::lookup::{FoundContact, list_thread};
 use crate::Deps;
 use crate::ports::{

@@ -87,24 +87,8 @@ pub(super) async fn add_source_within(
         let unchanged = (present, source);
         return complete_vectors(deps, caller, &tenant, agent, unchanged, vectors_until).await;
     }
-    let bytes = document.bytes.len() as u64;
-    let split = split_into_blocks(deps, &title, document.content_type.as_deref(), document.bytes).await?;
-    let unread_pages = split.unread_pages;
-    let blocks: Vec<KnowledgeBlock> = split
-        .blocks
-        .into_iter()
-        .map(|block| block.into_block_of(&id))
-        .collect();
-    let source = KnowledgeSource {
-        id,
-        title,
-        content_hash,
-        bytes,
-        added_at: deps.system().now(),
-        blocks: blocks.len(),
-        is_cut: split.is_cut,
-        words: split.words,
-    };
+    let named = (id, title, content_hash);
+    let (source, blocks, unread_pages) = read_document(deps, named, document).await?;
     let planned = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
     let making = make_missing_vectors(deps, &planned, &source.id, vectors_until).await;
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
@@ -126,6 +110,30 @@ pub(super) async fn add_source_within(
         vectors,
         unread_pages,
     })
+}
+
+/// Reads a document as a source with this id, title and hash of its content. Returns the source, its blocks, and the pages that could not
+/// be read.
+async fn read_document(
+    deps: &impl Deps,
+    (id, title, content_hash): (SourceId, String, String),
+    document: NewDocument,
+) -> Result<(KnowledgeSource, Vec<KnowledgeBlock>, Vec<usize>), KnowledgeError> {
+    let bytes = document.bytes.len() as u64;
+    let split = split_into_blocks(deps, &title, document.content_type.as_deref(), document.bytes).await?;
+    let blocks = split.blocks.into_iter().map(|block| block.into_block_of(&id));
+    let blocks: Vec<KnowledgeBlock> = blocks.collect();
+    let source = KnowledgeSource {
+        id,
+        title,
+        content_hash,
+        bytes,
+        added_at: deps.system().now(),
+        blocks: blocks.len(),
+        is_cut: split.is_cut,
+        words: split.words,
+    };
+    Ok((source, blocks, split.unread_pages))
 }
 
 /// Makes the vectors that the blocks of a source lack. None are made that could not stand beside those of the other blocks.

@@ -2,8 +2,9 @@
 
 use super::{OperateError, find_conversation};
 use crate::Deps;
-use crate::ports::{System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{System, WriteOutcome};
 use crate::steps::audit::audit_action;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
@@ -101,21 +102,22 @@ async fn change_annotations<T>(
     action: AuditAction,
     change: impl Fn(&mut Conversation) -> Result<AnnotationOutcome<T>, AnnotationError>,
 ) -> Result<T, OperateError> {
-    let mut noted = false;
-    for _ in 0..WRITE_TRIES {
+    let change = &change;
+    retry_lost_write(OperateError::Busy, false, |noted| async move {
         let mut conversation = find_conversation(deps, caller, id).await?;
         let changed = match change(&mut conversation)? {
-            AnnotationOutcome::AsBefore(outcome) => return Ok(outcome),
+            AnnotationOutcome::AsBefore(outcome) => return Ok(WriteAttempt::Done(outcome)),
             AnnotationOutcome::Changed(outcome) => outcome,
         };
-        if !std::mem::replace(&mut noted, true) {
+        if !noted {
             let tenant = Some(&conversation.tenant);
             let done = AuditedAction::on_object(action, tenant, "conversation", conversation.id.to_string());
             audit_action(deps, caller, done).await?;
         }
-        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
-            return Ok(changed);
-        }
-    }
-    Err(OperateError::Busy)
+        Ok(match save_conversation(deps, &mut conversation).await? {
+            WriteOutcome::Written => WriteAttempt::Done(changed),
+            WriteOutcome::Conflict => WriteAttempt::Lost(true),
+        })
+    })
+    .await
 }

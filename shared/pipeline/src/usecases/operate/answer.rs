@@ -100,6 +100,7 @@ async fn try_to_commit_answer(
         delivery: None,
         answer: None,
         file_url: None,
+        cost: None,
     }))
 }
 

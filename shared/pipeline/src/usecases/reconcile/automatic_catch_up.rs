@@ -3,10 +3,10 @@
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{HistoryError, InstanceStates, PortResult, System};
+use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
-    CatchUpError, CatchUpLimits, CatchUpReport, HistoryUse, earliest_known_time, history_span, read_history,
-    record_catch_up,
+    CatchUpError, CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
 };
 use crate::steps::random_id::generate_correlation_id;
 use jiff::SignedDuration;

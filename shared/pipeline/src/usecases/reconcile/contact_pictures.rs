@@ -9,11 +9,10 @@ use crate::ports::{
 };
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::save_conversation::save_conversation;
-use crate::steps::working_instances::list_working_instances;
+use crate::steps::working_instances::WorkingPages;
 use jiff::Timestamp;
-use recado_domain::config::Instance;
 use recado_domain::conversation::{Conversation, ConversationStatus};
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use std::collections::BTreeSet;
 
@@ -45,10 +44,10 @@ pub(super) async fn fetch_due_pictures(deps: &impl Deps) -> PortResult<usize> {
     let mut pass = PicturePass::default();
     let now = deps.system().now();
     if is_check_minute(now) {
-        for instance in list_instances_in_turn(deps, now).await? {
+        for (tenant, instance) in list_instances_in_turn(deps, now).await? {
             let of_instance = ConversationFilter {
-                tenant: Some(instance.tenant),
-                instance: Some(instance.id),
+                tenant: Some(tenant),
+                instance: Some(instance),
                 ..ConversationFilter::default()
             };
             pass.ask_for_newest(deps, of_instance, ASKED_IN_TURN).await?;
@@ -59,10 +58,16 @@ pub(super) async fn fetch_due_pictures(deps: &impl Deps) -> PortResult<usize> {
     Ok(pass.stored)
 }
 
-/// Lists the instances whose turn it is at `now`, of those whose provider has pictures.
-async fn list_instances_in_turn(deps: &impl Deps, now: Timestamp) -> PortResult<Vec<Instance>> {
-    let mut working = list_working_instances(deps.store(), None).await?;
-    working.retain(|instance| deps.providers().capabilities(instance.provider).has_pictures);
+/// Lists the instances whose turn it is at `now`, of those whose provider has pictures. Of all others the ids alone are in memory.
+async fn list_instances_in_turn(deps: &impl Deps, now: Timestamp) -> PortResult<Vec<(TenantId, InstanceId)>> {
+    let mut working = Vec::new();
+    let mut pages = WorkingPages::begin(deps.store()).await?;
+    while let Some(page) = pages.next_page().await? {
+        let with_pictures = page
+            .into_iter()
+            .filter(|instance| deps.providers().capabilities(instance.provider).has_pictures);
+        working.extend(with_pictures.map(|instance| (instance.tenant, instance.id)));
+    }
     let count = working.len().max(1);
     let checks = now
         .as_second()

@@ -5,13 +5,14 @@
 use crate::Deps;
 use crate::ports::{
     Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult, RetainedRecords,
-    System, WRITE_TRIES, WriteOutcome,
+    System, WriteOutcome,
 };
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::journal_erasure::forget_effects;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::working_instances::list_all_tenants;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
+use crate::steps::working_instances::TenantPages;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Tenant;
@@ -49,16 +50,22 @@ pub(super) async fn delete_due_messages(deps: &impl Deps) -> PortResult<usize> {
         .as_second()
         .div_euclid(60 * INTERVAL_MINUTES)
         .rem_euclid(PASSES);
-    let tenants = list_all_tenants(deps.store()).await?;
-    let has_turn = |number: usize| i64::try_from(number).unwrap_or_default() % PASSES == pass;
-    let turns = tenants.into_iter().enumerate();
-    let turns = turns.filter(|(number, _)| has_turn(*number));
-    let deleted: Vec<PortResult<usize>> = stream::iter(turns)
-        .map(|(_, tenant)| async move { delete_due_of_tenant(deps, &tenant, now).await })
-        .buffer_unordered(SIDE_BY_SIDE)
-        .collect()
-        .await;
-    deleted.into_iter().sum()
+    let (mut places, mut deleted) = (0_i64.., Ok(0));
+    let mut pages = TenantPages::begin(deps.store());
+    while let Some(tenants) = pages.next_page().await? {
+        let turns = tenants.into_iter().zip(places.by_ref());
+        let turns = turns.filter(|(_, place)| place % PASSES == pass);
+        let of_page: Vec<PortResult<usize>> = stream::iter(turns)
+            .map(|(tenant, _)| async move { delete_due_of_tenant(deps, &tenant, now).await })
+            .buffer_unordered(SIDE_BY_SIDE)
+            .collect()
+            .await;
+        // A tenant that fails holds up no other, and is told at the end.
+        deleted = of_page
+            .into_iter()
+            .fold(deleted, |sum, one| sum.and_then(|sum| one.map(|one| sum + one)));
+    }
+    deleted
 }
 
 async fn delete_due_of_tenant(deps: &impl Deps, tenant: &Tenant, now: Timestamp) -> PortResult<usize> {
@@ -114,51 +121,68 @@ impl DueTimes {
 /// Deletes the messages of a conversation that are due. Deletes the conversation, too, if none is left and it is due itself.
 /// Returns the number of deleted messages.
 async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTimes) -> PortResult<usize> {
-    let before = times.before;
     let (mut deleted, mut after, mut something_owed) = (0, Ordinal(0), false);
-    let Some(mut conversation) = deps.store().find_conversation(id).await? else {
-        return Ok(0);
-    };
-    let mut tries = 0;
-    loop {
-        let part = read_due_messages(deps, &conversation, after, before).await?;
-        something_owed |= part.something_owed;
-        conversation.trim_history(
-            part.first_kept,
-            part.kept_since(&conversation, something_owed, times),
-        );
+    let mut found = deps.store().find_conversation(id).await?;
+    while let Some(conversation) = found {
+        let from = (after, something_owed);
+        let Some((conversation, part)) = trim_next_part(deps, conversation, from, times).await? else {
+            break;
+        };
+        deleted += part.due.len();
+        after = part.last_read;
+        something_owed = part.something_owed;
+        if part.next_at.is_some() || part.is_last {
+            let is_empty = part.next_at.is_none() && !something_owed;
+            delete_if_conversation_is_due(deps, &conversation, is_empty, times).await?;
+            break;
+        }
+        found = Some(conversation);
+    }
+    Ok(deleted)
+}
+
+/// Deletes the messages that are due among the next part of a conversation's messages: those after an ordinal. `something_owed`: a
+/// message before them stays because something is owed. `None`: the conversation is gone.
+async fn trim_next_part(
+    deps: &impl Deps,
+    conversation: Conversation,
+    (after, something_owed): (Ordinal, bool),
+    times: &DueTimes,
+) -> PortResult<Option<(Conversation, DuePart)>> {
+    let contended = PortError::contended("conversation");
+    retry_lost_write(contended, conversation, |mut conversation| async move {
+        let mut part = read_due_messages(deps, &conversation, after, times.before).await?;
+        part.something_owed |= something_owed;
+        conversation.trim_history(part.first_kept, part.kept_since(&conversation, times));
         conversation.raise_revision();
         delete_files_of(deps, &part.due).await?;
         let written = deps.store().delete_messages(&conversation, &part.due).await?;
         if written == WriteOutcome::Conflict {
-            tries += 1;
-            conversation = match deps.store().find_conversation(id).await? {
-                Some(conversation) if tries < WRITE_TRIES => conversation,
-                Some(_) => return Err(PortError::contended("conversation")),
-                None => return Ok(deleted),
-            };
-            continue;
+            let again = deps.store().find_conversation(&conversation.id).await?;
+            return Ok(again.map_or(WriteAttempt::Done(None), WriteAttempt::Lost));
         }
         // A fetch may have stored a file between the two.
         delete_files_of(deps, &part.due).await?;
-        deleted += part.due.len();
-        after = part.last_read;
-        if part.next_at.is_some() || part.is_last {
-            let is_empty = part.next_at.is_none() && !something_owed;
-            let has_effects =
-                conversation.has_journal && forget_effects(deps, id.thread_id(), before).await?;
-            if is_empty
-                && !has_effects
-                && conversation.is_settled()
-                && times.is_conversation_due(&conversation)
-            {
-                delete_links(deps, &conversation).await?;
-                // Lost to a message that came in just now: then the conversation goes on.
-                let _ = deps.store().delete_conversation(&conversation).await?;
-            }
-            return Ok(deleted);
-        }
+        Ok(WriteAttempt::Done(Some((conversation, part))))
+    })
+    .await
+}
+
+/// Forgets the effects of a conversation that are due, and deletes the conversation if it is due itself. `is_empty`: it has no messages.
+async fn delete_if_conversation_is_due(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    is_empty: bool,
+    times: &DueTimes,
+) -> PortResult<()> {
+    let thread = conversation.id.thread_id();
+    let has_effects = conversation.has_journal && forget_effects(deps, thread, times.before).await?;
+    if is_empty && !has_effects && conversation.is_settled() && times.is_conversation_due(conversation) {
+        delete_links(deps, conversation).await?;
+        // Lost to a message that came in just now: then the conversation goes on.
+        let _ = deps.store().delete_conversation(conversation).await?;
     }
+    Ok(())
 }
 
 /// A part of a conversation's messages, from the oldest on.
@@ -173,7 +197,7 @@ struct DuePart {
     last_at: Option<Timestamp>,
     /// Time when the first message that stays as history was stored.
     next_at: Option<Timestamp>,
-    /// `true` if a message is due and stays because something is owed.
+    /// `true` if a message of this part, or of one before it, is due and stays because something is owed.
     something_owed: bool,
     /// `true` if there are no further messages.
     is_last: bool,
@@ -181,9 +205,9 @@ struct DuePart {
 
 impl DuePart {
     /// Returns the time from which the period of the oldest message that stays counts.
-    fn kept_since(&self, conversation: &Conversation, something_owed: bool, times: &DueTimes) -> Timestamp {
+    fn kept_since(&self, conversation: &Conversation, times: &DueTimes) -> Timestamp {
         let again = add_duration(times.before, AGAIN);
-        match (something_owed, self.next_at, self.is_last) {
+        match (self.something_owed, self.next_at, self.is_last) {
             (true, ..) => again,
             (false, Some(next_at), _) => next_at,
             (false, None, true) if times.extra.is_zero() => conversation.last_message_at,

@@ -13,6 +13,7 @@ use crate::ports::{
 };
 use crate::steps::beside::run_beside;
 use crate::steps::random_id::generate_nonce;
+use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
@@ -22,6 +23,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
+use tracing::Instrument;
 
 /// Longest wait for a slot inside the function. Queue delays are whole seconds, so for a later slot
 /// the send job is retried one second before the slot.
@@ -56,19 +58,7 @@ pub(super) async fn attempt_send(
     }
     let permit = batch_gate::check_batch(deps, &message).await?;
     let flight = claim_message(deps, &mut message, instead.as_ref(), now).await?;
-    // The clock is read again: after a stall, the send must neither break the rate nor outlast the lease.
-    let now = deps.system().now();
-    if is_slot_missed(slot, now) {
-        settle::requeue_uncounted(deps, message, &flight, "its slot went by").await?;
-        return Err(RETRY_SOON);
-    }
-    if permit.is_some_and(|until| now > until) {
-        settle::requeue_uncounted(deps, message, &flight, "its batch was looked at too long ago").await?;
-        return Err(RETRY_SOON);
-    }
-    if add_duration(now, deps.settings().provider_timeout) > flight.until {
-        return Err(RETRY_SOON);
-    }
+    let message = check_not_stalled(deps, message, &flight, (slot, permit)).await?;
     let outgoing = to_outgoing_message(&message);
     let outgoing = match instead {
         Some(template) => OutgoingMessage {
@@ -80,13 +70,39 @@ pub(super) async fn attempt_send(
     };
     let answered = AnsweredMessages::from_person_answer(context.bound, &message);
     let sends = Box::pin(async {
-        let outcome = deps.providers().send_message(context.bound, &outgoing).await;
+        let provider = context.bound.instance.provider.as_str();
+        let request = tracing::info_span!(target: TRACE_TARGET, "provider", provider);
+        let sent = deps.providers().send_message(context.bound, &outgoing);
+        let outcome = sent.instrument(request).await;
         settle::settle_outcome(deps, context, message, &flight, outcome).await
     });
     match answered {
         Some(answered) => run_beside(deps, sends, answered.mark_answered_messages(deps, context.bound)).await,
         None => sends.await,
     }
+}
+
+/// Reads the clock again once a message is claimed: after a stall, the send must neither break the rate, nor leave after its batch was
+/// stopped (`permit`), nor outlast the lease.
+async fn check_not_stalled(
+    deps: &impl Deps,
+    message: Outgoing,
+    flight: &InFlightSend,
+    (slot, permit): (Timestamp, Option<Timestamp>),
+) -> StepResult<Outgoing> {
+    let now = deps.system().now();
+    if is_slot_missed(slot, now) {
+        settle::requeue_uncounted(deps, message, flight, "its slot went by").await?;
+        return Err(RETRY_SOON);
+    }
+    if permit.is_some_and(|until| now > until) {
+        settle::requeue_uncounted(deps, message, flight, "its batch was looked at too long ago").await?;
+        return Err(RETRY_SOON);
+    }
+    if add_duration(now, deps.settings().provider_timeout) > flight.until {
+        return Err(RETRY_SOON);
+    }
+    Ok(message)
 }
 
 /// Builds the message that the provider is given.

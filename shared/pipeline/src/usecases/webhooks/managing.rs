@@ -124,7 +124,7 @@ async fn change_state(
     retry_lost_write(PortError::contended("webhook endpoint"), (), |()| async {
         let mut state = load_state(deps, tenant, endpoint).await?;
         change(&mut state);
-        state.rev += 1;
+        state.raise_revision();
         let written = deps.store().save_endpoint_state(&state, &[]).await?;
         PortResult::Ok(WriteAttempt::after_write(written, state))
     })

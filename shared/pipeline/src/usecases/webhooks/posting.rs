@@ -138,7 +138,7 @@ async fn forget_failures(deps: &impl Deps, mut state: EndpointState) -> PortResu
 
 /// Stores what a pass found. Where somebody else changed the state meanwhile, the next pass begins with that.
 async fn store_results(deps: &impl Deps, mut state: EndpointState, failed: &[FailedEvent]) -> PortResult<()> {
-    state.rev += 1;
+    state.raise_revision();
     let written = deps.store().save_endpoint_state(&state, failed).await?;
     if written == WriteOutcome::Written
         && let Some(at) = state.switched_off_at

@@ -15,10 +15,11 @@ use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::Deps;
 use crate::ports::{
-    BatchOutcome, BatchRecords, InvitationClaim, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+    BatchOutcome, BatchRecords, InvitationClaim, PortError, PortResult, System, WriteOutcome,
 };
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::identity;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::usecases::deliver::DeliverError;
 pub use expansion::{handle_batch_job, parse_batch_job};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -212,7 +213,7 @@ fn hash_request(request: &BatchRequest, guests: &[GuestId]) -> String {
 /// Stores the recipients of a batch and lets it run. Each step may be repeated.
 async fn begin_expansion(
     deps: &impl Deps,
-    mut batch: Batch,
+    batch: Batch,
     guests: &[GuestId],
 ) -> Result<Batch, InvitationError> {
     if batch.state == BatchState::Preparing {
@@ -223,18 +224,25 @@ async fn begin_expansion(
             .try_collect::<()>()
             .await?;
     }
-    for _ in 0..WRITE_TRIES {
-        if !batch.begin(deps.system().now()) {
-            break;
-        }
-        if deps.store().save_batch(&batch).await? == WriteOutcome::Written {
-            break;
-        }
-        let known = deps.store().find_batch(&batch.tenant, &batch.id).await?;
-        batch = known.ok_or(InvitationError::NotFound("batch"))?;
-    }
+    let batch = begin_batch(deps, batch).await?;
     if batch.is_expanding() {
         enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
     }
     Ok(batch)
+}
+
+/// Lets a batch run, or wait for its time, unless it does already.
+async fn begin_batch(deps: &impl Deps, batch: Batch) -> Result<Batch, InvitationError> {
+    retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
+        if !batch.begin(deps.system().now())
+            || deps.store().save_batch(&batch).await? == WriteOutcome::Written
+        {
+            return Ok(WriteAttempt::Done(batch));
+        }
+        let known = deps.store().find_batch(&batch.tenant, &batch.id).await?;
+        known
+            .map(WriteAttempt::Lost)
+            .ok_or(InvitationError::NotFound("batch"))
+    })
+    .await
 }

@@ -3,9 +3,17 @@
 use super::lookup::InvitationView;
 use recado_domain::invitations::{InvitationState, InvitationStatus};
 
+/// The words for an invitation that was cancelled although the guest may have it. No other may go in its place.
+const MAY_HAVE_ARRIVED: &str =
+    "it was cancelled after an attempt of unknown outcome: the guest may have it, and is sent no other";
+
 impl InvitationView {
-    /// Returns why the invitation failed, without personal data; `None` if it did not, or nobody knows.
+    /// Returns why the invitation failed, or that the guest may have a cancelled one. The text holds no personal data. `None`: it did
+    /// not fail, or nobody knows why.
     pub fn explain_failure(&self) -> Option<String> {
+        if self.status == InvitationStatus::Cancelled && !self.is_certainly_unsent() {
+            return Some(MAY_HAVE_ARRIVED.to_owned());
+        }
         if self.status != InvitationStatus::Failed {
             return None;
         }

@@ -8,19 +8,20 @@ use crate::Deps;
 use crate::deps::{capabilities, pair_rate};
 use crate::ports::{
     BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, PortError,
-    SendEntry, System, WRITE_TRIES,
+    SendEntry, System,
 };
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::outgoing_check::prepare_content;
 use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up::build_send;
 use crate::usecases::deliver::DeliverError;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::invitations::{InvitationState, RecipientStatus};
+use recado_domain::invitations::{InvitationState, InvitationStatus, RecipientStatus};
 use recado_domain::message::PreparedContent;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
@@ -72,55 +73,62 @@ async fn commit_message(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
-    (to, prepared): (ContactAddress, PreparedContent),
+    to_whom: (ContactAddress, PreparedContent),
 ) -> Result<Option<MadeInvitation>, InvitationError> {
+    let contended = PortError::contended("conversation");
+    let attempt = |()| try_to_commit_message(deps, caller, ready, &to_whom);
+    retry_lost_write(contended, (), attempt).await
+}
+
+async fn try_to_commit_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    (to, prepared): &(ContactAddress, PreparedContent),
+) -> Result<WriteAttempt<Option<MadeInvitation>>, InvitationError> {
     let bound = &ready.bound;
-    for _ in 0..WRITE_TRIES {
-        let now = deps.system().now();
-        let mut conversation = find_or_start_conversation(deps, bound, &to).await?;
-        let mut invitation = ready.invitation.clone();
-        let session = conversation.newest_session();
-        let session = session.filter(|session| session.is_open(now));
-        invitation.is_free = session.is_some();
-        invitation.session = session.map(|session| session.id);
-        let mut message = append_client_message(
-            &mut conversation,
-            &to,
-            prepared.clone(),
-            pair_rate(deps, bound),
-            None,
-            &ready.correlation,
-            now,
-        );
-        note_invitation(&mut conversation, &mut message, &ready.describe_sent());
-        message.out.metadata = ready.name_in_metadata()?;
-        message.out.sign_last_step(Some(&caller.name));
-        invitation.state = InvitationState::Message {
-            message: message.message_id(),
-        };
-        let committed = CommittedInvitation {
-            invitation: &invitation,
-            claims: &[ready.make_claim(deps.settings().invitation_window, now)],
-            conversation: &conversation,
-            message: &message.to_record(),
-        };
-        match deps.store().commit_invitation(&committed, now).await? {
-            InvitationCommit::Committed => {
-                tracing::info!(message_id = %message.message_id(), "taken to be sent");
-                let send = SendEntry {
-                    job: build_send(&message, &ready.correlation),
-                    deduplication: generate_nonce(deps.system()).to_string(),
-                };
-                return Ok(Some(MadeInvitation {
-                    status: RecipientStatus::Queued,
-                    send: Some(send),
-                }));
-            }
-            InvitationCommit::Claimed(_) => return Ok(None),
-            InvitationCommit::Conflict => {}
-        }
+    let now = deps.system().now();
+    let mut conversation = find_or_start_conversation(deps, bound, to).await?;
+    let mut invitation = ready.invitation.clone();
+    let session = conversation.newest_session();
+    let session = session.filter(|session| session.is_open(now));
+    invitation.is_free = session.is_some();
+    invitation.session = session.map(|session| session.id);
+    let mut message = append_client_message(
+        &mut conversation,
+        to,
+        prepared.clone(),
+        pair_rate(deps, bound),
+        None,
+        &ready.correlation,
+        now,
+    );
+    note_invitation(&mut conversation, &mut message, &ready.describe_sent());
+    message.out.metadata = ready.name_in_metadata()?;
+    message.out.sign_last_step(Some(&caller.name));
+    invitation.state = InvitationState::Message {
+        message: message.message_id(),
+    };
+    let committed = CommittedInvitation {
+        invitation: &invitation,
+        claims: &[ready.make_claim(deps.settings().invitation_window, now)],
+        conversation: &conversation,
+        message: &message.to_record(),
+    };
+    match deps.store().commit_invitation(&committed, now).await? {
+        InvitationCommit::Committed => {}
+        InvitationCommit::Claimed(_) => return Ok(WriteAttempt::Done(None)),
+        InvitationCommit::Conflict => return Ok(WriteAttempt::Lost(())),
     }
-    Err(PortError::contended("conversation").into())
+    tracing::info!(message_id = %message.message_id(), "taken to be sent");
+    let send = SendEntry {
+        job: build_send(&message, &ready.correlation),
+        deduplication: generate_nonce(deps.system()).to_string(),
+    };
+    Ok(WriteAttempt::Done(Some(MadeInvitation {
+        status: InvitationStatus::Queued.into(),
+        send: Some(send),
+    })))
 }
 
 /// Stores an invitation that holds its e-mail with its claim, and enqueues its job. `None`: another invitation has the claim.
@@ -140,7 +148,7 @@ async fn begin_email(
     {
         InvitationOutcome::Begun => {
             enqueue_email(deps, &build_email_job(&ready.invitation, outbox)).await?;
-            Ok(Some(RecipientStatus::Queued.into()))
+            Ok(Some(RecipientStatus::Invited(InvitationStatus::Queued).into()))
         }
         InvitationOutcome::Claimed { .. } => Ok(None),
     }

@@ -9,16 +9,17 @@ use super::progress::look_for_end;
 use super::recipient_request::request_of;
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WriteOutcome};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope, TokenRole};
-use recado_domain::ids::BatchId;
+use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, InvitationChannel, RecipientStatus};
+use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::TurnJob;
@@ -48,9 +49,33 @@ pub fn parse_batch_job(body: &str) -> Option<(TurnJob, BatchId)> {
     Some((job, batch))
 }
 
+/// The reason why the job of a batch makes no invitations.
+enum JobStop {
+    /// There is nothing to make now, and this is the verdict on the job.
+    Ended(Verdict),
+    /// A store or a queue failed: the job comes back.
+    Failed(PortError),
+}
+
+impl From<Verdict> for JobStop {
+    fn from(verdict: Verdict) -> Self {
+        Self::Ended(verdict)
+    }
+}
+
+impl From<PortError> for JobStop {
+    fn from(error: PortError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Handles the job of a batch. `receives` is how often the queue has delivered it.
 pub async fn handle_batch_job(deps: &impl Deps, (job, batch): (TurnJob, BatchId), receives: u32) -> Verdict {
-    let worked = Box::pin(expand_next_piece(deps, &job, &batch, receives)).await;
+    let worked = match Box::pin(expand_next_piece(deps, &job, &batch, receives)).await {
+        Ok(()) => Ok(Verdict::Done),
+        Err(JobStop::Ended(verdict)) => Ok(verdict),
+        Err(JobStop::Failed(error)) => Err(error),
+    };
     queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
 }
 
@@ -59,46 +84,18 @@ async fn expand_next_piece(
     job: &TurnJob,
     id: &BatchId,
     receives: u32,
-) -> PortResult<Verdict> {
-    let found = deps.store().find_batch(&job.tenant, id).await?;
-    let Some(batch) = found.filter(|batch| batch.is_expanding() || batch.is_ending()) else {
-        return Ok(Verdict::Done);
-    };
+) -> Result<(), JobStop> {
     let from = usize::try_from(job.ordinal.0).unwrap_or(usize::MAX);
-    if from < batch.expanded || (from > batch.expanded && receives > EARLY_RECEIVES_MAX) {
-        return Ok(Verdict::Done);
-    }
-    if from > batch.expanded {
-        return Ok(Verdict::RETRY_SOON);
-    }
-    if receives >= REQUEUE_AFTER_RECEIVES {
-        enqueue_batch(deps, &batch, from, SignedDuration::ZERO).await?;
-        return Ok(Verdict::Done);
-    }
+    let batch = find_next_batch(deps, (&job.tenant, id), from, receives).await?;
     let caller = build_batch_caller(&batch);
     if batch.is_ending() {
-        return look_for_end(deps, &caller, batch).await;
+        return Err(look_for_end(deps, &caller, batch).await?.into());
     }
-    let (batch, frame) = match find_working_frame(deps, &caller, batch).await? {
-        Ok(found) => found,
-        Err(verdict) => return Ok(verdict),
-    };
-    let number = from / BATCH_CHUNK;
-    let chunk = deps
-        .store()
-        .find_batch_chunk(&batch.tenant, &batch.id, number)
-        .await?;
-    let Some(chunk) = chunk else {
-        return Err(PortError::invalid("batch", "its recipients are gone"));
-    };
+    let frame = find_working_frame(deps, &caller, &batch).await?;
+    let chunk = find_recipients(deps, (&batch.tenant, &batch.id), from / BATCH_CHUNK).await?;
     let first = from % BATCH_CHUNK;
     let left = chunk.recipients.len().saturating_sub(first);
-    let (count, next_at) = match reserve_room(deps, &batch, &frame, left).await? {
-        BatchRoom::Reserved { count, next_at } => (count, next_at),
-        BatchRoom::FreeAt(at) => return Ok(Verdict::retry_at(at, deps.system().now())),
-        BatchRoom::NotOpen => return wait_for_instance(deps, batch).await,
-        BatchRoom::NoPeople(free_at) => return wait_until(deps, batch, free_at).await,
-    };
+    let (count, next_at) = take_room(deps, &batch, &frame, left).await?;
     let made = make_invitations(deps, &caller, (&batch, &frame), &chunk, first..first + count).await?;
     let after = from + count.max(1);
     let delay = if after < batch.recipients {
@@ -109,7 +106,42 @@ async fn expand_next_piece(
     enqueue_batch(deps, &batch, after, delay).await?;
     store_statuses(deps, chunk, &made).await?;
     store_progress(deps, batch, after).await?;
-    Ok(Verdict::Done)
+    Ok(())
+}
+
+/// Finds the batch of a job whose next recipient is number `from`. A job of an earlier piece ends; one of a later piece waits for the
+/// pieces before it, for [`EARLY_RECEIVES_MAX`] receives.
+async fn find_next_batch(
+    deps: &impl Deps,
+    (tenant, id): (&TenantId, &BatchId),
+    from: usize,
+    receives: u32,
+) -> Result<Batch, JobStop> {
+    let found = deps.store().find_batch(tenant, id).await?;
+    let Some(batch) = found.filter(|batch| batch.is_expanding() || batch.is_ending()) else {
+        return Err(Verdict::Done.into());
+    };
+    if from < batch.expanded || (from > batch.expanded && receives > EARLY_RECEIVES_MAX) {
+        return Err(Verdict::Done.into());
+    }
+    if from > batch.expanded {
+        return Err(Verdict::RETRY_SOON.into());
+    }
+    if receives >= REQUEUE_AFTER_RECEIVES {
+        enqueue_batch(deps, &batch, from, SignedDuration::ZERO).await?;
+        return Err(Verdict::Done.into());
+    }
+    Ok(batch)
+}
+
+/// Finds a chunk of a batch's recipients.
+async fn find_recipients(
+    deps: &impl Deps,
+    (tenant, batch): (&TenantId, &BatchId),
+    number: usize,
+) -> PortResult<BatchChunk> {
+    let found = deps.store().find_batch_chunk(tenant, batch, number).await?;
+    found.ok_or_else(|| PortError::invalid("batch", "its recipients are gone"))
 }
 
 /// Builds the caller in whose name the invitations of a batch are sent.
@@ -122,31 +154,32 @@ fn build_batch_caller(batch: &Batch) -> Caller {
     }
 }
 
-/// Finds what a batch names, if it works. `Err`: it waits or ends, and this is the verdict on its job.
+/// Finds what a batch names, if it works; else the batch waits or ends.
 async fn find_working_frame(
     deps: &impl Deps,
     caller: &Caller,
-    batch: Batch,
-) -> PortResult<Result<(Batch, InvitationFrame), Verdict>> {
-    let frame = match find_frame(deps, caller, &request_of(&batch, None)?).await {
+    batch: &Batch,
+) -> Result<InvitationFrame, JobStop> {
+    let frame = match find_frame(deps, caller, &request_of(batch, None)?).await {
         Ok(frame) if frame.bound.is_enabled() || batch.channel == InvitationChannel::Email => frame,
-        Ok(_) => return wait_for_instance(deps, batch).await.map(Err),
-        Err(InvitationError::Port(error)) => return Err(error),
+        Ok(_) => return Err(wait_for_instance(deps, batch).await?.into()),
+        Err(InvitationError::Port(error)) => return Err(error.into()),
         Err(error) => {
             tracing::warn!(batch_id = %batch.id, %error, "a batch waits: what it names is gone");
-            return wait_for_instance(deps, batch).await.map(Err);
+            return Err(wait_for_instance(deps, batch).await?.into());
         }
     };
     let now = deps.system().now();
-    if batch.reminder.is_none() || find_planned(&frame.tenant, &frame.occasion, &batch, now).is_some() {
-        return Ok(Ok((batch, frame)));
+    if batch.reminder.is_none() || find_planned(&frame.tenant, &frame.occasion, batch, now).is_some() {
+        return Ok(frame);
     }
-    let is_ended = end_reminder(deps, batch).await?;
-    Ok(Err(if is_ended {
+    let is_ended = end_reminder(deps, batch.clone()).await?;
+    let verdict = if is_ended {
         Verdict::Done
     } else {
         Verdict::RETRY_SOON
-    }))
+    };
+    Err(verdict.into())
 }
 
 /// The room for the next piece of a batch, as it was found.
@@ -160,6 +193,23 @@ enum BatchRoom {
     NotOpen,
     /// The portfolio wrote to as many people as it may, until then.
     NoPeople(Timestamp),
+}
+
+/// Reserves the room for at most `left` recipients, or has the batch wait for it. Returns how many recipients there is room for, and when
+/// the piece after them begins.
+async fn take_room(
+    deps: &impl Deps,
+    batch: &Batch,
+    frame: &InvitationFrame,
+    left: usize,
+) -> Result<(usize, Timestamp), JobStop> {
+    let verdict = match reserve_room(deps, batch, frame, left).await? {
+        BatchRoom::Reserved { count, next_at } => return Ok((count, next_at)),
+        BatchRoom::FreeAt(at) => Verdict::retry_at(at, deps.system().now()),
+        BatchRoom::NotOpen => wait_for_instance(deps, batch).await?,
+        BatchRoom::NoPeople(free_at) => wait_until(deps, batch, free_at).await?,
+    };
+    Err(verdict.into())
 }
 
 /// Reserves the room for at most `left` recipients. E-mails have a pace of their own: they use nothing of the WhatsApp number's rate.
@@ -219,13 +269,14 @@ async fn reserve_line(
 }
 
 /// Ends the job of a batch whose instance cannot send. `reconcile` comes back to the batch.
-async fn wait_for_instance(deps: &impl Deps, batch: Batch) -> PortResult<Verdict> {
+async fn wait_for_instance(deps: &impl Deps, batch: &Batch) -> PortResult<Verdict> {
     let again = add_duration(deps.system().now(), NO_INSTANCE);
     wait_until(deps, batch, again).await
 }
 
 /// Ends the job of a batch to which `reconcile` comes back at `at`.
-async fn wait_until(deps: &impl Deps, mut batch: Batch, at: Timestamp) -> PortResult<Verdict> {
+async fn wait_until(deps: &impl Deps, batch: &Batch, at: Timestamp) -> PortResult<Verdict> {
+    let mut batch = batch.clone();
     batch.put_off(at);
     Ok(match deps.store().save_batch(&batch).await? {
         WriteOutcome::Written => Verdict::Done,
@@ -234,39 +285,29 @@ async fn wait_until(deps: &impl Deps, mut batch: Batch, at: Timestamp) -> PortRe
 }
 
 /// Stores what became of the recipients of a chunk.
-async fn store_statuses(deps: &impl Deps, mut chunk: BatchChunk, made: &MadeInvitations) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
-        for (place, status) in made {
-            let recipient = chunk.recipients.get_mut(*place);
-            if let Some(waiting) = recipient.filter(|one| one.status == RecipientStatus::Waiting) {
-                waiting.status = *status;
-            }
-        }
-        chunk.rev += 1;
+async fn store_statuses(deps: &impl Deps, chunk: BatchChunk, made: &MadeInvitations) -> PortResult<()> {
+    let contended = PortError::contended("recipients of a batch");
+    retry_lost_write(contended, chunk, |mut chunk| async move {
+        chunk.note_made(made);
         if deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Written {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        let (tenant, batch) = (&chunk.tenant, &chunk.batch);
-        let stored = deps.store().find_batch_chunk(tenant, batch, chunk.number).await?;
-        chunk = stored.ok_or_else(|| PortError::invalid("batch", "its recipients are gone"))?;
-    }
-    Err(PortError::contended("recipients of a batch"))
+        let stored = find_recipients(deps, (&chunk.tenant, &chunk.batch), chunk.number).await?;
+        Ok(WriteAttempt::Lost(stored))
+    })
+    .await
 }
 
 /// Stores how far a batch is expanded. An order that came meanwhile stays.
-async fn store_progress(deps: &impl Deps, mut batch: Batch, expanded: usize) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+async fn store_progress(deps: &impl Deps, batch: Batch, expanded: usize) -> PortResult<()> {
+    retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         batch.record_step(expanded, deps.system().now());
         if deps.store().save_batch(&batch).await? == WriteOutcome::Written {
-            return Ok(());
+            return Ok(WriteAttempt::Done(()));
         }
-        let Some(stored) = deps.store().find_batch(&batch.tenant, &batch.id).await? else {
-            return Ok(());
-        };
-        if stored.expanded >= expanded {
-            return Ok(());
-        }
-        batch = stored;
-    }
-    Err(PortError::contended("batch"))
+        let stored = deps.store().find_batch(&batch.tenant, &batch.id).await?;
+        let behind = stored.filter(|stored| stored.expanded < expanded);
+        Ok(behind.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    })
+    .await
 }

@@ -5,7 +5,7 @@ use crate::Deps;
 use crate::ports::{
     InvitationOutcome, InvitationRecords, PortError, PortResult, SendEntry, System, WriteOutcome,
 };
-use recado_domain::invitations::{Invitation, InvitationState, RecipientStatus};
+use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
 
 /// The result for a recipient, with the send job that follows.
 pub(super) struct MadeInvitation {
@@ -21,15 +21,18 @@ impl From<RecipientStatus> for MadeInvitation {
 
 /// Returns what became of a recipient whose invitation is stored, and whose send job is enqueued.
 pub(super) fn made_of(invitation: &Invitation) -> MadeInvitation {
-    status_of(invitation).unwrap_or(RecipientStatus::Queued).into()
+    let status = status_of(invitation);
+    status.unwrap_or(InvitationStatus::Queued.into()).into()
 }
 
 /// Returns the status of a recipient whose invitation is stored; `None` if it is to be made a message yet.
 pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
     match invitation.state {
         InvitationState::Taken => None,
-        InvitationState::Message { .. } | InvitationState::Email { .. } => Some(RecipientStatus::Queued),
-        InvitationState::Duplicate { .. } => Some(RecipientStatus::Duplicate),
+        InvitationState::Message { .. } | InvitationState::Email { .. } => {
+            Some(InvitationStatus::Queued.into())
+        }
+        InvitationState::Duplicate { .. } => Some(InvitationStatus::Duplicate.into()),
         InvitationState::Refused { .. } => Some(RecipientStatus::Refused),
     }
 }
@@ -45,7 +48,7 @@ pub(super) async fn store_refusal(
         error: error.to_string(),
     };
     let written = if is_stored {
-        invitation.rev += 1;
+        invitation.raise_revision();
         deps.store().save_invitation(&invitation).await? == WriteOutcome::Written
     } else {
         let now = deps.system().now();

@@ -2,9 +2,10 @@
 
 use super::super::InvitationError;
 use crate::Deps;
-use crate::ports::{BatchRecords, PortError, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{BatchRecords, PortError, System, WriteOutcome};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, TenantId};
@@ -20,22 +21,31 @@ pub async fn order_batch(
     order: BatchOrder,
 ) -> Result<Batch, InvitationError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    for _ in 0..WRITE_TRIES {
-        let found = deps.store().find_batch(&tenant.id, id).await?;
+    let batch = store_order(deps, &tenant.id, id, order).await?;
+    tracing::info!(batch_id = %batch.id, state = batch.state.as_str(), "a batch was ordered");
+    if order != BatchOrder::Resume {
+        deps.system().sleep(BATCH_PERMIT.unsigned_abs()).await;
+    } else if batch.is_expanding() {
+        enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
+    }
+    Ok(batch)
+}
+
+/// Stores the state that follows from an order, unless the batch has it already.
+async fn store_order(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    id: &BatchId,
+    order: BatchOrder,
+) -> Result<Batch, InvitationError> {
+    retry_lost_write(PortError::contended("batch"), (), |()| async {
+        let found = deps.store().find_batch(tenant, id).await?;
         let mut batch = found.ok_or(InvitationError::NotFound("batch"))?;
         let is_new = batch.follow(order, deps.system().now())?;
         if is_new && deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
-            continue;
+            return Ok(WriteAttempt::Lost(()));
         }
-        tracing::info!(batch_id = %batch.id, state = batch.state.as_str(), "a batch was ordered");
-        if order == BatchOrder::Resume {
-            if batch.is_expanding() {
-                enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
-            }
-        } else {
-            deps.system().sleep(BATCH_PERMIT.unsigned_abs()).await;
-        }
-        return Ok(batch);
-    }
-    Err(PortError::contended("batch").into())
+        Ok(WriteAttempt::Done(batch))
+    })
+    .await
 }

@@ -12,7 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, InvitationId, TenantId};
 use recado_domain::invitations::{
-    Batch, BatchChunk, BatchCounts, BatchRecipient, Invitation, InvitationState, RecipientStatus,
+    Batch, BatchChunk, BatchCounts, BatchRecipient, Invitation, InvitationState, InvitationStatus,
+    RecipientStatus,
 };
 use recado_domain::millis::add_duration;
 use std::collections::HashMap;
@@ -198,18 +199,7 @@ async fn refresh_chunk(
         .buffer_unordered(READS_AT_ONCE)
         .try_collect()
         .await?;
-    for (place, status) in statuses {
-        if let Some(recipient) = chunk.recipients.get_mut(place) {
-            recipient.status = match status {
-                Some(status) => status,
-                // What was never sent and is gone, was erased or deleted by people.
-                None if recipient.status.is_open() => RecipientStatus::Cancelled,
-                None => recipient.status,
-            };
-        }
-    }
-    chunk.counted_at = Some(deps.system().now());
-    chunk.rev += 1;
+    chunk.note_look(statuses, deps.system().now());
     if deps.store().save_batch_chunk(chunk).await? == WriteOutcome::Conflict {
         tracing::debug!(batch_id = %batch.id, "another request looked at the same recipients");
     }
@@ -229,7 +219,7 @@ async fn read_status(
     let waits = |at: Timestamp| at > deps.system().now();
     if look == RecipientLook::Open && invitation.not_before.is_some_and(waits) {
         // Its message need not be read to know that its end is ahead.
-        return Ok(Some(RecipientStatus::Queued));
+        return Ok(Some(InvitationStatus::Queued.into()));
     }
     let view = view_invitation(deps, caller, invitation).await?;
     Ok(view.map(|view| view.status.into()))

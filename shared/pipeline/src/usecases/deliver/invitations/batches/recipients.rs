@@ -22,7 +22,7 @@ pub struct ListedRecipient {
     pub invited: Option<(GuestId, InvitationId)>,
     /// The status.
     pub status: RecipientStatus,
-    /// Why it failed or was refused, without personal data.
+    /// Why it failed or was refused, or that the guest may have a cancelled one, without personal data.
     pub failure: Option<String>,
 }
 
@@ -81,8 +81,10 @@ async fn add_failures(
             failure: None,
         })
         .collect();
-    let failed = listed.iter().filter(|one| has_failed(one.status));
-    let ids: Vec<InvitationId> = failed
+    let told = |one: &&ListedRecipient| one.status.has_failed() || one.status.is_cancelled();
+    let ids: Vec<InvitationId> = listed
+        .iter()
+        .filter(told)
         .filter_map(|one| Some(one.invited.as_ref()?.1.clone()))
         .collect();
     let read = deps.store().read_invitations(&batch.tenant, &ids).await?;
@@ -104,10 +106,6 @@ async fn add_failures(
         ..one
     });
     Ok(explained.collect())
-}
-
-fn has_failed(status: RecipientStatus) -> bool {
-    matches!(status, RecipientStatus::Failed | RecipientStatus::Refused)
 }
 
 /// Returns why an invitation failed; `None` if nobody knows.

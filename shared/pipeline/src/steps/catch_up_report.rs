@@ -1,0 +1,74 @@
+//! The numbers of a catch-up, or of a preview of one.
+
+use crate::ports::HistorySpan;
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// The result of a catch-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CatchUpReport {
+    /// Start of the period that was read, the overlap included.
+    pub since: Timestamp,
+    /// End of the period that was read.
+    pub until: Timestamp,
+    /// `true` if the provider has a history that can be read. If `false`, all counts are 0.
+    pub offered: bool,
+    /// Number of messages that were read, of contacts and of the business.
+    pub looked_at: usize,
+    /// Number of messages that were known already.
+    pub known: usize,
+    /// Number of messages that were missed: they are stored now, and answered if they are young enough.
+    pub missed: usize,
+    /// Number of statuses of Recado's messages that were newer than the stored ones.
+    pub statuses: usize,
+    /// Number of messages that Recado ignores (groups, broadcasts and the like).
+    pub ignored: usize,
+    /// Number of pages that were read.
+    pub pages: u32,
+    /// `true` if there is more to read: continue with [`CatchUpReport::next`].
+    pub more: bool,
+    /// Time of the newest message that was read. If there is more to read: the start of the next catch-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Timestamp>,
+    /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
+    pub cut: bool,
+    /// Future of the missed messages, if this was a preview: then nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<MissedMessages>,
+}
+
+impl CatchUpReport {
+    /// Returns the report of a catch-up that has read nothing yet.
+    pub(crate) fn for_span(span: HistorySpan) -> Self {
+        Self {
+            since: span.since,
+            until: span.until,
+            offered: true,
+            looked_at: 0,
+            known: 0,
+            missed: 0,
+            statuses: 0,
+            ignored: 0,
+            pages: 0,
+            more: false,
+            next: None,
+            cut: false,
+            preview: None,
+        }
+    }
+}
+
+/// The messages that a catch-up would store, by what would become of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct MissedMessages {
+    /// Number of messages that would be answered, unless a person has the conversation.
+    pub answerable: usize,
+    /// Number of messages that are too old for an answer: they would be stored only.
+    pub too_old: usize,
+    /// Time of the oldest missed message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Timestamp>,
+    /// Time of the newest missed message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest: Option<Timestamp>,
+}
