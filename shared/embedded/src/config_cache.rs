@@ -24,7 +24,7 @@ pub(crate) enum InstanceName {
 struct KeptConfigs {
     /// Number of changes of the configuration.
     changes: u64,
-    configs: HashMap<InstanceName, InstanceConfig>,
+    configs: HashMap<InstanceName, Arc<InstanceConfig>>,
 }
 
 /// The configurations that are kept. Clones share them.
@@ -35,7 +35,10 @@ impl ConfigCache {
     /// Returns the configuration of an instance. The error, if it is not kept, is the number of changes so far.
     pub(crate) fn find_kept_config(&self, name: &InstanceName) -> Result<InstanceConfig, u64> {
         let kept = lock_unpoisoned(&self.0);
-        kept.configs.get(name).cloned().ok_or(kept.changes)
+        let found = kept.configs.get(name).map(Arc::clone).ok_or(kept.changes);
+        // Others look while a large configuration is copied.
+        drop(kept);
+        found.map(|config| InstanceConfig::clone(&config))
     }
 
     /// Keeps a configuration that was read after `changes` changes, unless there was another change meanwhile.
@@ -47,7 +50,7 @@ impl ConfigCache {
         if kept.configs.len() >= KEPT_MAX {
             kept.configs.clear();
         }
-        kept.configs.insert(name, config.clone());
+        kept.configs.insert(name, Arc::new(config.clone()));
     }
 
     /// Returns what a change of the configuration must hold until it is committed.

@@ -1,13 +1,11 @@
-use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
 use crate::config_cache::ConfigCache;
 use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::files::EmbeddedFiles;
-use crate::folder::DataFolder;
-use crate::intake_log::{IntakeLog, last_moved};
+use crate::intake_log::IntakeLog;
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
-use crate::lookups::{LOOKUPS, LookupConnections};
+use crate::lookups::LookupConnections;
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
@@ -20,7 +18,7 @@ use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_pipeline::ports::{DiskSpace, PortResult};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
@@ -28,6 +26,7 @@ use tokio::sync::{Notify, oneshot};
 mod closing;
 mod event_log;
 mod memory_databases;
+mod opening;
 mod waiting_intake;
 
 pub use event_log::EventReader;
@@ -96,45 +95,6 @@ enum DatabaseAccess {
 }
 
 impl Embedded {
-    /// Opens the data folder `dir`, and creates the folder and its database if they are missing (for their owner only).
-    /// No other process can open the folder until the last clone is dropped or [`Self::shut_down`] returns.
-    pub fn open_folder(dir: &Path, clock: Clock) -> Result<Self, OpenError> {
-        let folder = DataFolder::open_exclusive(dir)?;
-        let connection = folder.open_writer()?;
-        let readers = (0..READERS)
-            .map(|_| folder.open_reader())
-            .collect::<Result<_, _>>()?;
-        let checkpoints = Checkpoints::start_thread(folder.open_checkpointer()?)?;
-        let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
-        let files = EmbeddedFiles::Folder(folder.file_folder());
-        let path = Some(dir.to_owned());
-        let lookups = (0..LOOKUPS)
-            .map(|_| folder.open_reader())
-            .collect::<Result<_, _>>()?;
-        let wakers = new_wakers();
-        let moved = last_moved(&connection)?;
-        let (intake_files, lock) = (folder.open_intake_files()?, folder.into_lock());
-        // The lock is held until the last commit.
-        let writer = DatabaseThreads::start_writer(connection, checkpoints, move || {
-            let _held = &lock;
-        })?;
-        let [inbound, _, _] = &wakers;
-        let intake = IntakeLog::start(
-            intake_files,
-            moved,
-            writer.sender(),
-            Arc::clone(inbound),
-            clock.clone(),
-        )?;
-        let front = DatabaseAccess::Threads {
-            lookups: LookupConnections::new(lookups),
-            readers: DatabaseThreads::start_readers(readers)?,
-            intake,
-            writer,
-        };
-        Ok(Self::new(front, clock, (payloads, files), path, wakers))
-    }
-
     /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
     /// polled.
     pub fn in_memory(clock: Clock) -> Result<Self, OpenError> {

@@ -1,11 +1,13 @@
-//! The format of the data folder. There are no conversions before the first release: a folder of another format is refused.
+//! The format of the data folder: the scripts that make and change its tables. A folder of an older released format is
+//! brought to this program's when it is opened; any other is refused and left as it is.
 
 use crate::open_error::OpenError;
-use recado_domain::RECORD_FORMAT;
+use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
 use rusqlite::Connection;
 
-/// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 36] = [
+/// The scripts that make the tables, in order. A new database runs them all, an older one those that it lacks. A script of a
+/// release is never changed: whoever changes a table or a record adds one.
+const SCHEMA: [&str; 35] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -35,44 +37,108 @@ const SCHEMA: [&str; 36] = [
     include_str!("turn_places.sql"),
     include_str!("batches.sql"),
     include_str!("page_changes.sql"),
-    include_str!("usage_kinds.sql"),
     include_str!("published_events.sql"),
-    include_str!("usage_charges.sql"),
     include_str!("labels.sql"),
     include_str!("booked_journals.sql"),
     include_str!("message_words.sql"),
     include_str!("webhooks.sql"),
+    include_str!("contact_words.sql"),
 ];
 
-/// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so
-/// does another format of the records.
-fn current_format() -> u32 {
-    RECORD_FORMAT * 1000 + u32::try_from(SCHEMA.len()).unwrap_or(999)
+/// The scripts that make the table of the intake log, as those of [`SCHEMA`].
+const INTAKE: [&str; 1] = [include_str!("intake.sql")];
+
+/// The number of the scripts of [`SCHEMA`], and of [`INTAKE`], in the first release.
+const FIRST_RELEASE: [usize; 2] = [35, 1];
+
+/// The formats that a `PRAGMA user_version` parts into: of the records, in thousands, and of the tables.
+const RECORDS: u32 = 1000;
+
+/// The format of a database: of its records, and how many scripts made its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Format {
+    records: u32,
+    scripts: usize,
 }
 
-/// Makes the tables of a new database. A database of another format is refused and left unchanged.
+impl Format {
+    /// Returns the format of a database that ran so many scripts and has records of this program.
+    fn make_current(scripts: usize) -> Self {
+        Self {
+            records: RECORD_FORMAT,
+            scripts,
+        }
+    }
+
+    /// Reads the format out of a `PRAGMA user_version`.
+    fn parse_version(version: u32) -> Self {
+        Self {
+            records: version / RECORDS,
+            scripts: (version % RECORDS) as usize,
+        }
+    }
+
+    /// Returns the `PRAGMA user_version` that says this format.
+    fn encode_version(self) -> u32 {
+        self.records * RECORDS + u32::try_from(self.scripts).unwrap_or(RECORDS - 1)
+    }
+}
+
+/// Makes the tables of a new database, or brings those of an older release to this format. Any other database is refused
+/// and left unchanged.
 pub(crate) fn prepare_tables(connection: &Connection) -> Result<(), OpenError> {
-    prepare_with(connection, &SCHEMA)
+    let [first, _] = FIRST_RELEASE;
+    prepare_with(connection, &SCHEMA, first)
 }
 
-/// Makes the table of a new intake log. A log of another format is refused and left unchanged.
+/// Makes or changes the table of the intake log, as [`prepare_tables`] does.
 pub(crate) fn prepare_intake(connection: &Connection) -> Result<(), OpenError> {
-    prepare_with(connection, &[include_str!("intake.sql")])
+    let [_, first] = FIRST_RELEASE;
+    prepare_with(connection, &INTAKE, first)
 }
 
-fn prepare_with(connection: &Connection, schema: &[&str]) -> Result<(), OpenError> {
-    let known = current_format();
-    let found: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+/// Brings a database to the format of `schema`. A new one, or one that ran at least the `oldest` first scripts.
+fn prepare_with(connection: &Connection, schema: &[&str], oldest: usize) -> Result<(), OpenError> {
+    let known = Format::make_current(schema.len());
+    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let found = Format::parse_version(version);
     if found == known {
         return Ok(());
     }
     let tables: u32 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
-    if found != 0 || tables > 0 {
-        return Err(OpenError::OtherFormat { found, known });
+    if version == 0 && tables == 0 {
+        return run_script(connection, &schema.join("\n;"), known);
     }
-    // The format is part of the transaction: after a crash there is still a new database.
-    let tables = schema.join("\n;");
-    let all = format!("BEGIN IMMEDIATE;\n{tables}\n;PRAGMA user_version = {known};\nCOMMIT;");
+    if found.records > known.records || found.scripts > known.scripts {
+        return Err(OpenError::NewerFormat {
+            found: version,
+            known: known.encode_version(),
+        });
+    }
+    if found.records < OLDEST_RECORD_FORMAT || found.scripts < oldest {
+        return Err(OpenError::UnreleasedFormat {
+            found: version,
+            known: known.encode_version(),
+        });
+    }
+    for (number, script) in schema.iter().enumerate().skip(found.scripts) {
+        let scripts = number + 1;
+        run_script(connection, script, Format { scripts, ..found })?;
+    }
+    // Only now: another program refuses a database that is half converted, and this one goes on with it.
+    run_script(connection, "", known)?;
+    tracing::info!(
+        from = version,
+        to = known.encode_version(),
+        "the database was brought to this format"
+    );
+    Ok(())
+}
+
+/// Runs a script, and sets the format that it makes in the same transaction: after a crash neither is there.
+fn run_script(connection: &Connection, script: &str, made: Format) -> Result<(), OpenError> {
+    let version = made.encode_version();
+    let all = format!("BEGIN IMMEDIATE;\n{script}\n;PRAGMA user_version = {version};\nCOMMIT;");
     if let Err(error) = connection.execute_batch(&all) {
         if !connection.is_autocommit() {
             connection.execute_batch("ROLLBACK")?;
@@ -83,51 +149,4 @@ fn prepare_with(connection: &Connection, schema: &[&str]) -> Result<(), OpenErro
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn in_memory() -> Connection {
-        Connection::open_in_memory().unwrap()
-    }
-
-    #[test]
-    fn the_tables_are_made_once() {
-        let connection = in_memory();
-        prepare_tables(&connection).unwrap();
-        connection
-            .execute_batch("INSERT INTO installation VALUES ('a', 'b')")
-            .unwrap();
-        prepare_tables(&connection).unwrap();
-        let kept = "SELECT value FROM installation WHERE name = 'a'";
-        let kept: String = connection.query_row(kept, [], |row| row.get(0)).unwrap();
-        assert_eq!(kept, "b");
-    }
-
-    #[test]
-    fn another_format_is_refused_with_what_to_do_and_left_as_it_is() {
-        let known = current_format();
-        for (found, told) in [
-            (9, "recado that wrote it"),
-            (known - 1, "recado that wrote it"),
-            (known + 1, "newer recado"),
-        ] {
-            let connection = in_memory();
-            connection
-                .execute_batch(&format!("PRAGMA user_version = {found}"))
-                .unwrap();
-            let refused = prepare_tables(&connection).unwrap_err().to_string();
-            assert!(refused.contains(told), "{refused}");
-            assert!(connection.prepare("SELECT * FROM installation").is_err());
-        }
-    }
-
-    #[test]
-    fn a_database_of_somebody_else_is_refused() {
-        let connection = in_memory();
-        connection.execute_batch("CREATE TABLE a (x)").unwrap();
-        assert!(matches!(
-            prepare_tables(&connection),
-            Err(OpenError::OtherFormat { found: 0, .. })
-        ));
-    }
-}
+mod tests;

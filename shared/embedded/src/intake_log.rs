@@ -4,6 +4,7 @@
 //! nothing else. A second thread, the mover, then records and enqueues the events in the database, in their order and many
 //! in one transaction. That transaction also notes the number of the last one, so that no event is moved twice after a crash.
 
+mod known_events;
 mod mover;
 
 use crate::checkpoint::Checkpoints;
@@ -15,8 +16,10 @@ use crate::job::{ClosureJob, LoneJob};
 use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
+use known_events::KnownEvents;
 pub(crate) use mover::last_moved;
 use mover::{MoverSignal, start_mover};
+use recado_domain::ids::EventId;
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,7 +31,9 @@ use tokio::sync::{Notify, watch};
 pub(crate) struct IntakeLog {
     writer: DatabaseThreads,
     signal: Arc<MoverSignal>,
-    mover: Mutex<Option<JoinHandle<()>>>,
+    /// The mover, and the thread that reads which events are known.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    known: Arc<KnownEvents>,
     /// The number of the last event that a caller knows to be in the log.
     appended: AtomicI64,
     /// The number of the last event that was moved.
@@ -36,10 +41,11 @@ pub(crate) struct IntakeLog {
 }
 
 impl IntakeLog {
-    /// Starts the threads of the log. The events behind number `moved` go on to the thread `records`, which wakes `inbound`.
+    /// Starts the threads of the log. The events behind number `moved` go on to the thread `records`, which wakes `inbound`. Those
+    /// that were moved are read over `stored`, a connection to the database.
     pub(crate) fn start(
         files: IntakeFiles,
-        moved: i64,
+        (moved, stored): (i64, Connection),
         records: JobSender,
         inbound: Arc<Notify>,
         clock: Clock,
@@ -50,19 +56,22 @@ impl IntakeLog {
         let told = Arc::clone(&signal);
         let writer = DatabaseThreads::start_writer(files.writer, checkpoints, move || told.tell())?;
         let (progress, moved) = watch::channel(moved);
-        let thread = start_mover(mover::Mover {
+        let (known, reading) = KnownEvents::read_in_background(stored)?;
+        let moving = start_mover(mover::Mover {
             log: files.reader,
             log_writer: writer.sender(),
             records,
             inbound,
             signal: Arc::clone(&signal),
+            known: Arc::clone(&known),
             progress,
             clock,
         })?;
         Ok(Self {
             writer,
             signal,
-            mover: Mutex::new(Some(thread)),
+            threads: Mutex::new(vec![moving, reading]),
+            known,
             appended: AtomicI64::new(appended),
             moved,
         })
@@ -70,6 +79,9 @@ impl IntakeLog {
 
     /// Appends `events`. Returns for each whether it is new to the log.
     pub(crate) async fn append_events(&self, events: Vec<IncomingEvent>) -> Result<Vec<bool>, DbError> {
+        for event in &events {
+            self.known.note_event(event.id());
+        }
         let work = move |c: &Connection| {
             let mut new = Vec::with_capacity(events.len());
             for event in &events {
@@ -83,6 +95,11 @@ impl IntakeLog {
         let (new, last) = answer.await.unwrap_or(Err(DbError::Closed))?;
         self.appended.fetch_max(last, Ordering::Relaxed);
         Ok(new)
+    }
+
+    /// Returns `false` if the database certainly does not know the event.
+    pub(crate) fn may_know(&self, id: &EventId) -> bool {
+        self.known.may_know(id.as_str())
     }
 
     /// Returns the number of the last event that a caller knows to be in the log.
@@ -121,7 +138,8 @@ impl IntakeLog {
     /// Accepts no more events. What is in the log stays for the next start. Returns the threads, to be waited for.
     pub(crate) fn stop_accepting(&self) -> Vec<JoinHandle<()>> {
         self.signal.stop();
-        let mut threads: Vec<_> = lock_unpoisoned(&self.mover).take().into_iter().collect();
+        self.known.close();
+        let mut threads = std::mem::take(&mut *lock_unpoisoned(&self.threads));
         threads.extend(self.writer.stop_accepting());
         threads
     }

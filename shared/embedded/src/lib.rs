@@ -32,7 +32,9 @@ mod recovery;
 mod restored;
 mod sql_records;
 mod store;
+mod thread_priority;
 mod typing_memory;
+mod unfinished_import;
 
 pub use backup::{BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
@@ -42,3 +44,4 @@ pub use open_error::OpenError;
 pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};
 pub use recovery::RecoveryCounts;
 pub use store::{INDEX_BATCH, RestoredCounts, SweepCounts};
+pub use thread_priority::yield_to_acknowledgements;

@@ -8,8 +8,8 @@ use crate::job::{DatabaseJob, TransactionMode, commit_together};
 use rusqlite::Connection;
 use std::sync::{Mutex, TryLockError};
 
-/// The number of connections: about one for each thread that asks.
-pub(crate) const LOOKUPS: usize = 4;
+/// The number of connections: about one for each processor, and some for threads of the background that lost theirs meanwhile.
+pub(crate) const LOOKUPS: usize = 6;
 
 /// Connections that are free, or in use by one caller each. `None`: closed.
 #[derive(Debug)]

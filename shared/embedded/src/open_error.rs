@@ -27,9 +27,29 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
-    /// The database is of another format.
-    #[error("the database is of format {found}, and this recado's is {known}: {}", advise_on_format(*found, *known))]
-    OtherFormat {
+    /// An import into the folder was cut off.
+    #[error("an import into {} was cut off: run the same `recado import` again", path.display())]
+    UnfinishedImport {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A newer program wrote the database.
+    #[error(
+        "the database is of format {found}, and this recado knows formats up to {known}: a newer recado wrote it. Use that one, or \
+         restore the backup from before the update into a new folder (docs/server.md)"
+    )]
+    NewerFormat {
+        /// The database's format.
+        found: u32,
+        /// The format of this program.
+        known: u32,
+    },
+    /// The database is of no release, or of another program.
+    #[error(
+        "the database is of format {found}, and this recado's is {known}: it is from before 0.2.0, the first release whose folders \
+         are kept, or not Recado's. Use the recado that wrote it, or another folder (--data)"
+    )]
+    UnreleasedFormat {
         /// The database's format.
         found: u32,
         /// The format of this program.
@@ -60,15 +80,6 @@ impl From<rusqlite::Error> for OpenError {
     /// The error of the database is no source of this one: its text is said here already.
     fn from(cause: rusqlite::Error) -> Self {
         Self::Database { cause }
-    }
-}
-
-/// Returns what to do about a database of another format.
-fn advise_on_format(found: u32, known: u32) -> &'static str {
-    if found > known {
-        "use a newer recado"
-    } else {
-        "until 0.1.0 is released, folders are not converted. Use the recado that wrote it, or another folder (--data)"
     }
 }
 

@@ -46,7 +46,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 /// The number of a FIFO group: the first 8 bytes of a hash of queue and name. Two groups with one number would only wait for
 /// each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct GroupKey(i64);
 
 impl GroupKey {

@@ -57,6 +57,12 @@ impl Embedded {
         resumed.await
     }
 
+    /// Returns `true` if the folder comes from a backup, and no start went on from it yet.
+    pub async fn is_unstarted_backup(&self) -> PortResult<bool> {
+        let found = self.run_lookup("backup_time", |c| read_time(c, TAKEN_AT));
+        Ok(found.await?.is_some())
+    }
+
     /// Returns the time at which the installation last went on from a backup.
     pub async fn find_restore_time(&self) -> PortResult<Option<Timestamp>> {
         let found = self.run_lookup("restore_time", |c| read_time(c, RESTORED_AT));

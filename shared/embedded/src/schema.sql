@@ -17,7 +17,8 @@ CREATE INDEX events_expires ON events (expires) WHERE expires IS NOT NULL;
 CREATE INDEX events_payload ON events (payload) WHERE payload IS NOT NULL;
 
 CREATE TABLE conversations (
-    id TEXT PRIMARY KEY,
+    seq INTEGER PRIMARY KEY, -- by which the index of contacts (`contact_words.sql`) names it
+    id TEXT NOT NULL UNIQUE,
     thread TEXT NOT NULL,
     number INTEGER NOT NULL,
     instance TEXT NOT NULL,

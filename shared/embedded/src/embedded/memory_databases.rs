@@ -58,12 +58,12 @@ fn read_tables_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA schema_version", [], |row| row.get(0))
 }
 
-/// Deletes all rows, and what SQLite remembers of the ids that it gave. The index of words empties its own tables.
+/// Deletes all rows, and what SQLite remembers of the ids that it gave. The indexes of words empty their own tables.
 fn empty_tables(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
     let mut select = transaction.prepare(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'
-                AND name NOT GLOB 'message_words_*'",
+                AND name NOT GLOB '*_words_*'",
     )?;
     let names = select.query_map([], |row| row.get::<_, String>(0))?;
     for name in names {

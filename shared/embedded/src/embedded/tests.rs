@@ -9,7 +9,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetters, PortError, Queues};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;

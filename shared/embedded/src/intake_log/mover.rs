@@ -1,6 +1,7 @@
 //! The mover: the thread that brings the events of the log into the database.
 
 use super::delete_moved;
+use super::known_events::KnownEvents;
 use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
@@ -8,6 +9,7 @@ use crate::job::ClosureJob;
 use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
+use crate::thread_priority::yield_to_acknowledgements;
 use rusqlite::{Connection, OptionalExtension};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -96,6 +98,8 @@ pub(super) struct Mover {
     /// Notified of new messages of `inbound`.
     pub(super) inbound: Arc<Notify>,
     pub(super) signal: Arc<MoverSignal>,
+    /// Told of the events that are moved: those that a start finds in the log are not known yet.
+    pub(super) known: Arc<KnownEvents>,
     pub(super) progress: watch::Sender<i64>,
     pub(super) clock: Clock,
 }
@@ -112,7 +116,10 @@ impl fmt::Debug for Mover {
 pub(super) fn start_mover(mover: Mover) -> Result<JoinHandle<()>, OpenError> {
     Builder::new()
         .name("recado-move".to_owned())
-        .spawn(move || mover.run_until_stopped())
+        .spawn(move || {
+            yield_to_acknowledgements();
+            mover.run_until_stopped();
+        })
         .map_err(OpenError::Thread)
 }
 
@@ -153,6 +160,9 @@ impl Mover {
         let Some(last) = events.last().map(|(seq, _)| *seq) else {
             return Ok(0);
         };
+        for (_, event) in &events {
+            self.known.note_event(event.id());
+        }
         let count = events.len();
         let now = self.clock.now();
         let work = move |c: &Connection| {

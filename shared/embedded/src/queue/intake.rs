@@ -11,6 +11,7 @@ use recado_domain::event::{EventRecord, EventState, InboundJob};
 use recado_domain::ids::EventId;
 use recado_pipeline::ports::{PortResult, RecordEventOutcome};
 use rusqlite::{Connection, Row};
+use serde::de::IgnoredAny;
 
 const WHAT: &str = "record_and_enqueue";
 
@@ -24,7 +25,7 @@ pub(crate) struct IncomingEvent {
 
 impl IncomingEvent {
     pub(crate) fn from_job(job: &InboundJob) -> Result<Self, DbError> {
-        let record = EventRecord::new_pending(job.clone());
+        let record = EventRecord::new_pending(job.with_borrowed_payload());
         Ok(Self {
             owner: TenantKey::for_event(job),
             record: EventRow::from_record(&record, None)?,
@@ -39,6 +40,11 @@ impl IncomingEvent {
             group: row.get("grp")?,
             owner: TenantKey::from_column(row.get("owner")?),
         })
+    }
+
+    /// Returns the id of the event.
+    pub(crate) fn id(&self) -> &str {
+        self.record.id()
     }
 
     /// Appends the event to the intake log. Returns `false` if it is in the log already.
@@ -86,7 +92,12 @@ impl Embedded {
         let Some(log) = self.intake_log() else {
             return self.record_in_database(incoming).await;
         };
-        let known = self.find_event_states(events).await?;
+        let may_be_known = events.iter().any(|job| log.may_know(&job.event));
+        let known = if may_be_known {
+            self.find_event_states(events).await?
+        } else {
+            vec![None; events.len()]
+        };
         let mut outcomes = vec![RecordEventOutcome::New; incoming.len()];
         let (mut new, mut pending) = (Vec::new(), Vec::new());
         let (mut new_places, mut pending_places) = (Vec::new(), Vec::new());
@@ -139,7 +150,7 @@ impl Embedded {
         let now = self.current_time();
         let work = move |c: &Connection| {
             ids.iter()
-                .map(|id| Ok(select_event(c, id.as_str(), now)?.map(|known| known.state)))
+                .map(|id| Ok(select_event::<IgnoredAny>(c, id.as_str(), now)?.map(|known| known.state)))
                 .collect()
         };
         self.run_lookup(WHAT, work).await

@@ -5,13 +5,16 @@ use super::round_robin::{
 use super::{FairShare, GroupKey, TenantKey, is_fifo, update_group_row};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{execute_sql, millis_after};
+use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::event::EventRecord;
 use recado_domain::millis;
 use recado_pipeline::ports::PortResult;
 use recado_pipeline::settings::VisibilityTimeouts;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Params, params};
+use serde::de::IgnoredAny;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::time::Duration;
 
@@ -22,6 +25,7 @@ pub struct Receipt {
     queue: QueueName,
     seq: i64,
     receive: u32,
+    group: Option<GroupKey>,
 }
 
 /// A message that a queue handed out.
@@ -43,6 +47,38 @@ pub struct DequeuedMessage {
     pub sent_at: Timestamp,
 }
 
+/// A message that is handed out. Its body is taken out of an event's record on the caller's thread, not on the one that writes.
+struct HandedMessage {
+    message: DequeuedMessage,
+    is_event_record: bool,
+}
+
+impl HandedMessage {
+    fn into_dequeued_message(mut self) -> Result<DequeuedMessage, DbError> {
+        if self.is_event_record {
+            cut_out_job(&mut self.message.body)?;
+        }
+        Ok(self.message)
+    }
+}
+
+/// The beginning of an event's record: its job is the first field.
+const BEFORE_JOB: &str = "{\"job\":";
+
+/// Leaves only the job of an event's record. Of the JSON nothing is built in memory.
+fn cut_out_job(record: &mut String) -> Result<(), DbError> {
+    if let Some(rest) = record.strip_prefix(BEFORE_JOB) {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next().transpose()?;
+        let end = BEFORE_JOB.len() + values.byte_offset();
+        record.truncate(end);
+        record.drain(..BEFORE_JOB.len());
+    } else {
+        *record = encode_json(&decode_json::<EventRecord>(record)?.job)?;
+    }
+    Ok(())
+}
+
 /// Hands a message out. If it was handed out too often, moves it to the dead-letter queue instead and returns `None`. A message
 /// whose event is applied is deleted.
 fn hand_out_message(
@@ -52,14 +88,15 @@ fn hand_out_message(
     candidate: ReceivableMessage,
     now: Timestamp,
     visible_at: i64,
-) -> Result<Option<DequeuedMessage>, DbError> {
+) -> Result<Option<HandedMessage>, DbError> {
     let ReceivableMessage {
         seq,
         group,
         receives,
         sent_at,
         body,
-        ..
+        is_event_record,
+        group_key,
     } = candidate;
     let Some(body) = body else {
         // Another message of the event was processed before.
@@ -78,8 +115,9 @@ fn hand_out_message(
         queue,
         seq,
         receive: receives,
+        group: group_key,
     };
-    Ok(Some(DequeuedMessage {
+    let message = DequeuedMessage {
         queue,
         receipt,
         group,
@@ -87,6 +125,10 @@ fn hand_out_message(
         receives,
         body,
         sent_at: millis::from_unix_millis(sent_at),
+    };
+    Ok(Some(HandedMessage {
+        message,
+        is_event_record,
     }))
 }
 
@@ -98,78 +140,67 @@ fn receive_rows(
     rounds: &RoundRobin,
     now: Timestamp,
     visible_at: i64,
-) -> Result<Vec<DequeuedMessage>, DbError> {
+) -> Result<Vec<HandedMessage>, DbError> {
     // A message that is handed out here must be hidden at least from the rest of this receive.
     let visible_at = visible_at.max(now.as_millisecond() + 1);
     if is_fifo(queue) {
         release_due_groups(connection, queue, now)?;
     }
-    let mut received: Vec<DequeuedMessage> = Vec::new();
-    loop {
-        let last = rounds.last_served(queue);
-        let owners = select_round(
-            connection,
-            queue,
-            last.as_ref(),
-            room.free_workers(),
-            now,
-            |owner| room.may_start(owner),
-        )?;
-        let mut came = false;
-        for owner in owners {
-            // Fewer workers are free than when the round began.
-            if !room.may_start(&owner) {
-                continue;
-            }
-            let Some(candidate) = oldest_receivable(connection, queue, &owner, now)? else {
-                continue;
-            };
-            came = true;
-            // A message that goes to the dead-letter queue counts as well: one receive must never work through a long
-            // backlog of them.
-            room.start_work(&owner);
-            let group = candidate.group_key;
-            if let Some(handed) = hand_out_message(connection, queue, &owner, candidate, now, visible_at)? {
-                received.push(handed);
-            }
+    let last = rounds.last_served(queue);
+    let free = room.free_workers();
+    let first_round = select_round(connection, queue, last.as_ref(), free, now, |owner| {
+        room.may_start(owner)
+    })?;
+    // Nobody else writes meanwhile: an owner who has nothing more now, or may start nothing more, is not asked again.
+    let mut owners = VecDeque::from(first_round);
+    let mut received: Vec<HandedMessage> = Vec::new();
+    while let Some(owner) = owners.pop_front() {
+        if !room.may_start(&owner) {
+            continue;
+        }
+        let Some(candidate) = oldest_receivable(connection, queue, &owner, now)? else {
+            continue;
+        };
+        // A message that goes to the dead-letter queue counts as well: one receive must never work through a long
+        // backlog of them.
+        room.start_work(&owner);
+        let group = candidate.group_key;
+        if let Some(handed) = hand_out_message(connection, queue, &owner, candidate, now, visible_at)? {
+            hold_group(connection, group, visible_at)?;
+            received.push(handed);
+        } else {
             update_group_row(connection, queue, group)?;
-            rounds.set_last_served(queue, owner);
         }
-        if !came {
-            return Ok(received);
-        }
+        rounds.set_last_served(queue, owner.clone());
+        owners.push_back(owner);
     }
+    Ok(received)
 }
 
-/// A message that a receipt still holds.
-struct HeldMessage {
-    group: Option<GroupKey>,
-    visible_at: i64,
+/// Holds a group back while its oldest message is in flight.
+fn hold_group(connection: &Connection, group: Option<GroupKey>, until: i64) -> Result<(), DbError> {
+    let Some(group) = group else { return Ok(()) };
+    let sql = "UPDATE queue_groups SET free_at = ?2 WHERE group_key = ?1";
+    execute_sql(connection, sql, params![group, until]).map(drop)
 }
 
-/// Returns the message that `receipt` holds. `None` if the receipt is no longer valid. With `in_flight`, the receipt is
-/// valid only until the visibility time is over.
-fn select_held_message(
+/// The condition for the message that a receipt holds: ?1 is its number, ?2 its queue and ?3 the number of its receive. A receipt
+/// that must be in flight ends with its visibility time: ?4 is the present time then, and else `NULL`.
+const IS_HELD: &str =
+    "seq = ?1 AND queue = ?2 AND receives = ?3 AND dead_at IS NULL AND (?4 IS NULL OR visible_at > ?4)";
+
+/// Changes the message that `receipt` holds by `sql`. Returns whether the receipt was valid.
+fn change_held(
     connection: &Connection,
     receipt: &Receipt,
-    in_flight: bool,
-    now: Timestamp,
-) -> Result<Option<HeldMessage>, DbError> {
-    let sql = "SELECT group_key, visible_at FROM queue_messages
-        WHERE seq = ?1 AND queue = ?2 AND receives = ?3 AND dead_at IS NULL";
-    let held = connection
-        .prepare_cached(sql)?
-        .query_row(
-            params![receipt.seq, receipt.queue.as_str(), receipt.receive],
-            |row| {
-                Ok(HeldMessage {
-                    group: row.get(0)?,
-                    visible_at: row.get(1)?,
-                })
-            },
-        )
-        .optional()?;
-    Ok(held.filter(|held| !in_flight || held.visible_at > now.as_millisecond()))
+    sql: &str,
+    params: impl Params,
+) -> Result<bool, DbError> {
+    if execute_sql(connection, sql, params)? == 0 {
+        return Ok(false);
+    }
+    update_group_row(connection, receipt.queue, receipt.group)?;
+    Ok(true)
 }
 
 pub(super) fn delete_held(
@@ -177,18 +208,12 @@ pub(super) fn delete_held(
     receipt: &Receipt,
     now: Timestamp,
 ) -> Result<bool, DbError> {
+    let sql = format!("DELETE FROM queue_messages WHERE {IS_HELD}");
     // On a FIFO queue a receipt ends with its visibility time, even if nobody received the message again: another
     // worker may have the next message of the group already.
-    let Some(held) = select_held_message(connection, receipt, is_fifo(receipt.queue), now)? else {
-        return Ok(false);
-    };
-    execute_sql(
-        connection,
-        "DELETE FROM queue_messages WHERE seq = ?1",
-        [receipt.seq],
-    )?;
-    update_group_row(connection, receipt.queue, held.group)?;
-    Ok(true)
+    let in_flight = is_fifo(receipt.queue).then(|| now.as_millisecond());
+    let values = params![receipt.seq, receipt.queue.as_str(), receipt.receive, in_flight];
+    change_held(connection, receipt, &sql, values)
 }
 
 fn postpone_held(
@@ -197,13 +222,16 @@ fn postpone_held(
     now: Timestamp,
     visible_at: i64,
 ) -> Result<bool, DbError> {
-    let Some(held) = select_held_message(connection, receipt, true, now)? else {
-        return Ok(false);
-    };
-    let sql = "UPDATE queue_messages SET visible_at = ?2 WHERE seq = ?1";
-    execute_sql(connection, sql, params![receipt.seq, visible_at])?;
-    update_group_row(connection, receipt.queue, held.group)?;
-    Ok(true)
+    let sql = format!("UPDATE queue_messages SET visible_at = ?5 WHERE {IS_HELD}");
+    let in_flight = now.as_millisecond();
+    let values = params![
+        receipt.seq,
+        receipt.queue.as_str(),
+        receipt.receive,
+        in_flight,
+        visible_at
+    ];
+    change_held(connection, receipt, &sql, values)
 }
 
 fn select_next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>, DbError> {
@@ -244,7 +272,11 @@ impl Embedded {
             let (now, rounds, room) = (self.current_time(), self.round_robin(), room.clone());
             let hidden = millis_after(now, visibility);
             let work = move |c: &Connection| receive_rows(c, queue, room.clone(), &rounds, now, hidden);
-            self.run_write(WHAT, work).await
+            let handed = self.run_write(WHAT, work).await?;
+            let taken = handed.into_iter().map(HandedMessage::into_dequeued_message);
+            taken
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|fault: DbError| fault.into_port_error(WHAT))
         };
         let was_waiting = queue == QueueName::Inbound && self.has_waiting_intake();
         let received = receive().await?;

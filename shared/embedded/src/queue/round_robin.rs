@@ -39,6 +39,8 @@ pub(super) struct ReceivableMessage {
     pub(super) sent_at: i64,
     /// `None`: the body was the job of an event that is applied by now.
     pub(super) body: Option<String>,
+    /// The body is the record of an event, whose job is meant.
+    pub(super) is_event_record: bool,
 }
 
 /// Marks the groups as free whose waiting time is over.
@@ -61,11 +63,11 @@ pub(super) fn oldest_receivable(
 ) -> Result<Option<ReceivableMessage>, DbError> {
     let sql = if is_fifo(queue) {
         "SELECT m.seq, m.grp, m.group_key, m.receives, m.sent_at, CASE WHEN m.event IS NULL THEN m.body ELSE
-                (SELECT json_extract(e.body, '$.job') FROM events AS e WHERE e.seq = m.event AND e.expires IS NULL) END
+                (SELECT e.body FROM events AS e WHERE e.seq = m.event AND e.expires IS NULL) END, m.event IS NOT NULL
             FROM queue_groups AS g INDEXED BY queue_groups_ready CROSS JOIN queue_messages AS m ON m.seq = g.head
             WHERE g.queue = ?1 AND g.owner = ?2 AND g.free_at = 0 AND g.free_at <= ?3 ORDER BY g.head LIMIT 1"
     } else {
-        "SELECT seq, grp, group_key, receives, sent_at, body FROM queue_messages INDEXED BY queue_messages_of_owner
+        "SELECT seq, grp, group_key, receives, sent_at, body, 0 FROM queue_messages INDEXED BY queue_messages_of_owner
             WHERE queue = ?1 AND owner = ?2 AND visible_at <= ?3 AND dead_at IS NULL AND grp IS NULL
             ORDER BY visible_at, seq LIMIT 1"
     };
@@ -78,6 +80,7 @@ pub(super) fn oldest_receivable(
             receives: row.get(3)?,
             sent_at: row.get(4)?,
             body: row.get(5)?,
+            is_event_record: row.get(6)?,
         })
     };
     Ok(connection

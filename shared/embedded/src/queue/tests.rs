@@ -100,6 +100,7 @@ fn turn(ordinal: u64) -> TurnJob {
         tenant: TenantId::parse("loja").unwrap(),
         ordinal: Ordinal(ordinal),
         correlation,
+        parent: None,
         due: None,
         file: None,
         batch: None,

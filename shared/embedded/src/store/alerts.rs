@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 pub(super) const ALERT_CONFIG: &str = "alerts";
 
 /// The name of the record that one look for alerts leaves for the next.
-const ALERT_WATCH: &str = "alert-watch";
+pub(super) const ALERT_WATCH: &str = "alert-watch";
 
 /// Writes a value of the installation.
 pub(super) fn write_installation_value(
@@ -60,7 +60,7 @@ fn follows_live(connection: &Connection, alert: &Alert) -> Result<bool, DbError>
     Ok(stored.unwrap_or(0) + 1 == to_sql_integer(alert.rev))
 }
 
-fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp) -> Result<(), DbError> {
+pub(super) fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp) -> Result<(), DbError> {
     let (condition, body) = (alert.condition_key(), encode_json(alert)?);
     let stored = "SELECT body FROM live_alerts WHERE condition = ?1";
     let stored: Option<Alert> = query_one(connection, stored, [&condition])?;
@@ -89,7 +89,10 @@ fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp) -> Result
     Ok(())
 }
 
-fn write_notification(connection: &Connection, notification: &Notification) -> Result<(), DbError> {
+pub(super) fn write_notification(
+    connection: &Connection,
+    notification: &Notification,
+) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO notifications (id, tenant, state, rev, due, expires, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let tenant = tenant_column(notification.tenant.as_ref());

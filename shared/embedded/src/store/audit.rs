@@ -7,7 +7,11 @@ use recado_domain::ids::{TenantId, TokenName};
 use recado_pipeline::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
 use rusqlite::{Connection, params};
 
-fn insert_entries(c: &Connection, entries: &[AuditEntry], expires: Timestamp) -> Result<(), DbError> {
+pub(super) fn insert_entries(
+    c: &Connection,
+    entries: &[AuditEntry],
+    expires: Timestamp,
+) -> Result<(), DbError> {
     let sql = "INSERT OR IGNORE INTO audit (id, at, tenant, actor, action, expires, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     for entry in entries {

@@ -1,4 +1,5 @@
 use super::conversations::CommittedMessage;
+use super::invitation_rows::insert_claim;
 use super::invitations::{encode_record, find_claimant, write_claimed_invitation};
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -33,13 +34,7 @@ fn write_claimed(
                 BatchId::parse(by.as_str()).map_err(|_| DbError::Argument("a batch's id is unreadable"))?;
             return Ok(BatchOutcome::Claimed(by));
         }
-        let sql = "INSERT OR REPLACE INTO invitation_claims (tenant, key, invitation, until) VALUES (?1, ?2, ?3, ?4)";
-        let (tenant, until) = (batch.tenant.as_str(), claim.until.as_millisecond());
-        execute_sql(
-            connection,
-            sql,
-            params![tenant, claim.key, batch.id.as_str(), until],
-        )?;
+        insert_claim(connection, (&batch.tenant, batch.id.as_str()), claim)?;
     }
     let known = "SELECT 1 FROM batches WHERE tenant = ?1 AND id = ?2";
     if connection
@@ -64,15 +59,18 @@ fn write_chunk(connection: &Connection, chunk: &BatchChunk, body: &str) -> Resul
     if stored.unwrap_or(0) + 1 != to_sql_integer(chunk.rev) {
         return Ok(WriteOutcome::Conflict);
     }
+    upsert_chunk(connection, chunk, body)?;
+    Ok(WriteOutcome::Written)
+}
+
+pub(super) fn upsert_chunk(connection: &Connection, chunk: &BatchChunk, body: &str) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO batch_chunks (tenant, batch, number, expires, rev, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let number = to_sql_integer(chunk.number as u64);
     let (expires, rev) = (chunk.keep_until.as_millisecond(), to_sql_integer(chunk.rev));
-    execute_sql(
-        connection,
-        sql,
-        params![tenant, batch, number, expires, rev, body],
-    )?;
-    Ok(WriteOutcome::Written)
+    let (tenant, batch) = (chunk.tenant.as_str(), chunk.batch.as_str());
+    let values = params![tenant, batch, number, expires, rev, body];
+    execute_sql(connection, sql, values).map(drop)
 }
 
 impl BatchRecords for Embedded {

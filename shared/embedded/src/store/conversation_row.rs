@@ -1,12 +1,14 @@
 //! The row of a conversation: its record, and the columns by which lists find it.
 
+use super::contact_words::{render_contact_words, replace_contact_words};
 use super::published_events::insert_published_events;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
+use recado_domain::ids::TenantId;
 use recado_domain::published_event::{ConversationFacts, derive_conversation_events};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use std::collections::BTreeSet;
 
 pub(super) fn mode_name(mode: ConversationMode) -> &'static str {
@@ -31,9 +33,11 @@ pub(super) const UNLISTED: &str = "unlisted";
 
 /// The part of the stored row that a write needs.
 struct StoredRow {
+    rev: i64,
     is_in_same_place: bool,
     facts: ConversationFacts,
     labels: BTreeSet<ConversationLabel>,
+    contact_words: String,
 }
 
 /// A row of the table of conversations.
@@ -49,12 +53,13 @@ pub(crate) struct ConversationRow {
     rev: i64,
     last_at: i64,
     due: Option<i64>,
-    tenant: String,
+    tenant: TenantId,
     kept_since: Option<i64>,
     person_since: Option<i64>,
     body: String,
     facts: ConversationFacts,
     labels: BTreeSet<ConversationLabel>,
+    contact_words: String,
 }
 
 impl ConversationRow {
@@ -70,57 +75,49 @@ impl ConversationRow {
             rev: to_sql_integer(conversation.rev),
             last_at: conversation.last_message_at.as_millisecond(),
             due: conversation.answer_overdue_at().map(Timestamp::as_millisecond),
-            tenant: conversation.tenant.as_str().to_owned(),
+            tenant: conversation.tenant.clone(),
             kept_since: (!conversation.last.is_zero()).then(|| conversation.kept_since().as_millisecond()),
             person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
             body: encode_json(conversation)?,
             facts: ConversationFacts::from(conversation),
             labels: conversation.annotations.labels.clone(),
+            contact_words: render_contact_words(conversation),
         })
     }
 
-    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower, or there is none
-    /// and this `rev` is 1.
-    pub(super) fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
-        let sql = "SELECT rev FROM conversations WHERE id = ?1";
-        let stored: Option<i64> = connection
-            .prepare_cached(sql)?
-            .query_row([&self.id], |row| row.get(0))
-            .optional()?;
-        Ok(self.rev >= 1 && stored.unwrap_or(0) == self.rev - 1)
+    /// Reads the stored row. `None`: it is not the one that this row was made from, whose `rev` is one lower; or there is none, and
+    /// this `rev` is not 1.
+    pub(super) fn check_stored(
+        &self,
+        connection: &Connection,
+    ) -> Result<Option<ConversationRowChange<'_>>, DbError> {
+        let stored = self.select_stored(connection)?;
+        let rev = stored.as_ref().map_or(0, |stored| stored.rev);
+        let follows = self.rev >= 1 && rev == self.rev - 1;
+        Ok(follows.then_some(ConversationRowChange { row: self, stored }))
     }
 
-    /// Inserts or replaces the row, and publishes what that tells.
-    ///
-    /// An `UPDATE` writes each index of which it names a column, whatever the value. So the columns of the lists are named only if
-    /// they change: the most changes of a conversation are those of its turn.
+    /// Inserts or replaces the row whatever is stored, and publishes what that tells.
     pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
         let stored = self.select_stored(connection)?;
-        let known = stored.as_ref().map(|stored| &stored.facts);
-        insert_published_events(connection, &derive_conversation_events(known, &self.facts, now))?;
-        let labelled = stored.as_ref().map(|stored| &stored.labels);
-        if labelled.map_or(!self.labels.is_empty(), |labelled| *labelled != self.labels) {
-            self.replace_label_rows(connection)?;
-        }
-        match stored.map(|stored| stored.is_in_same_place) {
-            None => self.insert_new_row(connection),
-            Some(true) => self.update_state_columns(connection),
-            Some(false) => {
-                let sql = "UPDATE conversations SET thread = ?2, number = ?3, instance = ?4, tenant = ?5, last_at = ?6,
-                        kept_since = ?7 WHERE id = ?1";
-                let values = params![
-                    self.id,
-                    self.thread,
-                    self.number,
-                    self.instance,
-                    self.tenant,
-                    self.last_at,
-                    self.kept_since
-                ];
-                execute_sql(connection, sql, values)?;
-                self.update_state_columns(connection)
-            }
-        }
+        ConversationRowChange { row: self, stored }.write_row(connection, now)
+    }
+
+    /// Writes the columns by which the conversation lies at its place in lists.
+    fn update_place_columns(&self, connection: &Connection) -> Result<(), DbError> {
+        let sql =
+            "UPDATE conversations SET thread = ?2, number = ?3, instance = ?4, tenant = ?5, last_at = ?6,
+                kept_since = ?7 WHERE id = ?1";
+        let values = params![
+            self.id,
+            self.thread,
+            self.number,
+            self.instance,
+            self.tenant.as_str(),
+            self.last_at,
+            self.kept_since
+        ];
+        execute_sql(connection, sql, values).map(drop)
     }
 
     /// Writes the rows by which lists find the conversation by its labels.
@@ -136,7 +133,7 @@ impl ConversationRow {
 
     /// Reads what the stored row tells; `None` if there is no row yet.
     fn select_stored(&self, connection: &Connection) -> Result<Option<StoredRow>, DbError> {
-        let sql = "SELECT last_at, kept_since, tenant, instance, thread, number, body FROM conversations
+        let sql = "SELECT last_at, kept_since, tenant, instance, thread, number, body, rev FROM conversations
             WHERE id = ?1";
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query([&self.id])?;
@@ -146,8 +143,10 @@ impl ConversationRow {
         let conversation: Conversation =
             decode_json(row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?)?;
         Ok(Some(StoredRow {
+            rev: row.get(7)?,
             is_in_same_place: self.has_place_of(row)?,
             facts: ConversationFacts::from(&conversation),
+            contact_words: render_contact_words(&conversation),
             labels: conversation.annotations.labels,
         }))
     }
@@ -156,7 +155,7 @@ impl ConversationRow {
     fn has_place_of(&self, row: &Row<'_>) -> Result<bool, rusqlite::Error> {
         Ok(row.get::<_, i64>(0)? == self.last_at
             && row.get::<_, Option<i64>>(1)? == self.kept_since
-            && row.get_ref(2)?.as_str()? == self.tenant
+            && row.get_ref(2)?.as_str()? == self.tenant.as_str()
             && row.get_ref(3)?.as_str()? == self.instance
             && row.get_ref(4)?.as_str()? == self.thread
             && row.get::<_, u32>(5)? == self.number)
@@ -195,12 +194,45 @@ impl ConversationRow {
             self.rev,
             self.last_at,
             self.due,
-            self.tenant,
+            self.tenant.as_str(),
             self.kept_since,
             self.person_since,
             self.body
         ];
         execute_sql(connection, sql, values)?;
         Ok(())
+    }
+}
+
+/// A row together with the stored one that it replaces.
+pub(super) struct ConversationRowChange<'a> {
+    row: &'a ConversationRow,
+    stored: Option<StoredRow>,
+}
+
+impl ConversationRowChange<'_> {
+    /// Inserts or replaces the row, and publishes what that tells.
+    ///
+    /// An `UPDATE` writes each index of which it names a column, whatever the value. So the columns of the lists are named only if
+    /// they change: the most changes of a conversation are those of its turn.
+    pub(super) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+        let (row, stored) = (self.row, self.stored.as_ref());
+        let known = stored.map(|stored| &stored.facts);
+        insert_published_events(connection, &derive_conversation_events(known, &row.facts, now))?;
+        if stored.map_or(!row.labels.is_empty(), |stored| stored.labels != row.labels) {
+            row.replace_label_rows(connection)?;
+        }
+        if stored.is_some_and(|stored| stored.contact_words != row.contact_words) {
+            replace_contact_words(connection, (&row.id, &row.tenant), &row.contact_words)?;
+        }
+        match stored {
+            None => row.insert_new_row(connection),
+            Some(stored) => {
+                if !stored.is_in_same_place {
+                    row.update_place_columns(connection)?;
+                }
+                row.update_state_columns(connection)
+            }
+        }
     }
 }

@@ -1,3 +1,4 @@
+use super::contact_words::IDS_BY_CONTACT;
 use super::conversation_row::{ConversationRow, IDS_BY_LABEL, UNLISTED, mode_name, status_name};
 use super::effects::journal_has_revision;
 use super::idempotency_keys::{insert_key, select_key, select_used_key};
@@ -18,7 +19,7 @@ use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
-    PortResult, WriteOutcome,
+    PortResult, SearchWords, WriteOutcome,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -116,10 +117,10 @@ pub(super) fn update_row(
     row: &ConversationRow,
     now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
-    if !row.follows_stored(connection)? {
+    let Some(change) = row.check_stored(connection)? else {
         return Ok(WriteOutcome::Conflict);
-    }
-    row.write_row(connection, now)?;
+    };
+    change.write_row(connection, now)?;
     Ok(WriteOutcome::Written)
 }
 
@@ -136,9 +137,12 @@ fn commit_message_row(
     if let Some(taken) = select_used_key(connection, claim, now)? {
         return Ok(CommitOutcome::KeyTaken(taken));
     }
-    if !conversation.follows_stored(connection)? || !message.is_new_row(connection)? {
+    let (Some(conversation), Some(message)) = (
+        conversation.check_stored(connection)?,
+        message.check_new(connection)?,
+    ) else {
         return Ok(CommitOutcome::Conflict);
-    }
+    };
     conversation.write_row(connection, now)?;
     message.write_row(connection, now)?;
     insert_key(connection, claim, id)?;
@@ -200,21 +204,21 @@ impl ReplyRows {
         connection: &Connection,
         now: Timestamp,
     ) -> Result<WriteOutcome, DbError> {
-        if !self.conversation.follows_stored(connection)? {
+        let Some(conversation) = self.conversation.check_stored(connection)? else {
             return Ok(WriteOutcome::Conflict);
-        }
+        };
         if let Some((thread, rev)) = &self.journal
             && !journal_has_revision(connection, thread, *rev)?
         {
             return Ok(WriteOutcome::Conflict);
         }
-        for part in &self.parts {
-            if !part.is_new_row(connection)? {
-                return Ok(WriteOutcome::Conflict);
-            }
-        }
-        self.conversation.write_row(connection, now)?;
-        for part in &self.parts {
+        let parts = self.parts.iter().map(|part| part.check_new(connection));
+        let parts: Option<Vec<_>> = parts.collect::<Result<_, _>>()?;
+        let Some(parts) = parts else {
+            return Ok(WriteOutcome::Conflict);
+        };
+        conversation.write_row(connection, now)?;
+        for part in &parts {
             part.write_row(connection, now)?;
         }
         for sum in &self.usage {
@@ -331,8 +335,9 @@ impl Conversations for Embedded {
         page: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         let (filter, page) = (filter.clone(), page.clone());
-        let words = filter.text.as_ref();
-        let matched = words.map(|words| write_match_query(words, filter.tenant.as_ref()));
+        let write_query = |words: &SearchWords| write_match_query(words, filter.tenant.as_ref());
+        let by_text = filter.text.as_ref().map(write_query);
+        let by_contact = filter.contact.as_ref().map(write_query);
         let work = move |c: &Connection| {
             NewestFirstQuery::for_table("conversations", "last_at", &page)?
                 .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
@@ -341,7 +346,8 @@ impl Conversations for Embedded {
                 .where_equal("status", filter.status.map(status_name))
                 .where_not_equal("status", UNLISTED)
                 .where_id_in(IDS_BY_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
-                .where_id_in(IDS_BY_WORDS, matched.as_deref())
+                .where_id_in(IDS_BY_WORDS, by_text.as_deref())
+                .where_id_in(IDS_BY_CONTACT, by_contact.as_deref())
                 .fetch_page(c)
         };
         self.run_read("list", work).await

@@ -13,7 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde_json::{Map, Value};
 
-fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<bool, DbError> {
+pub(super) fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<bool, DbError> {
     let sql = "INSERT INTO dead_letters (id, queue, reason, tenant, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, tenant = excluded.tenant,
         instance = excluded.instance, at = excluded.at, body = excluded.body WHERE excluded.at > at";

@@ -6,6 +6,7 @@ use crate::sql_records::{encode_json, execute_sql, query_one, row_exists};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
+use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
@@ -64,6 +65,28 @@ fn upsert_delivery(
     ];
     execute_sql(connection, sql, values)?;
     Ok(())
+}
+
+/// Writes the delivery of another store in place of the one under its key.
+pub(super) fn upsert_moved_delivery(connection: &Connection, moved: &MovedDelivery) -> Result<(), DbError> {
+    let sql =
+        "INSERT OR REPLACE INTO deliveries (key, expires, body, provider_key, ack_owner, ack_since, ack_due)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let body = match &moved.record {
+        Some(delivery) => encode_json(delivery)?,
+        None => ERASED_DELIVERY.to_owned(),
+    };
+    let awaited = moved.awaited.as_ref();
+    let values = params![
+        moved.key.as_str(),
+        moved.expires.as_millisecond(),
+        body,
+        moved.provider_key.as_ref().map(DeliveryKey::as_str),
+        awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
+        awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
+        awaited.map(|awaited| awaited.due.as_millisecond()),
+    ];
+    execute_sql(connection, sql, values).map(drop)
 }
 
 /// Publishes what the new record of a delivery tells. Nothing is told before it is known whose message it is.

@@ -5,6 +5,7 @@ use crate::Embedded;
 use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, make_page, query_all, to_sql_limit};
+pub(super) use reading::PRICES;
 use reading::{select_configuration, select_functions, select_named};
 use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
@@ -97,7 +98,7 @@ fn write_entries(
     apply_document(connection, change)
 }
 
-fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<(), DbError> {
+pub(super) fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<(), DbError> {
     for tenant in &change.tenants {
         let sql = "INSERT OR REPLACE INTO tenants (id, variable_part, body) VALUES (?1, ?2, ?3)";
         let values = params![

@@ -28,7 +28,7 @@ pub(super) fn journal_has_revision(
 }
 
 /// A row of the table of journals.
-struct JournalRow {
+pub(super) struct JournalRow {
     thread: ThreadId,
     tenant: TenantId,
     begun_at: i64,
@@ -42,8 +42,12 @@ struct JournalRow {
 
 impl JournalRow {
     fn from_journal(journal: &Journal, what: &'static str) -> PortResult<Self> {
-        let body = encode_json(journal).map_err(|fault| fault.into_port_error(what))?;
-        PortError::check_record_size(what, body.len())?;
+        let row = Self::from_record(journal).map_err(|fault| fault.into_port_error(what))?;
+        PortError::check_record_size(what, row.body.len())?;
+        Ok(row)
+    }
+
+    pub(super) fn from_record(journal: &Journal) -> Result<Self, DbError> {
         Ok(Self {
             thread: journal.thread.clone(),
             tenant: journal.tenant.clone(),
@@ -52,7 +56,7 @@ impl JournalRow {
             due: journal.journal_due_at().map(Timestamp::as_millisecond),
             booked_at: journal.first_booked_at().map(Timestamp::as_millisecond),
             rev: journal.rev,
-            body,
+            body: encode_json(journal)?,
             journal: journal.clone(),
         })
     }
@@ -83,6 +87,16 @@ impl JournalRow {
         let stored: Option<Journal> = query_one(connection, stored, [self.thread.as_str()])?;
         let events = derive_journal_events(stored.as_ref(), &self.journal, now);
         insert_published_events(connection, &events)?;
+        self.write_row(connection)?;
+        for held in &change.takes {
+            insert_held_cell(connection, &self.tenant, held)?;
+        }
+        delete_held_cells(connection, &self.tenant, &change.frees)?;
+        Ok(JournalOutcome::Written)
+    }
+
+    /// Inserts or replaces the row.
+    pub(super) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO journals (thread, tenant, begun_at, unknown_since, due, rev, body, booked_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let values = params![
@@ -95,12 +109,7 @@ impl JournalRow {
             self.body,
             self.booked_at
         ];
-        execute_sql(connection, sql, values)?;
-        for held in &change.takes {
-            insert_held_cell(connection, &self.tenant, held)?;
-        }
-        delete_held_cells(connection, &self.tenant, &change.frees)?;
-        Ok(JournalOutcome::Written)
+        execute_sql(connection, sql, values).map(drop)
     }
 }
 
@@ -123,7 +132,11 @@ fn is_held_by_another(
     Ok(connection.prepare_cached(sql)?.exists(values)?)
 }
 
-fn insert_held_cell(connection: &Connection, tenant: &TenantId, held: &HeldCell) -> Result<(), DbError> {
+pub(super) fn insert_held_cell(
+    connection: &Connection,
+    tenant: &TenantId,
+    held: &HeldCell,
+) -> Result<(), DbError> {
     let sql =
         "INSERT OR REPLACE INTO cells (tenant, calendar, start, holder, expires) VALUES (?1, ?2, ?3, ?4, ?5)";
     let (cell, expires) = (&held.cell, held.expires.as_millisecond());

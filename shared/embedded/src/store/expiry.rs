@@ -94,7 +94,7 @@ fn delete_expired_rows(
         notices: delete("notices", "rowid", "expires")?,
         scheduled: delete("scheduled", "id", "expires")?,
         samples: delete("samples", "tenant, at", "expires")?,
-        usage: delete("usage", "tenant, day, agent, model", "expires")?,
+        usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
         audit: delete("audit", "at, id", "expires")?,
         alerts: delete("ended_alerts", "rowid", "expires")?,
         notifications: delete("notifications", "id", "expires")?,

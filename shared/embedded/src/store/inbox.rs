@@ -12,14 +12,17 @@ use recado_pipeline::ports::{
     EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
 };
 use rusqlite::{Connection, Row, params};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use std::borrow::Borrow;
 
 /// Returns the record of an event, unless it has expired.
-pub(crate) fn select_event(
+pub(crate) fn select_event<P: DeserializeOwned>(
     connection: &Connection,
     id: &str,
     now: Timestamp,
-) -> Result<Option<EventRecord>, DbError> {
+) -> Result<Option<EventRecord<P>>, DbError> {
     let sql = "SELECT body FROM events WHERE id = ?1 AND (expires IS NULL OR expires > ?2)";
     query_one(connection, sql, params![id, now.as_millisecond()])
 }
@@ -37,8 +40,12 @@ pub(crate) struct EventRow {
 
 impl EventRow {
     /// Makes the row of `record`. Only applied events have an `expires`: pending and dead ones stay.
-    pub(crate) fn from_record(record: &EventRecord, expires: Option<Timestamp>) -> Result<Self, DbError> {
-        let payload = match &record.job.payload {
+    pub(crate) fn from_record<P: Borrow<EventPayload> + Serialize>(
+        record: &EventRecord<P>,
+        expires: Option<Timestamp>,
+    ) -> Result<Self, DbError> {
+        let body: &EventPayload = record.job.payload.borrow();
+        let payload = match body {
             EventPayload::Stored(key) => Some(payload_file_name(key)),
             EventPayload::Inline(_) => None,
         };
@@ -70,15 +77,8 @@ impl EventRow {
     ) -> Result<bool, DbError> {
         let sql = "INSERT INTO intake (id, due, payload, body, correlation, grp, owner)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
-        let values = params![
-            self.id,
-            self.due,
-            self.payload,
-            self.body,
-            self.correlation,
-            group,
-            owner
-        ];
+        let (id, due, payload, body) = (&self.id, self.due, &self.payload, &self.body);
+        let values = params![id, due, payload, body, self.correlation, group, owner];
         Ok(execute_sql(connection, sql, values)? == 1)
     }
 
@@ -103,7 +103,7 @@ impl EventRow {
         if self.run_insert(connection, "ON CONFLICT (id) DO NOTHING")? == 1 {
             return Ok(RecordedEvent::New(connection.last_insert_rowid()));
         }
-        match select_event(connection, &self.id, now)?.map(|known| known.state) {
+        match select_event::<IgnoredAny>(connection, &self.id, now)?.map(|known| known.state) {
             Some(EventState::Pending) => Ok(RecordedEvent::Pending),
             Some(EventState::Applied | EventState::Dead) => Ok(RecordedEvent::Settled),
             // The known record has expired. The new one gets a number of its own: messages of the old one are no messages of it.
@@ -116,10 +116,13 @@ impl EventRow {
     }
 
     fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
-        // The id and the correlation id never change, and an index is written whose column is named, whatever its value.
-        let update = "ON CONFLICT (id) DO UPDATE SET due = excluded.due, expires = excluded.expires,
-            payload = excluded.payload, body = excluded.body";
-        self.run_insert(connection, update).map(drop)
+        // The id and the correlation id never change.
+        let sql = "UPDATE events SET due = ?2, expires = ?3, payload = ?4, body = ?5 WHERE id = ?1";
+        let values = params![self.id, self.due, self.expires, self.payload, self.body];
+        if execute_sql(connection, sql, values)? == 0 {
+            self.run_insert(connection, "")?;
+        }
+        Ok(())
     }
 
     fn run_insert(&self, connection: &Connection, on_conflict: &str) -> Result<usize, DbError> {
@@ -158,7 +161,7 @@ impl From<RecordedEvent> for RecordEventOutcome {
     }
 }
 
-fn upsert_event(
+pub(super) fn upsert_event(
     connection: &Connection,
     record: &EventRecord,
     expires: Option<Timestamp>,
@@ -195,25 +198,37 @@ impl InboundRows {
         connection: &Connection,
         now: Timestamp,
     ) -> Result<StoreInboundOutcome, DbError> {
-        let Some(mut event) = select_event(connection, self.event.as_str(), now)? else {
+        let id = self.event.as_str();
+        // The body, which nobody needs once the event is applied, is not read.
+        let found = if self.finish.is_some() {
+            let found = select_event::<IgnoredAny>(connection, id, now)?;
+            found.map(|event| event.with_payload(EventPayload::Inline(Value::Null)))
+        } else {
+            select_event(connection, id, now)?
+        };
+        let Some(mut event) = found else {
             return Ok(StoreInboundOutcome::Conflict);
         };
         if let Some(stored) = event.stored {
             return Ok(StoreInboundOutcome::AlreadyStored(stored));
         }
-        if event.state != EventState::Pending
-            || !self.conversation.follows_stored(connection)?
-            || !self.message.is_new_row(connection)?
-        {
+        if event.state != EventState::Pending {
             return Ok(StoreInboundOutcome::Conflict);
         }
+        let checked = (
+            self.conversation.check_stored(connection)?,
+            self.message.check_new(connection)?,
+        );
+        let (Some(conversation), Some(message)) = checked else {
+            return Ok(StoreInboundOutcome::Conflict);
+        };
         event.stored = Some(self.stored.clone());
         if let Some(finish) = &self.finish {
             finish_record(&mut event, finish);
         }
         upsert_event(connection, &event, self.finish.map(|finish| finish.expires))?;
-        self.conversation.write_row(connection, now)?;
-        self.message.write_row(connection, now)?;
+        conversation.write_row(connection, now)?;
+        message.write_row(connection, now)?;
         Ok(StoreInboundOutcome::Stored)
     }
 }
@@ -227,7 +242,8 @@ fn update_event_in_state(
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
 ) -> Result<Option<EventRecord>, DbError> {
-    let Some(mut record) = select_event(connection, id.as_str(), now)?.filter(|record| record.state == state)
+    let Some(mut record) =
+        select_event::<EventPayload>(connection, id.as_str(), now)?.filter(|record| record.state == state)
     else {
         return Ok(None);
     };
@@ -245,7 +261,8 @@ fn update_dead_event(
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
 ) -> Result<bool, DbError> {
-    if select_event(connection, id.as_str(), now)?.and_then(|record| record.failed_at()) != Some(failed_at) {
+    let known = select_event::<IgnoredAny>(connection, id.as_str(), now)?;
+    if known.and_then(|record| record.failed_at()) != Some(failed_at) {
         return Ok(false);
     }
     Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
@@ -271,7 +288,7 @@ fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
 impl Inbox for Embedded {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         const WHAT: &str = "record_event";
-        let new = EventRow::from_record(&EventRecord::new_pending(job.clone()), None)
+        let new = EventRow::from_record(&EventRecord::new_pending(job.with_borrowed_payload()), None)
             .map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         self.run_write(WHAT, move |c| new.insert_new(c, now).map(Into::into))
@@ -330,7 +347,8 @@ impl Inbox for Embedded {
     async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.current_time());
         let work = move |c: &Connection| {
-            let is_as_read = select_event(c, id.as_str(), now)?.is_some_and(|record| record.attempts == seen);
+            let known = select_event::<IgnoredAny>(c, id.as_str(), now)?;
+            let is_as_read = known.is_some_and(|record| record.attempts == seen);
             let set = |record: &mut EventRecord| record.attempts = attempts;
             Ok(is_as_read && update_event_in_state(c, &id, EventState::Pending, now, None, set)?.is_some())
         };

@@ -91,7 +91,7 @@ fn change_state(
     Ok(ChangedInstance { done, state })
 }
 
-fn upsert_parked(connection: &Connection, mut parked: ParkedConversation) -> Result<(), DbError> {
+pub(super) fn upsert_parked(connection: &Connection, mut parked: ParkedConversation) -> Result<(), DbError> {
     let conversation = parked.conversation.to_string();
     let sql = "SELECT body FROM parked WHERE instance = ?1 AND conversation = ?2";
     let before: Option<ParkedConversation> =

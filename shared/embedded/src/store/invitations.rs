@@ -1,3 +1,4 @@
+use super::invitation_rows::{insert_claim, upsert_guest, upsert_occasion, upsert_template};
 use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -49,14 +50,7 @@ fn write_guest(
         let other = GuestId::parse(&other).map_err(|_| DbError::Argument("a guest's id is unreadable"))?;
         return Ok(GuestOutcome::PhoneTaken(other));
     }
-    let sql = "INSERT OR REPLACE INTO guests (tenant, occasion, id, phone_key, expires, rev, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let (expires, rev) = (guest.keep_until.as_millisecond(), to_sql_integer(guest.rev));
-    execute_sql(
-        connection,
-        sql,
-        params![tenant, occasion, id, phone, expires, rev, body],
-    )?;
+    upsert_guest(connection, guest, body)?;
     Ok(GuestOutcome::Written)
 }
 
@@ -122,10 +116,7 @@ pub(super) fn write_claimed_invitation(
         }
     }
     for claim in claims {
-        let sql = "INSERT OR REPLACE INTO invitation_claims (tenant, key, invitation, until) VALUES (?1, ?2, ?3, ?4)";
-        let until = claim.until.as_millisecond();
-        let (tenant, id) = (invitation.tenant.as_str(), invitation.id.as_str());
-        execute_sql(connection, sql, params![tenant, claim.key, id, until])?;
+        insert_claim(connection, (&invitation.tenant, invitation.id.as_str()), claim)?;
     }
     write_invitation(connection, invitation, body, now)?;
     Ok(InvitationOutcome::Begun)
@@ -135,15 +126,7 @@ impl InvitationRecords for Embedded {
     async fn put_occasion(&self, occasion: &Occasion) -> PortResult<()> {
         const WHAT: &str = "put_occasion";
         let (occasion, body) = (occasion.clone(), encode_record(WHAT, occasion)?);
-        let sql = "INSERT OR REPLACE INTO occasions (tenant, id, body) VALUES (?1, ?2, ?3)";
-        let work = move |c: &Connection| {
-            execute_sql(
-                c,
-                sql,
-                params![occasion.tenant.as_str(), occasion.id.as_str(), body],
-            )
-            .map(drop)
-        };
+        let work = move |c: &Connection| upsert_occasion(c, &occasion, &body);
         self.run_write(WHAT, work).await
     }
 
@@ -173,14 +156,7 @@ impl InvitationRecords for Embedded {
     async fn put_invitation_template(&self, template: &InvitationTemplate) -> PortResult<()> {
         const WHAT: &str = "put_invitation_template";
         let (template, body) = (template.clone(), encode_record(WHAT, template)?);
-        let sql = "INSERT OR REPLACE INTO invitation_templates (tenant, name, channel, language, body)
-            VALUES (?1, ?2, ?3, ?4, ?5)";
-        let work = move |c: &Connection| {
-            let (tenant, name) = (template.tenant.as_str(), template.name.as_str());
-            let language = template.language.as_deref().unwrap_or_default();
-            let values = params![tenant, name, template.channel.as_str(), language, body];
-            execute_sql(c, sql, values).map(drop)
-        };
+        let work = move |c: &Connection| upsert_template(c, &template, &body);
         self.run_write(WHAT, work).await
     }
 

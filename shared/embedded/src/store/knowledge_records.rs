@@ -1,9 +1,26 @@
 use crate::Embedded;
-use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_limit};
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_integer, to_sql_limit};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_pipeline::ports::{KnowledgeRecords, PortResult, WriteOutcome};
-use rusqlite::params;
+use rusqlite::{Connection, params};
+
+/// Writes a record in place of the stored one.
+pub(super) fn put_knowledge(connection: &Connection, knowledge: &AgentKnowledge) -> Result<(), DbError> {
+    let sql = "INSERT OR REPLACE INTO knowledge (tenant, agent, rev, body) VALUES (?1, ?2, ?3, ?4)";
+    let (tenant, agent, rev) = (
+        knowledge.tenant.as_str(),
+        knowledge.agent.as_str(),
+        to_sql_integer(knowledge.rev),
+    );
+    execute_sql(
+        connection,
+        sql,
+        params![tenant, agent, rev, encode_json(knowledge)?],
+    )
+    .map(drop)
+}
 
 impl KnowledgeRecords for Embedded {
     async fn find_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<Option<AgentKnowledge>> {

@@ -1,5 +1,6 @@
 //! The index of the words of messages. It is written in batches after the messages, so that a message writes no page for it.
 
+use super::contact_words::index_contact_words;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, execute_sql, query_one, to_sql_limit};
@@ -8,6 +9,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{PortResult, SearchWords};
 use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeSet;
 
 /// Number of messages that are indexed in one transaction. Other writers wait meanwhile.
 pub const INDEX_BATCH: usize = 100;
@@ -18,10 +20,10 @@ const CHARACTERS_MAX: usize = 10_000;
 /// The fewest letters that find the words beginning with them: fewer begin too many.
 const BEGINNING_MIN: usize = 3;
 
-/// The query for the ids of the conversations in which one of the newest 10,000 matching messages is.
+/// The query for the ids of the conversations in which one of the newest 2,000 matching messages is.
 pub(super) const IDS_BY_WORDS: &str =
     "SELECT conversation FROM messages WHERE seq IN (SELECT rowid FROM message_words
-    WHERE message_words MATCH ? ORDER BY rowid DESC LIMIT 10000)";
+    WHERE message_words MATCH ? ORDER BY rowid DESC LIMIT 2000)";
 
 /// Returns the text of a message that is searched: what it says, and what its recording or document says.
 pub(super) fn render_searched_text(message: &Message) -> String {
@@ -41,7 +43,7 @@ fn find_file_text(message: &Message) -> Option<&str> {
 }
 
 /// Returns the word that stands for a tenant. Its id may consist of several.
-fn make_tenant_word(tenant: &TenantId) -> String {
+pub(super) fn make_tenant_word(tenant: &TenantId) -> String {
     let digits = tenant.as_str().bytes().map(|byte| format!("{byte:02x}"));
     std::iter::once("t".to_owned()).chain(digits).collect()
 }
@@ -80,13 +82,13 @@ fn select_indexed_upto(connection: &Connection) -> Result<i64, DbError> {
     Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
 }
 
-/// Indexes the next messages, and returns their number.
+/// Indexes the next messages, and the contacts of their conversations. Returns the number of the messages.
 fn index_next_messages(connection: &Connection, limit: usize) -> Result<usize, DbError> {
     let upto = select_indexed_upto(connection)?;
     let mut statement =
         connection.prepare_cached("SELECT seq, body FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
     let mut rows = statement.query(params![upto, to_sql_limit(limit)])?;
-    let (mut last, mut count) = (upto, 0);
+    let (mut last, mut count, mut conversations) = (upto, 0, BTreeSet::new());
     while let Some(row) = rows.next()? {
         last = row.get(0)?;
         count += 1;
@@ -94,6 +96,10 @@ fn index_next_messages(connection: &Connection, limit: usize) -> Result<usize, D
         let sql = "INSERT INTO message_words (rowid, words, tenant) VALUES (?1, ?2, ?3)";
         let (words, tenant) = (render_searched_text(&message), make_tenant_word(&message.tenant));
         execute_sql(connection, sql, params![last, words, tenant])?;
+        conversations.insert(message.conversation);
+    }
+    for conversation in &conversations {
+        index_contact_words(connection, conversation)?;
     }
     if count > 0 {
         let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES ('words-indexed', ?1)";

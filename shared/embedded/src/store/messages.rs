@@ -8,7 +8,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::published_event::{MessageFacts, derive_message_events};
 use recado_pipeline::ports::RECORD_BYTES_MAX;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 /// A row of the table of messages. Unlike on AWS, an open message has no separate copy.
 #[derive(Debug)]
@@ -51,27 +51,31 @@ impl MessageRow {
         })
     }
 
-    /// Returns whether no message is stored at this place yet.
-    pub(super) fn is_new_row(&self, connection: &Connection) -> Result<bool, DbError> {
+    /// Checks that no message is stored at this place yet. `None`: there is one.
+    pub(super) fn check_new(&self, connection: &Connection) -> Result<Option<MessageChange<'_>>, DbError> {
         let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-        Ok(!row_exists(
-            connection,
-            sql,
-            params![self.conversation, self.ordinal],
-        )?)
+        let is_known = row_exists(connection, sql, params![self.conversation, self.ordinal])?;
+        Ok((!is_known).then_some(MessageChange {
+            row: self,
+            stored: None,
+        }))
     }
 
-    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower. The stored row
-    /// must also be open if `open` is `true`, else closed.
-    pub(super) fn follows_stored(&self, connection: &Connection, open: bool) -> Result<bool, DbError> {
-        let sql = "SELECT rev, open FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-        let stored: Option<(i64, bool)> = connection
-            .prepare_cached(sql)?
-            .query_row(params![self.conversation, self.ordinal], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()?;
-        Ok(stored == Some((self.rev - 1, open)))
+    /// Reads the stored row. `None`: it is not the one that this row was made from, whose `rev` is one lower, and which is open if
+    /// `open` is `true`, else closed.
+    pub(super) fn check_stored(
+        &self,
+        connection: &Connection,
+        open: bool,
+    ) -> Result<Option<MessageChange<'_>>, DbError> {
+        let sql =
+            "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2 AND rev = ?3 AND open = ?4";
+        let values = params![self.conversation, self.ordinal, self.rev - 1, open];
+        let stored = query_one(connection, sql, values)?;
+        Ok(stored.map(|stored| MessageChange {
+            row: self,
+            stored: Some(stored),
+        }))
     }
 
     /// Returns whether a message is stored at this place that does not go out, as this one does not.
@@ -86,23 +90,10 @@ impl MessageRow {
         query_one(connection, sql, params![self.conversation, self.ordinal])
     }
 
-    /// Inserts or replaces the row, and publishes what that tells.
+    /// Inserts or replaces the row whatever is stored, and publishes what that tells.
     pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
         let stored = self.select_stored(connection)?;
-        if stored
-            .as_ref()
-            .is_some_and(|stored| render_searched_text(stored) != self.words)
-        {
-            replace_indexed_words(connection, (&self.conversation, self.ordinal), &self.words)?;
-        }
-        let stored = stored.as_ref().map(MessageFacts::from);
-        let events = derive_message_events(stored.as_ref(), &self.facts, now);
-        insert_published_events(connection, &events)?;
-        if stored.is_some() {
-            self.update_stored_row(connection)
-        } else {
-            self.insert_new_row(connection)
-        }
+        MessageChange { row: self, stored }.write_row(connection, now)
     }
 
     /// Replaces what changes of a stored row. (An insert that turns into an update would write the page of the numbers given once.)
@@ -134,6 +125,30 @@ impl MessageRow {
         ];
         execute_sql(connection, sql, values)?;
         Ok(())
+    }
+}
+
+/// A row together with the stored message that it replaces.
+pub(super) struct MessageChange<'a> {
+    row: &'a MessageRow,
+    stored: Option<Message>,
+}
+
+impl MessageChange<'_> {
+    /// Inserts or replaces the row, and publishes what that tells.
+    pub(super) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+        let (row, stored) = (self.row, self.stored.as_ref());
+        if stored.is_some_and(|stored| render_searched_text(stored) != row.words) {
+            replace_indexed_words(connection, (&row.conversation, row.ordinal), &row.words)?;
+        }
+        let known = stored.map(MessageFacts::from);
+        let events = derive_message_events(known.as_ref(), &row.facts, now);
+        insert_published_events(connection, &events)?;
+        if stored.is_some() {
+            row.update_stored_row(connection)
+        } else {
+            row.insert_new_row(connection)
+        }
     }
 }
 

@@ -15,17 +15,10 @@ fn insert_notice(
     now: Timestamp,
 ) -> Result<(), DbError> {
     let (provider, account) = (notice.provider.as_str(), notice.account.as_str());
-    let (at, until) = (notice.at.as_millisecond(), expires.as_millisecond());
     // A notice that has expired counts as absent, so the same notice can be stored again.
     let gone = "DELETE FROM notices WHERE provider = ?1 AND account = ?2 AND expires <= ?3";
     execute_sql(connection, gone, params![provider, account, now.as_millisecond()])?;
-    let new = "INSERT OR IGNORE INTO notices (provider, account, id, at, expires, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let id = notice.id.as_str();
-    execute_sql(
-        connection,
-        new,
-        params![provider, account, id, at, until, encode_json(notice)?],
-    )?;
+    put_notice_row(connection, notice, expires)?;
     let older = "DELETE FROM notices WHERE provider = ?1 AND account = ?2 AND id IN
         (SELECT id FROM notices WHERE provider = ?1 AND account = ?2 ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?3)";
     execute_sql(
@@ -34,6 +27,24 @@ fn insert_notice(
         params![provider, account, to_sql_limit(NOTICES_MAX)],
     )?;
     Ok(())
+}
+
+/// Stores a notice, unless it is known.
+pub(super) fn put_notice_row(
+    connection: &Connection,
+    notice: &Notice,
+    expires: Timestamp,
+) -> Result<usize, DbError> {
+    let sql = "INSERT OR IGNORE INTO notices (provider, account, id, at, expires, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let values = params![
+        notice.provider.as_str(),
+        notice.account.as_str(),
+        notice.id.as_str(),
+        notice.at.as_millisecond(),
+        expires.as_millisecond(),
+        encode_json(notice)?
+    ];
+    execute_sql(connection, sql, values)
 }
 
 fn select_newest(

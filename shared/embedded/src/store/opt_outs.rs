@@ -15,7 +15,7 @@ fn select_opt_out(
     query_one(connection, sql, [tenant.as_str(), recipient.as_str()])
 }
 
-fn write_opt_out(connection: &Connection, preference: &OptOut) -> Result<(), DbError> {
+pub(super) fn write_opt_out(connection: &Connection, preference: &OptOut) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO opt_outs (tenant, recipient, body) VALUES (?1, ?2, ?3)";
     let values = params![
         preference.tenant.as_str(),

@@ -23,20 +23,20 @@ fn outgoing_row(message: &Message, what: &'static str) -> PortResult<MessageRow>
 
 /// The note of an in-flight send, with its instance.
 #[derive(Debug)]
-struct InFlightRow {
+pub(super) struct InFlightRow {
     instance: InstanceId,
     flight: InFlightSend,
 }
 
 impl InFlightRow {
-    fn for_instance(instance: &InstanceId, flight: &InFlightSend) -> Self {
+    pub(super) fn for_instance(instance: &InstanceId, flight: &InFlightSend) -> Self {
         Self {
             instance: instance.clone(),
             flight: flight.clone(),
         }
     }
 
-    fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    pub(super) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
         execute_sql(
@@ -78,10 +78,10 @@ fn save_open_row(
     landed: Option<&InFlightRow>,
     now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
-    if !message.follows_stored(connection, true)? {
+    let Some(change) = message.check_stored(connection, true)? else {
         return Ok(WriteOutcome::Conflict);
-    }
-    message.write_row(connection, now)?;
+    };
+    change.write_row(connection, now)?;
     if let Some(note) = landed {
         note.delete_row(connection)?;
     }
@@ -95,7 +95,7 @@ fn claim_row(
     note: &InFlightRow,
     now: Timestamp,
 ) -> Result<ClaimOutcome, DbError> {
-    if !message.follows_stored(connection, true)? {
+    let Some(change) = message.check_stored(connection, true)? else {
         let stored = message.select_stored(connection)?.and_then(|stored| stored.out);
         let ours = stored.is_some_and(|out| out.is_held_by(&note.flight.nonce));
         return Ok(if ours {
@@ -103,13 +103,13 @@ fn claim_row(
         } else {
             ClaimOutcome::Conflict
         });
-    }
+    };
     if let Some(guard) = guard
         && !is_agents_epoch(connection, &guard.conversation, guard.epoch)?
     {
         return Ok(ClaimOutcome::Stopped);
     }
-    message.write_row(connection, now)?;
+    change.write_row(connection, now)?;
     note.write_row(connection)?;
     Ok(ClaimOutcome::Claimed)
 }
@@ -146,21 +146,26 @@ impl Settlement {
         connection: &Connection,
         now: Timestamp,
     ) -> Result<WriteOutcome, DbError> {
-        let fits = match &self.conversation {
-            Some(conversation) => conversation.follows_stored(connection)?,
-            None => true,
+        let conversation = match &self.conversation {
+            Some(conversation) => {
+                let Some(change) = conversation.check_stored(connection)? else {
+                    return Ok(WriteOutcome::Conflict);
+                };
+                Some(change)
+            }
+            None => None,
         };
-        if !fits || !self.message.follows_stored(connection, true)? {
+        let Some(message) = self.message.check_stored(connection, true)? else {
             return Ok(WriteOutcome::Conflict);
-        }
-        self.message.write_row(connection, now)?;
+        };
+        message.write_row(connection, now)?;
         if let Some(note) = &self.landed {
             note.delete_row(connection)?;
         }
         if let Some(link) = &self.link {
             deliveries::link_message(connection, link, &self.id, now)?;
         }
-        if let Some(conversation) = &self.conversation {
+        if let Some(conversation) = &conversation {
             conversation.write_row(connection, now)?;
         }
         Ok(WriteOutcome::Written)
@@ -168,10 +173,10 @@ impl Settlement {
 }
 
 fn amend_row(connection: &Connection, message: &MessageRow, now: Timestamp) -> Result<WriteOutcome, DbError> {
-    if !message.follows_stored(connection, false)? {
+    let Some(change) = message.check_stored(connection, false)? else {
         return Ok(WriteOutcome::Conflict);
-    }
-    message.write_row(connection, now)?;
+    };
+    change.write_row(connection, now)?;
     Ok(WriteOutcome::Written)
 }
 

@@ -30,6 +30,39 @@ pub(crate) fn insert_published_events(
     Ok(())
 }
 
+/// Returns the number of the newest event in the log; 0 if there is none.
+pub(super) fn select_last_number(connection: &Connection) -> Result<i64, DbError> {
+    let sql = "SELECT coalesce(max(seq), 0) FROM published_events";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// Deletes the events behind a number.
+pub(super) fn delete_events_after(connection: &Connection, number: i64) -> Result<(), DbError> {
+    execute_sql(
+        connection,
+        "DELETE FROM published_events WHERE seq > ?1",
+        [number],
+    )
+    .map(drop)
+}
+
+/// Writes an event at its place in the log.
+pub(super) fn put_numbered_event(
+    connection: &Connection,
+    place: EventCursor,
+    event: &PublishedEvent,
+) -> Result<(), DbError> {
+    let sql = "INSERT OR REPLACE INTO published_events (seq, tenant, at, body) VALUES (?1, ?2, ?3, ?4)";
+    let tenant = event.tenant.as_ref().map_or("", TenantId::as_str);
+    let values = params![
+        to_sql_integer(place.0),
+        tenant,
+        event.at.as_millisecond(),
+        encode_json(event)?
+    ];
+    execute_sql(connection, sql, values).map(drop)
+}
+
 /// Returns whose a message is; `None` if its conversation is not there any more.
 pub(super) fn select_message_owner(
     connection: &Connection,

@@ -12,7 +12,11 @@ fn tenant_column(tenant: Option<&TenantId>) -> &str {
     tenant.map_or("", TenantId::as_str)
 }
 
-fn upsert_samples(c: &Connection, samples: &[MinuteSample], expires: Timestamp) -> Result<(), DbError> {
+pub(super) fn upsert_samples(
+    c: &Connection,
+    samples: &[MinuteSample],
+    expires: Timestamp,
+) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO samples (tenant, at, expires, body) VALUES (?1, ?2, ?3, ?4)";
     for sample in samples {
         let (tenant, at) = (tenant_column(sample.tenant.as_ref()), sample.at.as_millisecond());

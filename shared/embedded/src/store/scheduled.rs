@@ -93,12 +93,15 @@ fn write_fallen_due(
     message: &MessageRow,
     now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
-    if !row.follows_stored(connection)?
-        || !conversation.follows_stored(connection)?
-        || !message.is_new_row(connection)?
-    {
+    if !row.follows_stored(connection)? {
         return Ok(WriteOutcome::Conflict);
     }
+    let (Some(conversation), Some(message)) = (
+        conversation.check_stored(connection)?,
+        message.check_new(connection)?,
+    ) else {
+        return Ok(WriteOutcome::Conflict);
+    };
     row.write_row(connection)?;
     conversation.write_row(connection, now)?;
     message.write_row(connection, now)?;

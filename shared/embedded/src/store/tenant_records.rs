@@ -36,8 +36,8 @@ const BY_TENANT: [&str; 21] = [
     "DELETE FROM opt_outs WHERE (tenant, recipient) IN
         (SELECT tenant, recipient FROM opt_outs WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM turn_places WHERE tenant = ?1 AND ?2 > 0",
-    "DELETE FROM usage WHERE (tenant, day, agent, model) IN
-        (SELECT tenant, day, agent, model FROM usage WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM usage WHERE (tenant, day, agent, model, country) IN
+        (SELECT tenant, day, agent, model, country FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",
@@ -96,11 +96,14 @@ fn delete_records(
     Ok(deleted)
 }
 
+/// The beginning of the names of notes about removed instances in the table `installation`.
+pub(super) const REMOVED_PREFIX: &str = "removed.";
+
 /// Returns the name under which the installation's table notes a removed instance. It is a hash, since the note outlives the
 /// instance.
 fn note_name(provider: Provider, external: &ExternalId) -> String {
     format!(
-        "removed.{}",
+        "{REMOVED_PREFIX}{}",
         hash_parts(&["removed", provider.as_str(), external.as_str()], 16)
     )
 }

@@ -13,7 +13,7 @@ fn tenant_column(tenant: Option<&TenantId>) -> &str {
     tenant.map_or("", TenantId::as_str)
 }
 
-fn insert_token(connection: &Connection, token: &Token) -> Result<bool, DbError> {
+pub(super) fn insert_token(connection: &Connection, token: &Token) -> Result<bool, DbError> {
     let (tenant, name) = (tenant_column(token.tenant.as_ref()), token.name.as_str());
     let same_name = "SELECT 1 FROM tokens WHERE tenant = ?1 AND name = ?2";
     if row_exists(connection, same_name, [tenant, name])? {

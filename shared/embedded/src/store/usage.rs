@@ -1,22 +1,24 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, encode_json, execute_sql, to_sql_integer};
+use jiff::Timestamp;
 use jiff::civil::Date;
+use recado_domain::country::Country;
 use recado_domain::ids::TenantId;
 use recado_domain::message::TokenUsage;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{PortResult, UsageRecords};
 use rusqlite::{Connection, Row, params};
 
-/// Adds a sum to the stored one of the same tenant, day, agent and model.
+/// Adds a sum to the stored one of the same tenant, day, agent, model and country.
 pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Result<(), DbError> {
-    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-        ON CONFLICT (tenant, day, agent, model) DO UPDATE SET replies = replies + ?5,
-            input_tokens = input_tokens + ?6, output_tokens = output_tokens + ?7,
-            cache_read_tokens = cache_read_tokens + ?8, cache_write_tokens = cache_write_tokens + ?9,
-            discarded_drafts = discarded_drafts + ?11, recordings = recordings + ?12, audio_millis = audio_millis + ?13,
-            charged_messages = charged_messages + ?14,
-            expires = ?10";
+    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+        ON CONFLICT (tenant, day, agent, model, country) DO UPDATE SET replies = replies + ?6,
+            input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8,
+            cache_read_tokens = cache_read_tokens + ?9, cache_write_tokens = cache_write_tokens + ?10,
+            discarded_drafts = discarded_drafts + ?12, recordings = recordings + ?13, audio_millis = audio_millis + ?14,
+            charged_messages = charged_messages + ?15,
+            expires = ?11";
     let tokens = sum.tokens;
     execute_sql(
         connection,
@@ -26,6 +28,7 @@ pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Resul
             sum.day.to_string(),
             sum.agent.as_str(),
             sum.model,
+            sum.country.as_ref().map_or("", Country::as_str),
             to_sql_integer(sum.replies),
             to_sql_integer(tokens.input_tokens),
             to_sql_integer(tokens.output_tokens),
@@ -41,8 +44,31 @@ pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Resul
     Ok(())
 }
 
-/// Reads the sum of a row of `day`, `agent`, `model` and the counts.
-fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError> {
+/// Writes a sum in place of the stored one of the same tenant, day, agent, model and country.
+pub(super) fn replace_usage_sum(
+    connection: &Connection,
+    sum: &UsageSum,
+    expires: Timestamp,
+) -> Result<(), DbError> {
+    let one = "tenant = ?1 AND day = ?2 AND agent = ?3 AND model = ?4 AND country = ?5";
+    let (tenant, day, agent) = (sum.tenant.as_str(), sum.day.to_string(), sum.agent.as_str());
+    let country = sum.country.as_ref().map_or("", Country::as_str);
+    let gone = format!("DELETE FROM usage WHERE {one}");
+    execute_sql(connection, &gone, params![tenant, day, agent, sum.model, country])?;
+    add_usage_to_sum(connection, sum)?;
+    let kept = format!("UPDATE usage SET expires = ?6 WHERE {one}");
+    let until = expires.as_millisecond();
+    let values = params![tenant, day, agent, sum.model, country, until];
+    execute_sql(connection, &kept, values).map(drop)
+}
+
+/// The columns that [`parse_usage_sum`] reads, in its order, and then the tenant and the time of expiry.
+pub(super) const SUM_COLUMNS: &str =
+    "day, agent, model, country, replies, input_tokens, output_tokens, cache_read_tokens,
+        cache_write_tokens, discarded_drafts, recordings, audio_millis, charged_messages, tenant, expires";
+
+/// Reads the sum of a row of [`SUM_COLUMNS`].
+pub(super) fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError> {
     let text = |column: usize| -> Result<String, DbError> { Ok(row.get(column)?) };
     let count = |column: usize| -> Result<u64, DbError> { Ok(count_from_sql(row.get(column)?)) };
     Ok(UsageSum {
@@ -50,17 +76,18 @@ fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError
         day: decode_json(&encode_json(&text(0)?)?)?,
         agent: decode_json(&encode_json(&text(1)?)?)?,
         model: text(2)?,
-        replies: count(3)?,
+        country: Country::parse(&text(3)?),
+        replies: count(4)?,
         tokens: TokenUsage {
-            input_tokens: count(4)?,
-            output_tokens: count(5)?,
-            cache_read_tokens: count(6)?,
-            cache_write_tokens: count(7)?,
+            input_tokens: count(5)?,
+            output_tokens: count(6)?,
+            cache_read_tokens: count(7)?,
+            cache_write_tokens: count(8)?,
         },
-        discarded_drafts: count(8)?,
-        recordings: count(9)?,
-        audio_millis: count(10)?,
-        charged_messages: count(11)?,
+        discarded_drafts: count(9)?,
+        recordings: count(10)?,
+        audio_millis: count(11)?,
+        charged_messages: count(12)?,
         kept: None,
     })
 }
@@ -69,10 +96,11 @@ impl UsageRecords for Embedded {
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
         let (tenant, now) = (tenant.clone(), self.current_time());
         self.run_read("list_usage", move |c| {
-            let sql = "SELECT day, agent, model, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-                    discarded_drafts, recordings, audio_millis, charged_messages
-                FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4 ORDER BY day, agent, model";
-            let mut statement = c.prepare_cached(sql)?;
+            let sql = format!(
+                "SELECT {SUM_COLUMNS} FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4
+                    ORDER BY day, agent, model, country"
+            );
+            let mut statement = c.prepare_cached(&sql)?;
             let mut rows = statement.query(params![
                 tenant.as_str(),
                 from.to_string(),

@@ -30,7 +30,24 @@ fn write_state(connection: &Connection, state: &EndpointState) -> Result<WriteOu
     })
 }
 
-fn write_failed(connection: &Connection, failed: &FailedEvent) -> Result<(), DbError> {
+/// Writes a state in place of the stored one.
+pub(super) fn put_state(connection: &Connection, state: &EndpointState) -> Result<(), DbError> {
+    let sql =
+        "INSERT OR REPLACE INTO webhook_endpoints (tenant, endpoint, rev, body) VALUES (?1, ?2, ?3, ?4)";
+    let (tenant, endpoint, rev) = (
+        state.tenant.as_str(),
+        state.endpoint.as_str(),
+        to_sql_integer(state.rev),
+    );
+    execute_sql(
+        connection,
+        sql,
+        params![tenant, endpoint, rev, encode_json(state)?],
+    )
+    .map(drop)
+}
+
+pub(super) fn write_failed(connection: &Connection, failed: &FailedEvent) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO failed_posts (tenant, endpoint, cursor, next_at, expires, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let values = params![

@@ -1,7 +1,8 @@
-//! The pages that webhooks and messages write: each commit writes every page that it touches, so they are what a disk and the
-//! writing thread have to do. Unlike times, they are the same on every machine.
+//! The pages that webhooks and messages write, and the statements that they run: each commit writes every page that it touches, so
+//! they are what a disk and the writing thread have to do. Unlike times, they are the same on every machine.
 
 use super::*;
+use crate::folder::DataFolder;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{
     EventKind, EventPayload, FollowUpJob, InboundJob, ProcessingRecord, derive_event_id,
@@ -16,6 +17,7 @@ use recado_pipeline::ports::{
 };
 use recado_testkit::builders::{Fixture, accepted, at, claimed, far_ahead};
 use recado_testkit::ports::succeed;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 /// The pages for each webhook, when 32 share a commit. The limits are what is reached, and only ever go down.
 const PAGES_OF_A_WEBHOOK: f64 = 1.8;
@@ -24,9 +26,22 @@ const PAGES_OF_A_WEBHOOK: f64 = 1.8;
 /// published events, which are stored in the same commits.
 const PAGES_OF_A_MESSAGE: f64 = 82.1;
 
+/// The statements for each of them.
+const STATEMENTS: Statements = Statements {
+    of_webhook: 3.1,
+    of_message: 90.0,
+};
+
+/// The most statements that the database runs.
+struct Statements {
+    of_webhook: f64,
+    of_message: f64,
+}
+
 /// A store on the disk whose operations each are a commit, without threads.
 struct OnDisk {
     store: Embedded,
+    statements: Arc<AtomicU64>,
     _folder: DataFolder,
     _scratch: Scratch,
 }
@@ -35,7 +50,15 @@ impl OnDisk {
     fn new() -> Self {
         let scratch = Scratch::new();
         let folder = DataFolder::open_exclusive(&scratch.0).unwrap();
-        let front = DatabaseAccess::Inline(Mutex::new(folder.open_writer().unwrap()));
+        let (mut connection, statements) = (folder.open_writer().unwrap(), Arc::<AtomicU64>::default());
+        let counter = Arc::clone(&statements);
+        let count = move |_: TraceEvent<'_>| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        };
+        connection
+            .trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(count))
+            .unwrap();
+        let front = DatabaseAccess::Inline(Mutex::new(connection));
         let payloads = EmbeddedPayloads::Memory(Mutex::default());
         let files = EmbeddedFiles::Memory(Mutex::default());
         Self {
@@ -46,9 +69,16 @@ impl OnDisk {
                 None,
                 new_wakers(),
             ),
+            statements,
             _folder: folder,
             _scratch: scratch,
         }
+    }
+
+    /// Returns the number of statements that were run since the last call.
+    fn count_statements(&self) -> f64 {
+        let count = self.statements.swap(0, Ordering::Relaxed);
+        f64::from(u32::try_from(count).unwrap())
     }
 
     /// Returns the pages that were written since the last call.
@@ -74,6 +104,7 @@ fn job(fixture: &Fixture, number: u32) -> InboundJob {
         event: derive_event_id(Provider::Evolution, &external, EventKind::Message, &name),
         group: format!("{:064x}", u128::from(number % 500) * 0x9e37_79b9_7f4a_7c15_f39c),
         correlation: CorrelationId::parse(&format!("{number:032x}")).unwrap(),
+        parent: None,
         payload: EventPayload::Inline(
             json!({"key": {"id": name}, "message": {"conversation": "x".repeat(800)}}),
         ),
@@ -90,9 +121,12 @@ fn a_webhook_writes_few_pages() {
     };
     (0..40).for_each(|batch| take_in(batch * 32));
     disk.count_pages();
+    disk.count_statements();
     (40..60).for_each(|batch| take_in(batch * 32));
+    let statements = disk.count_statements() / f64::from(20 * 32);
     let pages = disk.count_pages() / f64::from(20 * 32);
     assert!(pages <= PAGES_OF_A_WEBHOOK, "{pages} pages");
+    assert!(statements <= STATEMENTS.of_webhook, "{statements} statements");
 }
 
 /// The time for which a worker may handle a message.
@@ -116,6 +150,7 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
         tenant: conversation.tenant.clone(),
         ordinal: message.ordinal,
         correlation: message.correlation.clone(),
+        parent: None,
         due: None,
         file: None,
         batch: None,
@@ -194,12 +229,15 @@ fn an_answered_message_writes_few_pages() {
             Box::pin(answer_message(&disk.store, &fixture.other_contact(), number)).await;
         }
         disk.count_pages();
+        disk.count_statements();
         for number in 20..40 {
             Box::pin(answer_message(&disk.store, &fixture.other_contact(), number)).await;
         }
     });
+    let statements = disk.count_statements() / 20.0;
     let pages = disk.count_pages() / 20.0;
     assert!(pages <= PAGES_OF_A_MESSAGE, "{pages} pages");
+    assert!(statements <= STATEMENTS.of_message, "{statements} statements");
     for queue in QueueName::ALL {
         let depth = block_on(disk.store.queue_depth(queue)).unwrap();
         assert_eq!((depth.visible, depth.in_flight, depth.delayed), (0, 0, 0));

@@ -27,6 +27,7 @@ fn turn_of(message: &Message) -> TurnJob {
         tenant: message.tenant.clone(),
         ordinal: message.ordinal,
         correlation: message.correlation.clone(),
+        parent: None,
         due: None,
         file: None,
         batch: None,

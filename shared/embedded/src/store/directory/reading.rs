@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 /// The name of the prices in the table `installation`.
-pub(super) const PRICES: &str = "prices";
+pub(in crate::store) const PRICES: &str = "prices";
 
 /// Returns the prices of models; `None` if none were applied.
 fn select_prices(connection: &Connection) -> Result<Option<PriceList>, DbError> {

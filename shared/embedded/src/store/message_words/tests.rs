@@ -38,11 +38,29 @@ async fn says(store: &Embedded, fixture: &Fixture, conversation: &mut Conversati
 /// The conversations of a tenant in which `text` is found; of all tenants without a fixture.
 async fn found(store: &Embedded, fixture: Option<&Fixture>, text: &str) -> Vec<ConversationId> {
     let filter = ConversationFilter {
-        tenant: fixture.map(|fixture| fixture.bound.tenant.id.clone()),
         text: SearchWords::parse(text),
         ..ConversationFilter::default()
     };
     assert!(filter.text.is_some(), "{text}");
+    list_found(store, fixture, filter).await
+}
+
+/// The conversations of a tenant with a contact that has this name or number; of all tenants without a fixture.
+async fn found_contact(store: &Embedded, fixture: Option<&Fixture>, contact: &str) -> Vec<ConversationId> {
+    let filter = ConversationFilter {
+        contact: SearchWords::parse_contact(contact),
+        ..ConversationFilter::default()
+    };
+    assert!(filter.contact.is_some(), "{contact}");
+    list_found(store, fixture, filter).await
+}
+
+async fn list_found(
+    store: &Embedded,
+    fixture: Option<&Fixture>,
+    mut filter: ConversationFilter,
+) -> Vec<ConversationId> {
+    filter.tenant = fixture.map(|fixture| fixture.bound.tenant.id.clone());
     let page = PageRequest {
         limit: 10,
         cursor: None,
@@ -54,10 +72,11 @@ async fn found(store: &Embedded, fixture: Option<&Fixture>, text: &str) -> Vec<C
         .collect()
 }
 
-/// The bytes of the index that hold words.
+/// The bytes of the indexes that hold words.
 async fn index_bytes(store: &Embedded) -> Vec<u8> {
     let read = store.run_read("bytes", |c| {
-        let mut statement = c.prepare("SELECT block FROM message_words_data")?;
+        let all = "SELECT block FROM message_words_data UNION ALL SELECT block FROM contact_words_data";
+        let mut statement = c.prepare(all)?;
         let blocks = statement.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
         let blocks: rusqlite::Result<Vec<Vec<u8>>> = blocks.collect();
         Ok(blocks?.concat())
@@ -224,5 +243,97 @@ fn a_deleted_message_leaves_no_word_and_its_place_is_not_given_again() {
         let id = [conversation.id];
         assert_eq!(found(&store, Some(&fixture), "depois").await, id);
         assert_eq!(found(&store, Some(&fixture), "fica").await, id);
+    });
+}
+
+/// Writes a conversation after a change.
+async fn change(store: &Embedded, conversation: &mut Conversation, change: impl FnOnce(&mut Conversation)) {
+    change(conversation);
+    conversation.rev += 1;
+    let written = succeed(store.update_conversation(conversation)).await;
+    assert_eq!(written, WriteOutcome::Written);
+}
+
+#[test]
+fn a_conversation_is_found_by_the_contacts_name_and_by_parts_of_the_number() {
+    let (store, fixture, other) = (store(), Fixture::new(), Fixture::new());
+    block_on(async {
+        let (mut ana, mut bia) = (fixture.conversation(1), fixture.other_contact().conversation(1));
+        let mut theirs = other.conversation(1);
+        for (conversation, name, phone) in [
+            (&mut ana, "Ana Conceição", "+5511986600033"),
+            (&mut bia, "Bia", "+5521900000044"),
+            (&mut theirs, "Ana", "+5511986600033"),
+        ] {
+            conversation.name = Some(name.to_owned());
+            conversation.phone = Some(phone.to_owned());
+        }
+        says(&store, &fixture, &mut ana, "Bia mandou um oi").await;
+        says(&store, &fixture, &mut bia, "oi").await;
+        says(&store, &other, &mut theirs, "oi").await;
+        assert_eq!(store.index_message_words().await.unwrap(), 3);
+        for contact in [
+            "conceicao",
+            "ANA conc",
+            "+55 11 98660-0033",
+            "5511986600033",
+            "(11) 98660-0033",
+            "98660-0033",
+            "8660 0033",
+            "0033",
+            "98660",
+        ] {
+            let listed = found_contact(&store, Some(&fixture), contact).await;
+            assert_eq!(listed, [ana.id.clone()], "{contact}");
+        }
+        assert_eq!(
+            found_contact(&store, Some(&fixture), "Bia").await,
+            [bia.id.clone()]
+        );
+        assert_eq!(found_contact(&store, Some(&fixture), "ceicao").await, []);
+        assert_eq!(
+            found_contact(&store, Some(&other), "ana").await,
+            [theirs.id.clone()]
+        );
+        assert_eq!(found_contact(&store, None, "ana").await.len(), 2);
+        assert_eq!(
+            found(&store, Some(&fixture), "Bia").await,
+            [ana.id],
+            "a word of a message"
+        );
+    });
+}
+
+#[test]
+fn a_new_name_is_found_at_once_and_an_old_or_erased_one_leaves_no_word() {
+    let (store, fixture) = (store(), Fixture::new());
+    block_on(async {
+        let mut conversation = fixture.conversation(1);
+        conversation.name = Some("Segredo".to_owned());
+        says(&store, &fixture, &mut conversation, "oi").await;
+        store.index_message_words().await.unwrap();
+        let id = [conversation.id.clone()];
+        assert_eq!(found_contact(&store, Some(&fixture), "segredo").await, id);
+        change(&store, &mut conversation, |one| {
+            one.name = Some("Mistério".to_owned());
+        })
+        .await;
+        assert_eq!(
+            found_contact(&store, Some(&fixture), "misterio").await,
+            id,
+            "at once"
+        );
+        assert_eq!(found_contact(&store, Some(&fixture), "segredo").await, []);
+        assert!(!holds(&index_bytes(&store).await, "segredo"));
+        change(&store, &mut conversation, |one| {
+            (one.name, one.phone) = (None, None);
+        })
+        .await;
+        assert_eq!(found_contact(&store, Some(&fixture), "misterio").await, []);
+        assert!(!holds(&index_bytes(&store).await, "misterio"));
+        // The next batch brings nothing back.
+        says(&store, &fixture, &mut conversation, "oi").await;
+        store.index_message_words().await.unwrap();
+        assert_eq!(found_contact(&store, Some(&fixture), "misterio").await, []);
     });
 }

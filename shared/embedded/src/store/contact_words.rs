@@ -1,0 +1,66 @@
+//! The index of contacts' names and numbers. A conversation comes into it with the words of its next message.
+
+use super::conversations::select_conversation;
+use super::message_words::make_tenant_word;
+use crate::db_error::DbError;
+use crate::sql_records::execute_sql;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{ConversationId, TenantId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The query for the ids of the conversations whose contact matches, the newest 2,000.
+pub(super) const IDS_BY_CONTACT: &str =
+    "SELECT id FROM conversations WHERE seq IN (SELECT rowid FROM contact_words
+    WHERE contact_words MATCH ? ORDER BY rowid DESC LIMIT 2000)";
+
+/// The lengths of the ends of a number that find it: without the country's code, without that of the area, and the last four digits.
+const NUMBER_ENDS: [usize; 5] = [11, 10, 9, 8, 4];
+
+/// Returns what finds a contact: its name, its number and the ends of its number.
+pub(super) fn render_contact_words(conversation: &Conversation) -> String {
+    let mut words = conversation.name.clone().unwrap_or_default();
+    let number: String = conversation
+        .phone
+        .iter()
+        .flat_map(|phone| phone.chars())
+        .collect();
+    let digits: Vec<char> = number.chars().filter(char::is_ascii_digit).collect();
+    let ends = NUMBER_ENDS.iter().filter(|length| **length < digits.len());
+    for length in std::iter::once(&digits.len()).chain(ends) {
+        words.push(' ');
+        words.extend(digits.iter().skip(digits.len() - length));
+    }
+    words.trim().to_owned()
+}
+
+/// Writes the words of the contact of a stored conversation in place of those that the index has.
+pub(super) fn replace_contact_words(
+    connection: &Connection,
+    (id, tenant): (&str, &TenantId),
+    words: &str,
+) -> Result<(), DbError> {
+    let sql = "DELETE FROM contact_words WHERE rowid = (SELECT seq FROM conversations WHERE id = ?1)";
+    execute_sql(connection, sql, [id])?;
+    if !words.is_empty() {
+        let sql = "INSERT INTO contact_words (rowid, words, tenant)
+            SELECT seq, ?2, ?3 FROM conversations WHERE id = ?1";
+        execute_sql(connection, sql, params![id, words, make_tenant_word(tenant)])?;
+    }
+    Ok(())
+}
+
+/// Writes the words of the contact of a conversation, unless the index has them.
+pub(super) fn index_contact_words(connection: &Connection, id: &ConversationId) -> Result<(), DbError> {
+    let Some(conversation) = select_conversation(connection, id)? else {
+        return Ok(());
+    };
+    let id = id.to_string();
+    let sql = "SELECT words FROM contact_words WHERE rowid = (SELECT seq FROM conversations WHERE id = ?1)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let known: Option<String> = statement.query_row([&id], |row| row.get(0)).optional()?;
+    let words = render_contact_words(&conversation);
+    if known.unwrap_or_default() == words {
+        return Ok(());
+    }
+    replace_contact_words(connection, (&id, &conversation.tenant), &words)
+}

@@ -1,0 +1,96 @@
+//! Moves all records to another store, and takes those of another one.
+
+mod reading;
+mod tables;
+mod writing;
+
+use super::alerts::{ALERT_WATCH, write_installation_value};
+use super::published_events::skip_lost_numbers;
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::execute_sql;
+use crate::unfinished_import::TAKING;
+use jiff::Timestamp;
+use reading::read_page;
+use recado_domain::moving::{MovedRecord, RecordKind};
+use recado_pipeline::ports::{ImportBegin, MovableRecords, MovedPage, PortResult, find_used_kind};
+use rusqlite::{Connection, OptionalExtension};
+use writing::write_records;
+
+/// The name under which the installation keeps the name of the export that it took.
+const TAKEN: &str = "import-taken";
+
+fn select_name(connection: &Connection, name: &str) -> Result<Option<String>, DbError> {
+    let sql = "SELECT value FROM installation WHERE name = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+}
+
+fn begin_taking(connection: &Connection, export: &str) -> Result<(), DbError> {
+    write_installation_value(connection, TAKING, export)?;
+    execute_sql(connection, "DELETE FROM samples", [])?;
+    execute_sql(
+        connection,
+        "DELETE FROM installation WHERE name = ?1",
+        [ALERT_WATCH],
+    )?;
+    Ok(())
+}
+
+fn finish_taking(connection: &Connection, export: &str, now: Timestamp) -> Result<(), DbError> {
+    // What another log gave as a place must not be a place of this one.
+    skip_lost_numbers(connection, now)?;
+    execute_sql(connection, "DELETE FROM installation WHERE name = ?1", [TAKING])?;
+    write_installation_value(connection, TAKEN, export)
+}
+
+impl MovableRecords for Embedded {
+    fn keeps_kind(&self, _: RecordKind) -> bool {
+        true
+    }
+
+    async fn read_moved_records(&self, place: Option<&str>) -> PortResult<MovedPage> {
+        const WHAT: &str = "reading records that move";
+        if place.is_none() {
+            self.wait_for_intake(WHAT).await?;
+        }
+        let place = place.map(str::to_owned);
+        self.run_read(WHAT, move |c| read_page(c, place.as_deref())).await
+    }
+
+    async fn put_moved_records(&self, records: &[MovedRecord]) -> PortResult<()> {
+        let (records, now) = (records.to_vec(), self.current_time());
+        let changing = self.config_cache().begin_config_change();
+        self.run_write("taking moved records", move |c| {
+            let _held_until_committed = &changing;
+            write_records(c, &records, now)
+        })
+        .await
+    }
+
+    async fn begin_import(&self, export: &str) -> PortResult<ImportBegin> {
+        const WHAT: &str = "beginning an import";
+        let names = self.run_read(WHAT, |c| Ok((select_name(c, TAKING)?, select_name(c, TAKEN)?)));
+        match names.await? {
+            (Some(taking), _) if taking == export => return Ok(ImportBegin::Ready),
+            (Some(_), _) => return Ok(ImportBegin::OtherExport),
+            (None, Some(taken)) if taken == export => return Ok(ImportBegin::Finished),
+            (None, _) => {}
+        }
+        if let Some(used) = find_used_kind(self).await? {
+            return Ok(ImportBegin::NotEmpty(used));
+        }
+        let export = export.to_owned();
+        self.run_write(WHAT, move |c| begin_taking(c, &export)).await?;
+        Ok(ImportBegin::Ready)
+    }
+
+    async fn finish_import(&self, export: &str, now: Timestamp) -> PortResult<()> {
+        let export = export.to_owned();
+        self.run_write("finishing an import", move |c| finish_taking(c, &export, now))
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests;

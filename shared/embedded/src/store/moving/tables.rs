@@ -1,0 +1,333 @@
+//! The tables whose rows are records that move, each with its key and how a row is read.
+
+use super::super::alerts::{ALERT_CONFIG, ALERT_WATCH};
+use super::super::deliveries::ERASED_DELIVERY;
+use super::super::directory::PRICES;
+use super::super::identity::IDENTITY_KEY;
+use super::super::tenant_records::REMOVED_PREFIX;
+use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
+use crate::db_error::DbError;
+use crate::sql_records::{count_from_sql, decode_json};
+use jiff::Timestamp;
+use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
+use recado_domain::ids::{IdempotencyKey, InstanceId, MessageId, OccasionId, TenantId, ThreadId};
+use recado_domain::millis::from_unix_millis;
+use recado_domain::moving::{
+    Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
+    MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance,
+};
+use recado_domain::published_event::EventCursor;
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+
+type ParsedRow = Result<Option<MovedRecord>, DbError>;
+
+/// A table whose rows are records that move.
+pub(super) struct MovedTable {
+    /// The name in the database.
+    pub(super) name: &'static str,
+    /// The columns that name a row, and by which rows are read in order.
+    pub(super) key: &'static [&'static str],
+    /// The columns that the record is made of.
+    pub(super) columns: &'static str,
+    /// Makes the record; `None` if the row is none that moves.
+    pub(super) parse: fn(&Row<'_>) -> ParsedRow,
+}
+
+/// Makes a table whose column `body` is the record.
+macro_rules! whole {
+    ($name:literal, $key:expr, $kind:ident) => {
+        MovedTable {
+            name: $name,
+            key: $key,
+            columns: "body",
+            parse: |row| Ok(Some(MovedRecord::$kind(parse_body(row)?))),
+        }
+    };
+}
+
+/// Makes a table whose column `body` is the record, and `expires` the time at which it expires.
+macro_rules! dated {
+    ($name:literal, $key:expr, $kind:ident) => {
+        MovedTable {
+            name: $name,
+            key: $key,
+            columns: "body, expires",
+            parse: |row| {
+                let dated = Dated::new(*parse_body(row)?, parse_time(row, "expires")?);
+                Ok(Some(MovedRecord::$kind(Box::new(dated))))
+            },
+        }
+    };
+}
+
+/// Makes a table whose rows are read by a function.
+macro_rules! parsed {
+    ($name:literal, $key:expr, $columns:expr, $parse:ident) => {
+        MovedTable {
+            name: $name,
+            key: $key,
+            columns: $columns,
+            parse: $parse,
+        }
+    };
+}
+
+/// All of them.
+pub(super) const TABLES: &[MovedTable] = &[
+    parsed!("installation", &["name"], "name, value", parse_installation),
+    whole!("tenants", &["id"], Tenant),
+    whole!("calendars", &["id"], Calendar),
+    whole!("tools", &["id"], Tool),
+    whole!("agents", &["id"], Agent),
+    whole!("instances", &["id"], Instance),
+    whole!("tokens", &["tenant", "name"], Token),
+    parsed!("instance_states", &["id"], "body, id", parse_state),
+    parsed!("aliases", &["id"], "body, id", parse_alias),
+    whole!("conversations", &["id"], Conversation),
+    whole!("messages", &["seq"], Message),
+    parsed!("events", &["seq"], "body, expires", parse_event),
+    parsed!(
+        "keys",
+        &["scope", "key"],
+        "scope, key, request_hash, message, expires",
+        parse_key
+    ),
+    parsed!(
+        "deliveries",
+        &["key"],
+        "body, key, expires, provider_key, ack_owner, ack_since, ack_due",
+        parse_delivery
+    ),
+    parsed!(
+        "in_flight",
+        &["instance", "message", "nonce"],
+        "body, instance",
+        parse_in_flight
+    ),
+    whole!("parked", &["instance", "conversation"], Parked),
+    whole!("scheduled", &["id"], Scheduled),
+    whole!("dead_letters", &["id"], DeadLetter),
+    whole!("journals", &["thread"], Journal),
+    parsed!(
+        "cells",
+        &["tenant", "calendar", "start"],
+        "tenant, calendar, start, holder, expires",
+        parse_cell
+    ),
+    whole!("knowledge", &["tenant", "agent"], Knowledge),
+    whole!("opt_outs", &["tenant", "recipient"], OptOut),
+    whole!("occasions", &["tenant", "id"], Occasion),
+    whole!(
+        "invitation_templates",
+        &["tenant", "name", "channel", "language"],
+        InvitationTemplate
+    ),
+    whole!("guests", &["tenant", "occasion", "id"], Guest),
+    whole!("invitations", &["tenant", "id"], Invitation),
+    parsed!(
+        "invitation_claims",
+        &["tenant", "key"],
+        "tenant, key, invitation, until",
+        parse_claim
+    ),
+    whole!("batches", &["tenant", "id"], Batch),
+    whole!("batch_chunks", &["tenant", "batch", "number"], BatchChunk),
+    parsed!(
+        "page_changes",
+        &["tenant", "occasion"],
+        "tenant, occasion, at, expires",
+        parse_page_change
+    ),
+    parsed!(
+        "usage",
+        &["tenant", "day", "agent", "model", "country"],
+        SUM_COLUMNS,
+        parse_usage
+    ),
+    dated!("samples", &["tenant", "at"], Sample),
+    dated!("audit", &["at", "id"], Audit),
+    dated!("notices", &["provider", "account", "id"], Notice),
+    whole!("live_alerts", &["condition"], Alert),
+    whole!("ended_alerts", &["id"], Alert),
+    whole!("notifications", &["id"], Notification),
+    whole!("webhook_endpoints", &["tenant", "endpoint"], Endpoint),
+    whole!("failed_posts", &["tenant", "endpoint", "cursor"], FailedPost),
+    parsed!("published_events", &["seq"], "body, seq", parse_published),
+];
+
+/// Tables that do not move: the queues, whose messages the records replace; what this store makes of other records; and the places of
+/// turns that run, of which none runs.
+#[cfg(test)]
+pub(super) const UNMOVED_TABLES: [&str; 17] = [
+    "contact_words",
+    "contact_words_config",
+    "contact_words_content",
+    "contact_words_data",
+    "contact_words_docsize",
+    "contact_words_idx",
+    "queue_messages",
+    "queue_groups",
+    "queue_dedup",
+    "conversation_labels",
+    "message_words",
+    "message_words_config",
+    "message_words_content",
+    "message_words_data",
+    "message_words_docsize",
+    "message_words_idx",
+    "turn_places",
+];
+
+/// Reads the column `body`, which is the first.
+fn parse_body<T: DeserializeOwned>(row: &Row<'_>) -> Result<Box<T>, DbError> {
+    decode_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+fn parse_time(row: &Row<'_>, column: &str) -> Result<Timestamp, DbError> {
+    Ok(from_unix_millis(row.get(column)?))
+}
+
+/// Reads an id of a column.
+fn parse_id<T, E>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, DbError> {
+    let text: String = row.get(column)?;
+    parse(&text).map_err(|_| DbError::Argument("a damaged id"))
+}
+
+fn parse_installation(row: &Row<'_>) -> ParsedRow {
+    let (name, value): (String, String) = (row.get("name")?, row.get("value")?);
+    if let Some(hash) = name.strip_prefix(REMOVED_PREFIX) {
+        let expires = value.parse().map_err(|_| DbError::Argument("a damaged time"))?;
+        let note = RemovedInstance::new(hash.to_owned(), from_unix_millis(expires));
+        return Ok(Some(MovedRecord::RemovedInstance(Box::new(note))));
+    }
+    Ok(match name.as_str() {
+        IDENTITY_KEY => Some(MovedRecord::IdentityKey(Box::new(MovedIdentityKey {
+            key: value,
+        }))),
+        ALERT_CONFIG => Some(MovedRecord::AlertConfig(decode_json(&value)?)),
+        PRICES => Some(MovedRecord::Prices(decode_json(&value)?)),
+        ALERT_WATCH => Some(MovedRecord::AlertWatch(decode_json(&value)?)),
+        _ => None,
+    })
+}
+
+fn parse_state(row: &Row<'_>) -> ParsedRow {
+    let state = OfInstance {
+        instance: parse_id(row, "id", InstanceId::parse)?,
+        record: *parse_body(row)?,
+    };
+    Ok(Some(MovedRecord::InstanceState(Box::new(state))))
+}
+
+fn parse_alias(row: &Row<'_>) -> ParsedRow {
+    let alias = MovedAlias {
+        thread: parse_id(row, "id", ThreadId::parse)?,
+        address: *parse_body(row)?,
+    };
+    Ok(Some(MovedRecord::Alias(Box::new(alias))))
+}
+
+fn parse_event(row: &Row<'_>) -> ParsedRow {
+    let expires: Option<i64> = row.get("expires")?;
+    let event = MovedEvent::new(*parse_body(row)?, expires.map(from_unix_millis));
+    Ok(Some(MovedRecord::Event(Box::new(event))))
+}
+
+fn parse_key(row: &Row<'_>) -> ParsedRow {
+    let key = HeldKey {
+        scope: row.get("scope")?,
+        key: parse_id(row, "key", IdempotencyKey::parse)?,
+        request_hash: row.get("request_hash")?,
+        message: parse_id(row, "message", MessageId::parse)?,
+        expires: parse_time(row, "expires")?,
+    };
+    Ok(Some(MovedRecord::ClientKey(Box::new(key))))
+}
+
+/// Reads a key of a delivery, which is a text of its own form.
+fn parse_delivery_key(text: String) -> Result<DeliveryKey, DbError> {
+    Ok(serde_json::from_value(serde_json::Value::String(text))?)
+}
+
+fn parse_awaited(row: &Row<'_>) -> Result<Option<AwaitedAcknowledgement>, DbError> {
+    let Some(owner) = row.get::<_, Option<String>>("ack_owner")? else {
+        return Ok(None);
+    };
+    let malformed = || DbError::Argument("a damaged owner of a delivery");
+    let (tenant, instance) = owner.split_once('/').ok_or_else(malformed)?;
+    Ok(Some(AwaitedAcknowledgement {
+        tenant: TenantId::parse(tenant).map_err(|_| malformed())?,
+        instance: InstanceId::parse(instance).map_err(|_| malformed())?,
+        accepted_at: parse_time(row, "ack_since")?,
+        due: parse_time(row, "ack_due")?,
+    }))
+}
+
+fn parse_delivery(row: &Row<'_>) -> ParsedRow {
+    let body: String = row.get("body")?;
+    let provider_key: Option<String> = row.get("provider_key")?;
+    let delivery = MovedDelivery {
+        key: parse_delivery_key(row.get("key")?)?,
+        record: (body != ERASED_DELIVERY)
+            .then(|| decode_json(&body))
+            .transpose()?,
+        provider_key: provider_key.map(parse_delivery_key).transpose()?,
+        awaited: parse_awaited(row)?,
+        expires: parse_time(row, "expires")?,
+    };
+    Ok(Some(MovedRecord::Delivery(Box::new(delivery.normalize_record()))))
+}
+
+fn parse_in_flight(row: &Row<'_>) -> ParsedRow {
+    let note = OfInstance {
+        instance: parse_id(row, "instance", InstanceId::parse)?,
+        record: *parse_body(row)?,
+    };
+    Ok(Some(MovedRecord::InFlight(Box::new(note))))
+}
+
+fn parse_cell(row: &Row<'_>) -> ParsedRow {
+    let cell = MovedCell {
+        tenant: parse_id(row, "tenant", TenantId::parse)?,
+        calendar: row.get("calendar")?,
+        start: parse_time(row, "start")?,
+        holder: parse_id(row, "holder", recado_domain::effects::EffectId::parse)?,
+        expires: parse_time(row, "expires")?,
+    };
+    Ok(Some(MovedRecord::Cell(Box::new(cell))))
+}
+
+fn parse_claim(row: &Row<'_>) -> ParsedRow {
+    let claim = MovedClaim {
+        tenant: parse_id(row, "tenant", TenantId::parse)?,
+        key: row.get("key")?,
+        claimant: row.get("invitation")?,
+        until: parse_time(row, "until")?,
+    };
+    Ok(Some(MovedRecord::Claim(Box::new(claim))))
+}
+
+fn parse_page_change(row: &Row<'_>) -> ParsedRow {
+    let change = MovedPageChange {
+        tenant: parse_id(row, "tenant", TenantId::parse)?,
+        occasion: parse_id(row, "occasion", OccasionId::parse)?,
+        at: parse_time(row, "at")?,
+        expires: parse_time(row, "expires")?,
+    };
+    Ok(Some(MovedRecord::PageChange(Box::new(change.normalize_record()))))
+}
+
+fn parse_usage(row: &Row<'_>) -> ParsedRow {
+    let tenant = parse_id(row, "tenant", TenantId::parse)?;
+    let sum = Dated::new(parse_usage_sum(&tenant, row)?, parse_time(row, "expires")?);
+    Ok(Some(MovedRecord::Usage(Box::new(sum))))
+}
+
+fn parse_published(row: &Row<'_>) -> ParsedRow {
+    let event = MovedPublishedEvent {
+        cursor: EventCursor(count_from_sql(row.get("seq")?)),
+        event: *parse_body(row)?,
+    };
+    Ok(Some(MovedRecord::PublishedEvent(Box::new(event))))
+}

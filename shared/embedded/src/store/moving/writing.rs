@@ -1,0 +1,132 @@
+//! Writes records of another store.
+
+use super::super::alerts::{ALERT_WATCH, write_alert, write_installation_value, write_notification};
+use super::super::audit::insert_entries;
+use super::super::batches::{upsert_batch, upsert_chunk};
+use super::super::conversation_row::ConversationRow;
+use super::super::dead_letters::upsert_dead_letter;
+use super::super::deliveries::upsert_moved_delivery;
+use super::super::directory::apply_document;
+use super::super::effects::{JournalRow, insert_held_cell};
+use super::super::idempotency_keys::insert_key;
+use super::super::identity::IDENTITY_KEY;
+use super::super::inbox::upsert_event;
+use super::super::instances::{upsert_parked, upsert_state};
+use super::super::invitation_log::upsert_page_change;
+use super::super::invitation_rows::{insert_claim, upsert_guest, upsert_occasion, upsert_template};
+use super::super::invitations::write_invitation;
+use super::super::messages::MessageRow;
+use super::super::opt_outs::write_opt_out;
+use super::super::outbox::InFlightRow;
+use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
+use super::super::samples::upsert_samples;
+use super::super::scheduled::ScheduledRow;
+use super::super::tenant_records::REMOVED_PREFIX;
+use super::super::tokens::insert_token;
+use super::super::usage::replace_usage_sum;
+use super::super::webhook_records::{put_state, write_failed};
+use super::super::{aliases, knowledge_records, notices};
+use crate::db_error::DbError;
+use crate::sql_records::encode_json;
+use jiff::Timestamp;
+use recado_domain::moving::{HeldKey, MovedRecord};
+use recado_pipeline::ports::{IdempotencyClaim, InvitationClaim};
+use rusqlite::Connection;
+
+/// Writes records in place of those under their keys. What their writing publishes was published before: it is removed.
+pub(super) fn write_records(c: &Connection, records: &[MovedRecord], now: Timestamp) -> Result<(), DbError> {
+    let last = select_last_number(c)?;
+    for record in records {
+        write_record(c, record, now)?;
+    }
+    delete_events_after(c, last)?;
+    for record in records {
+        if let MovedRecord::PublishedEvent(event) = record {
+            put_numbered_event(c, event.cursor, &event.event)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
+    if let Some(document) = record.to_document() {
+        return apply_document(c, &document);
+    }
+    match record {
+        MovedRecord::IdentityKey(key) => write_installation_value(c, IDENTITY_KEY, &key.key),
+        MovedRecord::AlertWatch(watch) => write_installation_value(c, ALERT_WATCH, &encode_json(watch)?),
+        MovedRecord::RemovedInstance(note) => {
+            let (name, at) = (
+                format!("{REMOVED_PREFIX}{}", note.hash),
+                note.expires.as_millisecond(),
+            );
+            write_installation_value(c, &name, &at.to_string())
+        }
+        MovedRecord::Token(token) => insert_token(c, token).map(drop),
+        MovedRecord::InstanceState(state) => upsert_state(c, &state.instance, &state.record),
+        MovedRecord::Alias(alias) => aliases::upsert_alias(c, &alias.thread, &alias.address),
+        MovedRecord::Conversation(conversation) => {
+            ConversationRow::from_conversation(conversation)?.write_row(c, now)
+        }
+        MovedRecord::Message(message) => MessageRow::from_message(message)?.write_row(c, now),
+        MovedRecord::Event(event) => upsert_event(c, &event.record, event.expires),
+        MovedRecord::ClientKey(key) => insert_key(c, Some(&claim_of(key)), &key.message),
+        MovedRecord::Delivery(delivery) => upsert_moved_delivery(c, delivery),
+        MovedRecord::InFlight(note) => InFlightRow::for_instance(&note.instance, &note.record).write_row(c),
+        MovedRecord::Parked(parked) => upsert_parked(c, (**parked).clone()),
+        MovedRecord::Scheduled(scheduled) => ScheduledRow::from_scheduled(scheduled)?.write_row(c),
+        MovedRecord::DeadLetter(dead_letter) => upsert_dead_letter(c, dead_letter).map(drop),
+        MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
+        MovedRecord::Sample(sample) => {
+            upsert_samples(c, std::slice::from_ref(&sample.record), sample.expires)
+        }
+        MovedRecord::Audit(entry) => insert_entries(c, std::slice::from_ref(&entry.record), entry.expires),
+        MovedRecord::Notice(notice) => notices::put_notice_row(c, &notice.record, notice.expires).map(drop),
+        MovedRecord::Alert(alert) => write_alert(c, alert, now),
+        MovedRecord::Notification(notification) => write_notification(c, notification),
+        MovedRecord::Endpoint(state) => put_state(c, state),
+        MovedRecord::FailedPost(failed) => write_failed(c, failed),
+        // They are written after what the others published is removed.
+        MovedRecord::PublishedEvent(_) => Ok(()),
+        _ => write_record_of_agents(c, record, now),
+    }
+}
+
+/// Writes a record of agents' tools, knowledge and invitations.
+fn write_record_of_agents(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
+    match record {
+        MovedRecord::Journal(journal) => JournalRow::from_record(journal)?.write_row(c),
+        MovedRecord::Cell(cell) => insert_held_cell(c, &cell.tenant, &cell.to_held_cell()),
+        MovedRecord::Knowledge(knowledge) => knowledge_records::put_knowledge(c, knowledge),
+        MovedRecord::OptOut(preference) => write_opt_out(c, preference),
+        MovedRecord::Occasion(occasion) => upsert_occasion(c, occasion, &encode_json(occasion)?),
+        MovedRecord::InvitationTemplate(template) => upsert_template(c, template, &encode_json(template)?),
+        MovedRecord::Guest(guest) => upsert_guest(c, guest, &encode_json(guest)?),
+        MovedRecord::Invitation(invitation) => {
+            write_invitation(c, invitation, &encode_json(invitation)?, now)
+        }
+        MovedRecord::Claim(claim) => {
+            let wanted = InvitationClaim {
+                key: claim.key.clone(),
+                until: claim.until,
+                replaces: None,
+            };
+            insert_claim(c, (&claim.tenant, claim.claimant.as_str()), &wanted)
+        }
+        MovedRecord::Batch(batch) => upsert_batch(c, batch, &encode_json(batch)?),
+        MovedRecord::BatchChunk(chunk) => upsert_chunk(c, chunk, &encode_json(chunk)?),
+        MovedRecord::PageChange(change) => {
+            upsert_page_change(c, &change.tenant, &change.occasion, (change.at, change.expires))
+        }
+        _ => Err(DbError::Argument("a record of a kind that is not written")),
+    }
+}
+
+fn claim_of(key: &HeldKey) -> IdempotencyClaim {
+    IdempotencyClaim {
+        scope: key.scope.clone(),
+        key: key.key.clone(),
+        request_hash: key.request_hash.clone(),
+        expires: key.expires,
+    }
+}
