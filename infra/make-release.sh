@@ -3,7 +3,8 @@
 #
 #   infra/make-release.sh x86_64|arm64 webhook processor …
 #
-#   recado-VERSION-ARCHITECTURE.tar.gz           the program for one machine, its sample configuration, the licences
+#   recado-VERSION-ARCHITECTURE.tar.gz           the program for one machine and its units for systemd, `recado-on-aws` for moves,
+#                                                the sample configuration, the licences
 #   recado-FUNCTION-VERSION-ARCHITECTURE.zip     each Lambda function: `bootstrap` for the runtime provided.al2023
 #
 # Needs cargo-lambda and zip.
@@ -28,12 +29,13 @@ dist=$PWD/target/dist
 rm -rf "$dist"
 mkdir -p "$dist"
 
-cargo build --release --locked --package recado
+cargo build --release --locked --package recado --package recado-on-aws
 name=recado-$version-$architecture
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/$name"
-cp "${CARGO_TARGET_DIR:-target}/release/recado" recado.toml LICENSE-MIT LICENSE-APACHE "$folder/$name"
+built=${CARGO_TARGET_DIR:-target}/release
+cp -r "$built/recado" "$built/recado-on-aws" infra/systemd recado.toml LICENSE-MIT LICENSE-APACHE "$folder/$name"
 tar -C "$folder" -czf "$dist/$name.tar.gz" "$name"
 
 packages=

@@ -11,9 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".tools" / "venv"
-FUNCTIONS = ("webhook", "processor", "deferred-reply", "sender", "api", "reconcile")
+FUNCTIONS = ("webhook", "processor", "deferred-reply", "sender", "api", "reconcile", "publisher", "poster")
 # They take a batch of no messages, and so show that they start.
-CONSUMERS = ("processor", "deferred-reply", "sender")
+CONSUMERS = ("processor", "deferred-reply", "sender", "publisher", "poster")
 # How many of them run at a time, by the stack's parameters.
 CONCURRENCY = ("InboundConcurrency", "TurnsConcurrency", "OutboundConcurrency")
 

@@ -17,6 +17,7 @@ async fn main() -> Result<(), Error> {
         queue: QueueName::Turns,
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
+        deps.store.check_format().await?;
         let ends = invocation_deadline(&event.context);
         let handle = |received| use_cases::run_turn_job(deps, received);
         Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await)

@@ -20,6 +20,7 @@ async fn main() -> Result<(), Error> {
         queue: QueueName::Inbound,
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
+        deps.store.check_format().await?;
         let ends = invocation_deadline(&event.context);
         if social.is_source_of(&event.payload) {
             let handle = |received| use_cases::ingest_social_message(deps, social, received);

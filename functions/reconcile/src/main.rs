@@ -9,13 +9,18 @@ use std::time::Duration;
 /// Longest time for alerts. The rest is told a minute later.
 const ALERTS_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Longest time for the endpoints of tenants.
+const ENDPOINTS_TIMEOUT: Duration = Duration::from_secs(10);
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
     let composed = &compose_aws_deps(required_variables::RECONCILE).await?;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
+        composed.deps.store.check_format().await?;
         let reconciled = use_cases::reconcile_open_work(&composed.deps).await;
         tell_alerts(composed, reconciled.as_ref().ok()).await;
+        wake_endpoints(composed).await;
         let done = reconciled?;
         tracing::info!(
             events = done.events,
@@ -33,6 +38,16 @@ async fn main() -> Result<(), Error> {
         Ok::<_, Error>(())
     }))
     .await
+}
+
+/// Wakes the endpoints that have something to be posted. A failure is no failure of the run.
+async fn wake_endpoints(composed: &AwsComposition) {
+    match tokio::time::timeout(ENDPOINTS_TIMEOUT, use_cases::wake_due_endpoints(&composed.deps)).await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(woken)) => tracing::info!(woken, "webhook endpoints"),
+        Ok(Err(error)) => tracing::error!(%error, "webhook endpoints could not be looked at"),
+        Err(_) => tracing::warn!("webhook endpoints took too long: the rest is woken a minute later"),
+    }
 }
 
 /// Tells alerts. A failure is no failure of the run: what is open was enqueued.

@@ -16,6 +16,7 @@ async fn main() -> Result<(), Error> {
         queue: QueueName::Outbound,
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
+        composed.deps.store.check_format().await?;
         let ends = invocation_deadline(&event.context);
         let handle = |received| use_cases::run_send_job(composed, received);
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)

@@ -18,6 +18,8 @@ pub struct AwsConfig {
     pub turns_queue_url: Option<String>,
     /// `RECADO_OUTBOUND_QUEUE_URL`: the queue of messages to be sent.
     pub outbound_queue_url: Option<String>,
+    /// `RECADO_WEBHOOKS_QUEUE_URL`: the queue of endpoints to which events are posted.
+    pub webhooks_queue_url: Option<String>,
     /// `RECADO_TURNS_QUEUE_ARN`: the queue to which a schedule sends.
     pub turns_queue_arn: Option<String>,
     /// `RECADO_INBOUND_DLQ_URL`: the dead-letter queue of the queue of events.
@@ -44,6 +46,8 @@ pub mod variable {
     pub const TURNS_QUEUE: &str = "RECADO_TURNS_QUEUE_URL";
     /// The queue of messages to be sent.
     pub const OUTBOUND_QUEUE: &str = "RECADO_OUTBOUND_QUEUE_URL";
+    /// The queue of endpoints to which events are posted.
+    pub const WEBHOOKS_QUEUE: &str = "RECADO_WEBHOOKS_QUEUE_URL";
     /// The queue to which a schedule sends.
     pub const TURNS_QUEUE_ARN: &str = "RECADO_TURNS_QUEUE_ARN";
     /// The dead-letter queue of the queue of events.
@@ -75,6 +79,7 @@ impl AwsConfig {
             inbound_queue_url: get(variable::INBOUND_QUEUE),
             turns_queue_url: get(variable::TURNS_QUEUE),
             outbound_queue_url: get(variable::OUTBOUND_QUEUE),
+            webhooks_queue_url: get(variable::WEBHOOKS_QUEUE),
             turns_queue_arn: get(variable::TURNS_QUEUE_ARN),
             inbound_dlq_url: get(variable::INBOUND_DLQ),
             turns_dlq_url: get(variable::TURNS_DLQ),

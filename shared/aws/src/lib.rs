@@ -43,5 +43,5 @@ pub use error::AwsError;
 pub use queues::AwsQueues;
 #[cfg(feature = "services")]
 pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES};
-pub use store::DynamoStore;
+pub use store::{DynamoStore, PublishedChanges, StreamRecord};
 pub use system::OsSystem;

@@ -2,6 +2,7 @@
 
 mod batches;
 mod dead_letters;
+mod endpoint_jobs;
 mod files;
 mod message_body;
 mod schedule;

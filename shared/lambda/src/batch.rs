@@ -2,7 +2,8 @@
 //! response names exactly the messages that are to come back.
 
 use crate::emf::write_metrics;
-use crate::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsRecord};
+use crate::event::{BatchItemFailure, BatchResponse, SqsEvent, SqsRecord};
+use crate::telemetry::flush_traces;
 use futures::FutureExt;
 use futures::future::join_all;
 use jiff::Timestamp;
@@ -59,14 +60,15 @@ enum MessageReturn {
 /// Handles a batch of queue messages and returns those that come back. In a `fifo` queue, the messages of a group are
 /// handled in order; after the first one that comes back, the rest of its group comes back unhandled, after the same
 /// wait. In a standard queue, each message is handled on its own. A panic counts as a failure of the message that was
-/// being handled. At the end, the metrics of the batch are written.
+/// being handled. At the end, the metrics of the batch are written and its spans
+/// posted.
 pub async fn run_batch<V, F, H>(
     event: SqsEvent,
     fifo: bool,
     visibility: &V,
     deadline: Option<Timestamp>,
     handle: H,
-) -> SqsBatchResponse
+) -> BatchResponse
 where
     V: MessageVisibility,
     F: Future<Output = Verdict>,
@@ -80,15 +82,16 @@ where
     let groups = group_records(event.records, fifo).into_iter();
     let back = join_all(groups.map(|group| run_group(group, visibility, deadline, &handle))).await;
     write_metrics();
+    flush_traces().await;
     build_response(order, &back.into_iter().flatten().collect())
 }
 
 /// Builds the response: the messages that come back, in the order of the batch, each one once.
-fn build_response(order: Vec<String>, back: &HashSet<String>) -> SqsBatchResponse {
+fn build_response(order: Vec<String>, back: &HashSet<String>) -> BatchResponse {
     let mut named = HashSet::new();
     let comes_back = |id: &String| back.contains(id) && named.insert(id.clone());
     let failures = order.into_iter().filter(comes_back);
-    SqsBatchResponse {
+    BatchResponse {
         batch_item_failures: failures
             .map(|item_identifier| BatchItemFailure { item_identifier })
             .collect(),

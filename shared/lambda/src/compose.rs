@@ -13,6 +13,7 @@ use recado_http_client::{ClientError, build_http_client, build_public_http_clien
 use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::{SettingError, VariableReader};
 use recado_pipeline::{Components, Settings};
+use recado_traces::TraceSettings;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
 /// The result of the composition.
@@ -89,6 +90,8 @@ impl LambdaEnvironment {
         for key in keys {
             reader.add_known_names(&[&format!("{key}_PARAMETER")]);
         }
+        // The export began with the log. Here the problems of its settings are found.
+        let _begun = TraceSettings::from_environment(reader);
         Self {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),

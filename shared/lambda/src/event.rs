@@ -1,7 +1,10 @@
-//! The event that Lambda passes on from SQS, and the response to it: only the fields that are needed.
+//! The events that Lambda passes on from SQS and from the stream of a table, and the response to them: only the fields that are needed.
 //! <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html>
+//! <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>
 
+use recado_aws::StreamRecord;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// A batch of queue messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -69,19 +72,42 @@ fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     }
 }
 
-/// The response to a batch: the messages that are to come back. SQS deletes all others.
+/// A batch of changes of the table, in the order of one shard of its stream.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct StreamEvent {
+    /// The changes. Each is read by itself, as a [`StreamRecord`].
+    #[serde(rename = "Records", default)]
+    pub records: Vec<Value>,
+}
+
+impl StreamEvent {
+    /// Returns the changes that can be read. One that cannot be read is logged and left out: it would hold up all behind it.
+    pub fn into_changes(self) -> Vec<StreamRecord> {
+        let read = |record| match serde_json::from_value(record) {
+            Ok(change) => Some(change),
+            Err(error) => {
+                tracing::error!(%error, "a change of the stream cannot be read: nothing is published of it");
+                None
+            }
+        };
+        self.records.into_iter().filter_map(read).collect()
+    }
+}
+
+/// The response to a batch: what is to come back. SQS deletes all other messages. Of a stream comes back what is named, and all
+/// behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SqsBatchResponse {
-    /// Messages that are to come back.
+pub struct BatchResponse {
+    /// Messages that are to come back, or the first change that is.
     pub batch_item_failures: Vec<BatchItemFailure>,
 }
 
-/// A message that is to come back.
+/// A message or a change that is to come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchItemFailure {
-    /// Id of the message: its [`SqsRecord::message_id`].
+    /// Id of the message: its [`SqsRecord::message_id`]. Of a change its place in the stream.
     pub item_identifier: String,
 }
 
@@ -121,7 +147,7 @@ mod tests {
         let failure = BatchItemFailure {
             item_identifier: "m1".to_owned(),
         };
-        let response = SqsBatchResponse {
+        let response = BatchResponse {
             batch_item_failures: vec![failure],
         };
         assert_eq!(
@@ -129,7 +155,7 @@ mod tests {
             json!({"batchItemFailures": [{"itemIdentifier": "m1"}]})
         );
         assert_eq!(
-            serde_json::to_value(SqsBatchResponse::default()).unwrap(),
+            serde_json::to_value(BatchResponse::default()).unwrap(),
             json!({"batchItemFailures": []})
         );
     }

@@ -24,6 +24,7 @@
 mod batch;
 mod compose;
 mod emf;
+mod endpoint_posts;
 mod event;
 mod keys;
 pub mod required_variables;
@@ -36,7 +37,8 @@ pub mod use_cases;
 pub use batch::{BatchMessage, MessageVisibility, run_batch};
 pub use compose::{AwsComposition, ComposeError, LambdaEnvironment, QueueVisibility, compose_aws_deps};
 pub use emf::{MetricsMode, MetricsSettings};
-pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
+pub use endpoint_posts::{AwsEndpointPosts, EndpointJobVisibility};
+pub use event::{BatchItemFailure, BatchResponse, SqsAttributes, SqsEvent, SqsRecord, StreamEvent};
 pub use social::{SocialQueue, SocialVisibility};
 
 use jiff::Timestamp;

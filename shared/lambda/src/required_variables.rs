@@ -48,8 +48,23 @@ pub const API: &[&str] = &[
     variable::BUCKET,
 ];
 
+/// Variables of the publisher, which publishes what the stream of the table tells.
+pub const PUBLISHER: &[&str] = &[variable::WEBHOOKS_QUEUE];
+
+/// Variables of the poster, which posts published events to the endpoints of tenants.
+pub const POSTER: &[&str] = &[variable::WEBHOOKS_QUEUE];
+
 /// Variables of `reconcile`, which looks for work that a crash or an outage left open.
-pub const RECONCILE: &[&str] = API;
+pub const RECONCILE: &[&str] = &[
+    variable::INBOUND_QUEUE,
+    variable::INBOUND_DLQ,
+    variable::TURNS_QUEUE,
+    variable::TURNS_DLQ,
+    variable::OUTBOUND_QUEUE,
+    variable::OUTBOUND_DLQ,
+    variable::WEBHOOKS_QUEUE,
+    variable::BUCKET,
+];
 
 type Names = &'static [&'static str];
 
@@ -73,6 +88,9 @@ pub const PROOFS: Names = &[
     "D360_PARTNER_SECRET_PARAMETER",
     "RECADO_WEBHOOK_SECRET_ARN",
 ];
+
+/// The master of the signing secrets.
+pub const SIGNING: Names = &["RECADO_WEBHOOK_SECRET_ARN"];
 
 /// The base URLs and keys of the providers of models.
 pub const MODEL: Names = &[
@@ -165,6 +183,17 @@ const ALL_QUEUES: Names = &[
     variable::OUTBOUND_DLQ,
 ];
 
+/// The queues to which `reconcile` sends.
+const RECONCILED_QUEUES: Names = &[
+    variable::INBOUND_QUEUE,
+    variable::TURNS_QUEUE,
+    variable::OUTBOUND_QUEUE,
+    variable::WEBHOOKS_QUEUE,
+    variable::INBOUND_DLQ,
+    variable::TURNS_DLQ,
+    variable::OUTBOUND_DLQ,
+];
+
 /// The secrets of single instances that are sent to providers.
 const INSTANCE_SECRETS: &str = "instances/*";
 
@@ -189,6 +218,8 @@ pub struct FunctionNeeds {
     pub indexes: Names,
     /// Variable of the queue that feeds it.
     pub fed_by: Option<&'static str>,
+    /// `true` if the stream of the table feeds it.
+    pub is_fed_by_stream: bool,
     /// Variables of the queues to which it sends.
     pub sends_to: Names,
     /// Variables of the dead-letter queues from which it takes what is redriven or deleted.
@@ -211,6 +242,7 @@ const NOTHING: FunctionNeeds = FunctionNeeds {
     actions: &[],
     indexes: &[],
     fed_by: None,
+    is_fed_by_stream: false,
     sends_to: &[],
     redrives_from: &[],
     counts: &[],
@@ -220,7 +252,7 @@ const NOTHING: FunctionNeeds = FunctionNeeds {
 };
 
 /// The needs of each function.
-pub const FUNCTIONS: [FunctionNeeds; 6] = [
+pub const FUNCTIONS: [FunctionNeeds; 8] = [
     FunctionNeeds {
         name: "Webhook",
         required: WEBHOOK,
@@ -314,7 +346,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         read: &[PROVIDERS, TRANSCRIPTION, CALENDAR],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "tenants", "active"],
-        sends_to: ALL_QUEUES,
+        sends_to: RECONCILED_QUEUES,
         redrives_from: DEAD_LETTER_QUEUES,
         counts: ALL_QUEUES,
         // What waits for long is copied onto itself; the body of an event whose dead letter is kept no longer is deleted.
@@ -323,6 +355,26 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             ("files", &["DeleteObject"]),
         ],
         configured_secrets: &[INSTANCE_SECRETS, ALERT_SECRETS],
+        ..NOTHING
+    },
+    FunctionNeeds {
+        name: "Publisher",
+        required: PUBLISHER,
+        // It reads the head of the log, what it published, and whose a message or an instance is.
+        actions: &["GetItem", "BatchGetItem", "Query", "PutItem"],
+        is_fed_by_stream: true,
+        // The endpoints that are told of what it published.
+        sends_to: &[variable::WEBHOOKS_QUEUE],
+        ..NOTHING
+    },
+    FunctionNeeds {
+        name: "Poster",
+        required: POSTER,
+        read: &[SIGNING],
+        // It reads the configuration of endpoints and the log, and keeps what came of the posts.
+        actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem"],
+        indexes: &["open"],
+        fed_by: Some(variable::WEBHOOKS_QUEUE),
         ..NOTHING
     },
 ];

@@ -13,8 +13,10 @@ use recado_pipeline::ingest::{ingest, keep_unreadable_webhook};
 use recado_pipeline::measure::count_webhook_items;
 use recado_pipeline::ports::{PortError, System};
 use recado_pipeline::settings::VariableReader;
+use recado_pipeline::trace_span::{TRACE_TARGET, continue_trace};
 use recado_pipeline::{Deps, Verdict};
 use recado_whatsapp::aws_social::{AllowedTopics, is_topic_not_allowed, split_queue_message};
+use tracing::Instrument;
 
 /// The queue over which the events of AWS End User Messaging Social arrive, if it is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,7 +101,11 @@ pub(crate) async fn ingest_social_message(
     else {
         return again;
     };
-    match ingest(deps, items, &correlation).await {
+    let span = tracing::info_span!(
+        target: TRACE_TARGET, "webhook", provider = Provider::AwsSocial.as_str(), correlation_id = %correlation
+    );
+    continue_trace(&span, &correlation, None);
+    match ingest(deps, items, &correlation).instrument(span).await {
         Ok(done) => {
             count_webhook_items(Provider::AwsSocial, &done);
             tracing::info!(

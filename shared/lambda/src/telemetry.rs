@@ -1,7 +1,13 @@
-//! Logs of the Lambda functions: one JSON object per line, as CloudWatch Logs Insights reads them.
+//! Logs and traces of the Lambda functions. The log has one JSON object per line, as CloudWatch Logs Insights reads them.
 
+use recado_http_client::build_http_client;
+use recado_pipeline::settings::VariableReader;
+use recado_pipeline::trace_span::TRACE_TARGET;
+use recado_traces::{SpanLayer, TraceExport, TraceSettings};
+use std::sync::OnceLock;
+use std::time::Duration;
 use tracing::Level;
-use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -31,7 +37,32 @@ fn read_log_levels(variable: impl Fn(&str) -> Option<String>) -> String {
         .unwrap_or_else(|| "info".to_owned())
 }
 
-/// Starts logging, and installs `ring` as the process's TLS provider. To be called first; a second call changes nothing.
+/// The export of the spans. Empty while there is none.
+static TRACES: OnceLock<TraceExport> = OnceLock::new();
+
+/// Longest time for which the end of an invocation waits until its spans are posted. Spans that take longer wait in memory for the
+/// next invocation.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+
+/// Prepares the export of traces, if an endpoint is set, and starts the task that posts them. `None`: there is no export. The
+/// composition tells what is wrong with the settings.
+fn start_traces() -> Option<SpanLayer> {
+    let settings = TraceSettings::from_environment(&mut VariableReader::new(std::env::vars_os()))?;
+    let (export, delivery) = TraceExport::prepare(&settings, build_http_client().ok()?).ok()?;
+    tokio::spawn(delivery.run_delivery());
+    let layer = export.create_layer();
+    TRACES.set(export).ok().map(|()| layer)
+}
+
+/// Posts the spans of the invocation that ends. Does nothing without an export.
+pub async fn flush_traces() {
+    if let Some(export) = TRACES.get() {
+        export.flush_spans(FLUSH_LIMIT).await;
+    }
+}
+
+/// Starts logging and the export of traces, and installs `ring` as the process's TLS provider. To be called first, within the
+/// runtime; a second call changes nothing.
 pub fn start_logging() {
     let filter = EnvFilter::try_new(read_log_levels(|name| std::env::var(name).ok()))
         .unwrap_or_else(|_| EnvFilter::new("info"));
@@ -42,14 +73,15 @@ pub fn start_logging() {
         .without_time()
         .with_current_span(false);
     let private = filter_fn(|event| {
-        event.is_span()
-            || !recado_http_client::is_never_logged(event.target())
-                && (!logs_message_bodies(event.target()) || *event.level() <= Level::WARN)
+        event.target() != TRACE_TARGET
+            && (event.is_span()
+                || !recado_http_client::is_never_logged(event.target())
+                    && (!logs_message_bodies(event.target()) || *event.level() <= Level::WARN))
     });
     // An error here only means that logging was started before.
     let _logging = tracing_subscriber::registry()
-        .with(filter)
-        .with(lines.with_filter(private))
+        .with(start_traces())
+        .with(lines.with_filter(filter.and(private.with_max_level_hint(Level::TRACE))))
         .try_init();
     let _tls = rustls::crypto::ring::default_provider().install_default();
 }

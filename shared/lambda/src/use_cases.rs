@@ -7,20 +7,23 @@ use crate::AwsDeps;
 use crate::batch::BatchMessage;
 use crate::compose::AwsComposition;
 use crate::emf;
+use crate::endpoint_posts::AwsEndpointPosts;
+use crate::event::{BatchItemFailure, BatchResponse, StreamEvent};
 use crate::keys::AwsKeys;
 use crate::social::{self, SocialQueue};
+use crate::telemetry::flush_traces;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use futures::future::BoxFuture;
-use recado_aws::variable;
+use recado_aws::{PublishedChanges, StreamRecord, variable};
 use recado_console::{ConsoleOptions, console_routes};
-use recado_http::{ApiOptions, HealthProbe, ProviderSetup};
+use recado_http::{ApiOptions, EndpointDesk, HealthProbe, ProviderSetup};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
-use recado_pipeline::ports::PortResult;
-use recado_pipeline::{Verdict, handle_turns_message, process, reconcile, send, send_email};
+use recado_pipeline::ports::{PortResult, System};
+use recado_pipeline::{Verdict, handle_turns_message, process, reconcile, send, send_email, webhooks};
 use std::sync::Arc;
 
 // The futures are boxed: with all steps that a use case may take they are large, and no function compiles them.
@@ -55,6 +58,57 @@ pub fn run_send_job(composed: &AwsComposition, message: BatchMessage) -> BoxFutu
             Some(job) => send_email::handle_email_job(deps, emails, &job, receives, deadline).await,
             None => send::handle_outbound_message(deps, &message.body, receives, deadline).await,
         }
+    })
+}
+
+/// Publishes changes of the table's records. Returns the change that must come again, if one waits for another.
+pub fn publish_changes(deps: &AwsDeps, event: StreamEvent) -> BoxFuture<'_, PortResult<BatchResponse>> {
+    Box::pin(async move {
+        let changes = event.into_changes();
+        let retention = deps.settings.published_event_ttl;
+        let published = deps.store.publish_changes(&changes, retention).await?;
+        if let Some(last) = changes.last() {
+            wake_endpoints(deps, &published, last).await;
+        }
+        let failures = published
+            .come_back
+            .map(|item_identifier| BatchItemFailure { item_identifier });
+        Ok(BatchResponse {
+            batch_item_failures: failures.into_iter().collect(),
+        })
+    })
+}
+
+/// Wakes the endpoints that are told of events which were just published. Of a failure `reconcile` makes up within a minute.
+async fn wake_endpoints(deps: &AwsDeps, published: &PublishedChanges, last: &StreamRecord) {
+    let woken = async {
+        let jobs = webhooks::list_jobs_of_news(deps, published.tenants.iter()).await?;
+        deps.queues.enqueue_endpoint_jobs(&jobs, &last.id).await
+    };
+    if let Err(error) = woken.await {
+        tracing::warn!(%error, "webhook endpoints are told of events a minute later");
+    }
+}
+
+/// Posts to the endpoint that a job from the queue `webhooks` names.
+pub fn run_endpoint_job<'a>(
+    deps: &'a AwsDeps,
+    posts: &'a AwsEndpointPosts,
+    message: BatchMessage,
+) -> BoxFuture<'a, Verdict> {
+    Box::pin(async move { webhooks::handle_endpoint_job(deps, posts, &message.body, message.deadline).await })
+}
+
+/// Wakes all endpoints that have something to be posted, and removes what is known of those that were removed. Returns how many.
+pub fn wake_due_endpoints(deps: &AwsDeps) -> BoxFuture<'_, PortResult<usize>> {
+    Box::pin(async move {
+        webhooks::remove_unknown_states(deps).await?;
+        let jobs = webhooks::list_due_jobs(deps).await?;
+        let minute = deps.system.now().as_second() / 60;
+        deps.queues
+            .enqueue_endpoint_jobs(&jobs, &minute.to_string())
+            .await?;
+        Ok(jobs.len())
     })
 }
 
@@ -104,7 +158,7 @@ pub fn build_webhook_router(composed: AwsComposition) -> Router {
     let keys = AwsKeys::new(composed.secrets);
     let limits = composed.environment.webhook_limits;
     let router = recado_http::webhook_router(Arc::new(composed.deps), Arc::new(keys), limits);
-    router.layer(from_fn(write_metrics_after))
+    router.layer(from_fn(finish_invocation_after))
 }
 
 /// Returns the routes that operators call. `provider_setup` sets instances up at their providers.
@@ -118,7 +172,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         asks_models: false,
         provider_setup: Some(provider_setup),
         event_feed: None,
-        endpoint_desk: None,
+        endpoint_desk: Some(EndpointDesk::new(AwsEndpointPosts::new(composed.secrets.clone()))),
     };
     let keys = AwsKeys::new(composed.secrets);
     let api = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
@@ -136,7 +190,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
             api
         }
     };
-    router.layer(from_fn(write_metrics_after))
+    router.layer(from_fn(finish_invocation_after))
 }
 
 /// Returns the origin of the URLs at which browsers read the files of messages: the bucket's.
@@ -146,9 +200,10 @@ fn find_file_origin() -> Option<String> {
     Some(format!("https://{bucket}.s3.{region}.amazonaws.com"))
 }
 
-/// Answers a request, and writes the metrics of it.
-async fn write_metrics_after(request: Request, next: Next) -> Response {
+/// Answers a request, writes the metrics of it, and posts its spans.
+async fn finish_invocation_after(request: Request, next: Next) -> Response {
     let answer = next.run(request).await;
     emf::write_metrics();
+    flush_traces().await;
     answer
 }

@@ -104,6 +104,7 @@ fn each_alarm_has_its_mark() {
         ("LoggedErrors", "ErrorLines", 300, 1, 0),
         ("NeedsCredentials", "NeedsCredentials", 300, 3, 0),
         ("ReconcileErrors", "Errors", 300, 3, 0),
+        ("PublisherLate", "IteratorAge", 60, 3, 300_000),
     ];
     for (alarm, metric, period, times, above) in marks {
         let alarm_of = resource(MONITORING, alarm);
@@ -141,6 +142,8 @@ fn each_functions_error_lines_are_counted() {
         "Sender",
         "Api",
         "Reconcile",
+        "Publisher",
+        "Poster",
     ] {
         let filter = resource(MONITORING, &format!("{function}ErrorLines"));
         assert_eq!(property(&filter, "LogGroupName"), format!("!Ref {function}Logs"));
@@ -287,6 +290,8 @@ fn the_dashboard_shows_each_queue_each_function_and_metrics_that_there_are() {
         "sender",
         "api",
         "reconcile",
+        "publisher",
+        "poster",
     ] {
         let name = format!("${{System}}-{function}");
         for metric in ["Invocations", "Errors", "Duration", "ConcurrentExecutions"] {

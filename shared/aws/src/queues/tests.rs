@@ -82,6 +82,7 @@ async fn a_schedule_that_there_is_already_is_left_alone() {
         tenant: serde_json::from_value(json!("clinic")).unwrap(),
         ordinal: serde_json::from_value(json!(1)).unwrap(),
         correlation: serde_json::from_value(json!("k")).unwrap(),
+        parent: None,
         due: None,
         file: None,
         batch: None,

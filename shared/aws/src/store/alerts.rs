@@ -33,7 +33,7 @@ fn ended_alert_item(what: &'static str, alert: &Alert) -> PortResult<Option<Item
 }
 
 /// Returns the writes that store a changed alert.
-fn alert_actions(what: &'static str, alert: &Alert) -> PortResult<Vec<TransactionAction>> {
+pub(super) fn alert_actions(what: &'static str, alert: &Alert) -> PortResult<Vec<TransactionAction>> {
     let key = TableKey::for_live_alert(alert);
     let seen = Expression::follows_revision("rev", alert.rev);
     if matches!(alert.state(), AlertState::Watched | AlertState::Firing) {
@@ -48,7 +48,7 @@ fn alert_actions(what: &'static str, alert: &Alert) -> PortResult<Vec<Transactio
     Ok(actions)
 }
 
-fn notification_item(what: &'static str, notification: &Notification) -> PortResult<Item> {
+pub(super) fn notification_item(what: &'static str, notification: &Notification) -> PortResult<Item> {
     let mut item = item::encode_record(what, notification)?;
     if let Some(expires) = notification.expires_at() {
         item.insert("ttl".to_owned(), number_attribute(expires.as_second()));

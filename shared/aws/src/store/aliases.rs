@@ -9,7 +9,7 @@ use recado_domain::ids::ThreadId;
 use recado_pipeline::ports::{ContactAliases, PortError, PortResult, System};
 
 /// The attribute that holds the address with the number.
-const ADDRESS: &str = "address";
+pub(super) const ADDRESS: &str = "address";
 
 impl<A: System> ContactAliases for DynamoStore<A> {
     async fn find_alias(&self, other: &ThreadId) -> PortResult<Option<ContactAddress>> {

@@ -16,7 +16,7 @@ use recado_pipeline::ports::{
     Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 
-fn encode_batch(what: &'static str, batch: &Batch) -> PortResult<Item> {
+pub(super) fn encode_batch(what: &'static str, batch: &Batch) -> PortResult<Item> {
     let key = TableKey::for_batch(&batch.tenant, &batch.id);
     let mut item = encode(what, batch, key.clone(), Some(batch.keep_until))?;
     keys::index_open(&mut item, &key, batch.due_at);

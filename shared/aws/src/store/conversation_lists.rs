@@ -50,8 +50,8 @@ impl<A: System> DynamoStore<A> {
         filter: &ConversationFilter,
         request: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
-        if filter.text.is_some() {
-            return Err(PortError::invalid(WHAT, "this store searches no texts"));
+        if filter.text.is_some() || filter.contact.is_some() {
+            return Err(PortError::invalid(WHAT, "this store searches no words"));
         }
         let tenant = match (&filter.tenant, &filter.instance) {
             (Some(tenant), _) => Some(tenant.clone()),

@@ -74,7 +74,7 @@ fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conve
 
 impl<A: System> DynamoStore<A> {
     /// Reads a message in its current state: its open copy while it is open, else its record.
-    async fn read_current_message(
+    pub(super) async fn read_current_message(
         &self,
         what: &'static str,
         conversation: &ConversationId,

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure, and so does `tenants` among
 /// those of its tenant, or of nobody.
-fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<Item> {
+pub(super) fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<Item> {
     let mut item = item::encode_record(what, dead_letter)?;
     item.insert("list_key".to_owned(), text_attribute(DEAD_LIST_KEY));
     item.insert(

@@ -21,7 +21,8 @@ use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
-use records::{add_entry, find_kind, list_named_keys, sort_entries};
+pub(super) use records::find_kind;
+use records::{add_entry, list_named_keys, sort_entries};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 

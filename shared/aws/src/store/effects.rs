@@ -40,7 +40,7 @@ fn conversation_is_as_drafted(guard: &EffectGuard) -> Expression {
 }
 
 /// Returns the writes of a journal, on condition that the stored one has the revision before it.
-fn journal_actions(what: &'static str, journal: &Journal) -> PortResult<[TransactionAction; 2]> {
+pub(super) fn journal_actions(what: &'static str, journal: &Journal) -> PortResult<[TransactionAction; 2]> {
     let text = serde_json::to_string(journal).map_err(|error| PortError::invalid(what, error))?;
     PortError::check_record_size(what, text.len())?;
     let key = TableKey::for_journal(&journal.thread);
@@ -68,13 +68,13 @@ fn journal_actions(what: &'static str, journal: &Journal) -> PortResult<[Transac
     ])
 }
 
-fn parse_journal(what: &'static str, item: &Item) -> PortResult<Journal> {
+pub(super) fn parse_journal(what: &'static str, item: &Item) -> PortResult<Journal> {
     let text = item::get_string(item, "journal").unwrap_or_default();
     serde_json::from_str(text).map_err(|error| PortError::invalid(what, error))
 }
 
 /// Returns the write by which an event takes a cell.
-fn take_cell_action(tenant: &TenantId, held: &HeldCell, now: Timestamp) -> TransactionAction {
+pub(super) fn take_cell_action(tenant: &TenantId, held: &HeldCell, now: Timestamp) -> TransactionAction {
     let item = Item::from([
         ("holder".to_owned(), text_attribute(held.holder.as_str())),
         (
@@ -103,7 +103,7 @@ fn free_cell_action(tenant: &TenantId, held: &HeldCell) -> TransactionAction {
     TransactionAction::Delete(TableKey::for_cell(tenant, &held.cell), Some(absent_or_own))
 }
 
-fn parse_held_cell(what: &'static str, calendar: &str, item: &Item) -> PortResult<HeldCell> {
+pub(super) fn parse_held_cell(what: &'static str, calendar: &str, item: &Item) -> PortResult<HeldCell> {
     let malformed = || PortError::invalid(what, "a cell that cannot be read");
     let start = keys::parse_cell_start(item).ok_or_else(malformed)?;
     let holder = EffectId::parse(item::get_string(item, "holder").unwrap_or_default());

@@ -1,33 +1,108 @@
 //! The installation's identity key: one item, written once and read once by each process. It holds the format of the
-//! table's records as well: a table of another format is refused.
+//! table's records as well: a table of a newer format, or of none that was released, is refused.
 
 use super::DynamoStore;
-use super::expression::Expression;
+use super::expression::{Expression, UpdateChange};
 use super::item::{Item, get_integer, get_string, number_attribute, text_attribute};
 use super::keys::TableKey;
-use recado_domain::RECORD_FORMAT;
+use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::identity::IdentityKey;
+use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
 use recado_pipeline::ports::{IdentityKeyStore, PortError, PortResult, System};
 
 /// The attribute that holds the identity key.
-const KEY: &str = "key";
+pub(super) const KEY: &str = "key";
 
 /// The attribute that holds the format of the records.
-const FORMAT: &str = "format";
+pub(super) const FORMAT: &str = "format";
 
-fn parse_identity_key(what: &'static str, item: &Item) -> PortResult<IdentityKey> {
+/// The format of a table that holds a part of an export only.
+pub(super) const UNFINISHED_FORMAT: i64 = 0;
+
+/// The formats that these functions read.
+#[derive(Debug, Clone, Copy)]
+struct KnownFormats {
+    oldest: u32,
+    current: u32,
+}
+
+const KNOWN: KnownFormats = KnownFormats {
+    oldest: OLDEST_RECORD_FORMAT,
+    current: RECORD_FORMAT,
+};
+
+/// The item that holds the identity key.
+#[derive(Debug)]
+struct IdentityItem {
+    key: IdentityKey,
+    /// The table's format, where it is older than these functions'.
+    older: Option<i64>,
+}
+
+fn parse_identity_item(what: &'static str, item: &Item, known: KnownFormats) -> PortResult<IdentityItem> {
+    let (oldest, current) = (i64::from(known.oldest), i64::from(known.current));
     let found = get_integer(item, FORMAT).unwrap_or(1);
-    if found != i64::from(RECORD_FORMAT) {
-        // Everything waits until the right functions are deployed: no event is given up.
-        let why = format!(
-            "the table is of format {found}, and these functions' is {RECORD_FORMAT}: until 0.1.0 is released, tables are not \
-             converted. Deploy the functions that wrote it, or a stack with a new table"
-        );
+    if found == UNFINISHED_FORMAT {
+        let why = "an import into the table is not finished: run the same `recado-on-aws import` again";
         return Err(PortError::unavailable(what, why));
     }
-    get_string(item, KEY)
-        .and_then(IdentityKey::from_hex)
-        .ok_or_else(|| PortError::invalid(what, "it is no key"))
+    let refused = if found > current {
+        "newer functions wrote it. Deploy those, or restore the table from before the update"
+    } else if found < oldest {
+        "it is from before 0.2.0, the first release whose tables are kept. Deploy the functions that wrote it, or a stack with a \
+         new table"
+    } else {
+        let key = get_string(item, KEY).and_then(IdentityKey::from_hex);
+        let key = key.ok_or_else(|| PortError::invalid(what, "it is no key"))?;
+        let older = (found < current).then_some(found);
+        return Ok(IdentityItem { key, older });
+    };
+    // Everything waits until the right functions are deployed: no event is given up.
+    let why = format!(
+        "the table is of format {found}, and these functions know formats up to {current}: {refused}"
+    );
+    Err(PortError::unavailable(what, why))
+}
+
+/// Reads the key out of its item. A table whose format these functions do not know is refused.
+pub(super) fn parse_identity_key(what: &'static str, item: &Item) -> PortResult<IdentityKey> {
+    parse_identity_item(what, item, KNOWN).map(|found| found.key)
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Checks that these functions know the format of the table's records: with one request for each process. A table of an older
+    /// release is marked with their format, so that older functions that start from now on refuse it.
+    pub async fn check_format(&self) -> PortResult<()> {
+        self.find_identity_key().await.map(|_| ())
+    }
+
+    /// Takes the key out of its item, and marks the table if its format is older.
+    async fn accept_identity_item(&self, what: &'static str, item: &Item) -> PortResult<IdentityKey> {
+        let found = parse_identity_item(what, item, KNOWN)?;
+        if let Some(older) = found.older {
+            self.raise_format(what, older).await?;
+        }
+        Ok(self.identity.get_or_init(|| found.key).clone())
+    }
+
+    /// Sets the table's format to that of these functions, if it is `older` still.
+    async fn raise_format(&self, what: &'static str, older: i64) -> PortResult<()> {
+        let change = UpdateChange::default().set_value(FORMAT, number_attribute(i64::from(RECORD_FORMAT)));
+        let unchanged = Expression::new(format!("#{FORMAT} = :older")).with_number(":older", older);
+        let key = TableKey::for_identity_key();
+        let raised = self
+            .table
+            .update_record(what, key, &change, Some(unchanged), ReturnValue::None);
+        // Refused: another function did it.
+        if raised.await?.is_ok() {
+            tracing::info!(
+                from = older,
+                to = RECORD_FORMAT,
+                "the table was brought to this format"
+            );
+        }
+        Ok(())
+    }
 }
 
 impl<A: System> IdentityKeyStore for DynamoStore<A> {
@@ -39,8 +114,7 @@ impl<A: System> IdentityKeyStore for DynamoStore<A> {
         let Some(item) = self.table.get_record(WHAT, TableKey::for_identity_key()).await? else {
             return Ok(None);
         };
-        let key = parse_identity_key(WHAT, &item)?;
-        Ok(Some(self.identity.get_or_init(|| key).clone()))
+        self.accept_identity_item(WHAT, &item).await.map(Some)
     }
 
     async fn put_identity_key_if_absent(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
@@ -53,16 +127,15 @@ impl<A: System> IdentityKeyStore for DynamoStore<A> {
             .table
             .put_record(WHAT, item, Some(Expression::record_absent()))
             .await?;
-        let key = match written {
-            Ok(()) => new.clone(),
+        match written {
+            Ok(()) => Ok(self.identity.get_or_init(|| new.clone()).clone()),
             Err(refused) => {
                 let found = refused
                     .0
                     .ok_or_else(|| PortError::unavailable(WHAT, "it was not told"))?;
-                parse_identity_key(WHAT, &found)?
+                self.accept_identity_item(WHAT, &found).await
             }
-        };
-        Ok(self.identity.get_or_init(|| key).clone())
+        }
     }
 }
 
@@ -70,16 +143,34 @@ impl<A: System> IdentityKeyStore for DynamoStore<A> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_table_of_another_format_is_refused_with_what_to_do_and_may_be_tried_again() {
+    const LATER: KnownFormats = KnownFormats {
+        oldest: 5,
+        current: 7,
+    };
+
+    fn parse_with_format(format: Option<i64>) -> PortResult<IdentityItem> {
         let key = (KEY.to_owned(), text_attribute("ab".repeat(32)));
-        let item = |format: i64| Item::from([key.clone(), (FORMAT.to_owned(), number_attribute(format))]);
-        let current = i64::from(RECORD_FORMAT);
-        assert!(parse_identity_key("test", &item(current)).is_ok());
-        for other in [item(current + 1), item(current - 1), Item::from([key.clone()])] {
-            match parse_identity_key("test", &other) {
+        let format = format.map(|format| (FORMAT.to_owned(), number_attribute(format)));
+        parse_identity_item("test", &[key].into_iter().chain(format).collect(), LATER)
+    }
+
+    #[test]
+    fn a_table_of_an_older_release_is_taken_and_known_as_older() {
+        for (format, older) in [(5, Some(5)), (6, Some(6)), (7, None)] {
+            assert_eq!(parse_with_format(Some(format)).unwrap().older, older);
+        }
+    }
+
+    #[test]
+    fn a_table_of_any_other_format_is_refused_with_what_to_do_and_may_be_tried_again() {
+        for (format, told) in [
+            (Some(8), "newer functions"),
+            (Some(4), "before 0.2.0"),
+            (None, "before 0.2.0"),
+        ] {
+            match parse_with_format(format) {
                 Err(PortError::Unavailable { source, .. }) => {
-                    assert!(source.to_string().contains("new table"), "{source}");
+                    assert!(source.to_string().contains(told), "{source}");
                 }
                 _ => panic!("the key was taken"),
             }

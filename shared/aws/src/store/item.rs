@@ -27,7 +27,7 @@ const OPAQUE: [&str; 7] = [
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 19] = [
+const INDEX_ATTRIBUTES: [&str; 20] = [
     "pk",
     "sk",
     "ttl",
@@ -47,7 +47,11 @@ const INDEX_ATTRIBUTES: [&str; 19] = [
     "counted_by",
     "entry_hash",
     "touched",
+    MOVED,
 ];
+
+/// The attribute of a record that another store wrote first. Its insertion is no change that is published.
+pub(crate) const MOVED: &str = "moved";
 
 /// Makes a string attribute.
 pub(crate) fn text_attribute(text: impl Into<String>) -> AttributeValue {

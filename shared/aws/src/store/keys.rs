@@ -36,6 +36,7 @@
 //! | live alert | `T#A` | `{tenant}#{condition}` |
 //! | ended alert | `T#E#{tenant}` | `{time of its end}#{id}` |
 //! | notification: pending, dead | `T#N#pending`, `T#N#dead` | `{tenant}#{id}` |
+//! | the log of published events, and its posts to endpoints | `Z…` | see `event_log` |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
@@ -54,8 +55,10 @@
 pub(super) mod alerts;
 mod configuration;
 mod effects;
+mod event_log;
 pub(super) mod invitations;
 mod lists;
+mod moved;
 mod open;
 mod opt_outs;
 mod trace;
@@ -66,6 +69,10 @@ pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, 
 pub(super) use effects::{
     JOURNAL, booked_journals, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals,
     tenant_unknown_effects,
+};
+pub(super) use event_log::{
+    ENDPOINT_STATES_PK, due_failed_events_shard, event_log_pk, event_log_sk, failed_events_pk,
+    failed_events_prefix,
 };
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{

@@ -7,7 +7,8 @@ use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
-use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System, WRITE_TRIES};
+use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
+use recado_pipeline::retry_write::{WriteAttempt, retry_lost_write};
 
 impl<A: System> DynamoStore<A> {
     async fn get_opt_out(
@@ -23,13 +24,14 @@ impl<A: System> DynamoStore<A> {
         found.map(|item| item::decode_record(what, &item)).transpose()
     }
 
-    /// Writes a preference in place of the one that was read. Returns `false` if there is another by now.
-    async fn replace_opt_out(
+    /// Writes a preference in place of the one that was read. The attempt is lost if there is another by now; else its result is `done`.
+    async fn replace_opt_out<T: Send>(
         &self,
         what: &'static str,
         known: Option<&OptOut>,
         changed: &OptOut,
-    ) -> PortResult<bool> {
+        done: T,
+    ) -> PortResult<WriteAttempt<T>> {
         let key = TableKey::for_opt_out(&changed.tenant, &changed.recipient);
         let item = key.into_item(item::encode_record(what, changed)?);
         let condition = match known {
@@ -41,25 +43,28 @@ impl<A: System> DynamoStore<A> {
                     aws_sdk_dynamodb::types::AttributeValue::Bool(known.is_stopped),
                 ),
         };
-        Ok(self.table.put_record(what, item, Some(condition)).await?.is_ok())
+        Ok(match self.table.put_record(what, item, Some(condition)).await? {
+            Ok(()) => WriteAttempt::Done(done),
+            Err(_) => WriteAttempt::Lost(()),
+        })
     }
 }
 
 impl<A: System> OptOuts for DynamoStore<A> {
     async fn apply_opt_out(&self, preference: &OptOut) -> PortResult<bool> {
         const WHAT: &str = "keeping an opt-out";
-        for _ in 0..WRITE_TRIES {
+        retry_lost_write(PortError::contended(WHAT), (), |()| async {
             let known = self
                 .get_opt_out(WHAT, &preference.tenant, &preference.recipient)
                 .await?;
-            let OptOutChange::Store(changed) = preference.clone().resolve_with_known(known.as_ref()) else {
-                return Ok(false);
-            };
-            if self.replace_opt_out(WHAT, known.as_ref(), &changed).await? {
-                return Ok(true);
+            match preference.clone().resolve_with_known(known.as_ref()) {
+                OptOutChange::Store(changed) => {
+                    self.replace_opt_out(WHAT, known.as_ref(), &changed, true).await
+                }
+                OptOutChange::Nothing => Ok(WriteAttempt::Done(false)),
             }
-        }
-        Err(PortError::contended(WHAT))
+        })
+        .await
     }
 
     async fn find_opt_outs(&self, tenant: &TenantId, recipients: &[RecipientKey]) -> PortResult<Vec<OptOut>> {
@@ -106,18 +111,14 @@ impl<A: System> OptOuts for DynamoStore<A> {
 
     async fn forget_opt_out_address(&self, tenant: &TenantId, recipient: &RecipientKey) -> PortResult<()> {
         const WHAT: &str = "erasing the address of an opt-out";
-        for _ in 0..WRITE_TRIES {
+        retry_lost_write(PortError::contended(WHAT), (), |()| async {
             let known = self.get_opt_out(WHAT, tenant, recipient).await?;
             let Some(known) = known.filter(|known| known.address.is_some()) else {
-                return Ok(());
+                return Ok(WriteAttempt::Done(()));
             };
-            if self
-                .replace_opt_out(WHAT, Some(&known), &known.clone().without_address())
-                .await?
-            {
-                return Ok(());
-            }
-        }
-        Err(PortError::contended(WHAT))
+            let changed = known.clone().without_address();
+            self.replace_opt_out(WHAT, Some(&known), &changed, ()).await
+        })
+        .await
     }
 }

@@ -1,37 +1,108 @@
-//! Published events: not on AWS yet. The API says so.
+//! Reads the log of published events, and deletes a tenant's. [`super::publishing`] writes it.
 
 use super::DynamoStore;
-use jiff::Timestamp;
+use super::expression::Expression;
+use super::item::{self, Item};
+use super::keys::{self, TableKey};
+use super::publishing::number_of_time;
+use super::table::RecordQuery;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::TenantId;
-use recado_domain::published_event::EventCursor;
-use recado_pipeline::ports::{PortError, PortResult, PublishedEvents, PublishedPage, System};
+use recado_domain::millis::add_duration;
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use recado_pipeline::ports::{LoggedEvent, PortError, PortResult, PublishedEvents, PublishedPage, System};
 
-fn refuse_call<T>() -> PortResult<T> {
-    Err(PortError::invalid(
-        "published events",
-        "this store publishes no events",
-    ))
+/// The number of records that are read at a time. Each holds what was published together, one event at least.
+const READ_AT_ONCE: usize = 50;
+
+/// Time by which the clocks of functions may differ, and to which a change's own time is rounded. 1 minute.
+const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(1);
+
+/// Returns the events of a record behind `after`.
+pub(super) fn parse_logged(
+    what: &'static str,
+    item: &Item,
+    after: EventCursor,
+) -> PortResult<Vec<LoggedEvent>> {
+    let text = item::get_string(item, "events").unwrap_or_default();
+    let events: Vec<PublishedEvent> =
+        serde_json::from_str(text).map_err(|error| PortError::invalid(what, error))?;
+    let first = item::get_integer(item, "first").and_then(|first| u64::try_from(first).ok());
+    let first = first.ok_or_else(|| PortError::invalid(what, "events without a number"))?;
+    let logged = (first..).zip(events).map(|(number, event)| LoggedEvent {
+        cursor: EventCursor(number),
+        event,
+    });
+    Ok(logged.filter(|logged| logged.cursor > after).collect())
+}
+
+fn query_log(tenant: Option<&TenantId>, after: EventCursor, limit: usize) -> RecordQuery {
+    let keys = Expression::new("#pk = :pk AND #sk > :after")
+        .with_text(":pk", keys::event_log_pk(tenant))
+        .with_text(":after", keys::event_log_sk(after));
+    RecordQuery {
+        index: None,
+        keys,
+        filter: None,
+        reverse: false,
+        limit: Some(limit),
+    }
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Deletes the oldest records of a tenant's log, at most `limit`, and before each its copy in the installation's log.
+    pub(super) async fn delete_event_log(&self, tenant: &TenantId, limit: usize) -> PortResult<usize> {
+        const WHAT: &str = "finding a tenant's events";
+        let query = query_log(Some(tenant), EventCursor::START, limit);
+        let found = self.table.query_records(WHAT, &query).await?;
+        let copies = found.iter().filter_map(TableKey::from_item).map(|key| TableKey {
+            pk: keys::event_log_pk(None),
+            sk: key.sk,
+        });
+        let copies = copies.map(TableKey::into_key_item).collect();
+        self.delete_found(copies).await?;
+        self.delete_found(found).await
+    }
 }
 
 impl<A: System> PublishedEvents for DynamoStore<A> {
-    fn publishes_events(&self) -> bool {
-        false
-    }
-
     async fn list_published_events(
         &self,
-        _: Option<&TenantId>,
-        _: EventCursor,
-        _: usize,
+        tenant: Option<&TenantId>,
+        after: EventCursor,
+        limit: usize,
     ) -> PortResult<PublishedPage> {
-        refuse_call()
+        const WHAT: &str = "listing published events";
+        let now = self.table.system.now();
+        // Lower places need no look at the head: whatever is published from now on has a higher number.
+        if after > number_of_time(now) && after > self.find_newest_number().await? {
+            return Err(PortError::invalid(WHAT, "the place is ahead of the log"));
+        }
+        let query = query_log(tenant, after, limit.clamp(1, READ_AT_ONCE));
+        let (mut events, mut start) = (Vec::new(), None);
+        loop {
+            let (items, next) = self.table.query_page(WHAT, &query, start).await?;
+            for item in items.into_iter().filter_map(|item| item::unexpired(item, now)) {
+                events.extend(parse_logged(WHAT, &item, after)?);
+            }
+            start = next;
+            if events.len() >= limit || start.is_none() {
+                break;
+            }
+        }
+        events.truncate(limit);
+        let next = events.last().map_or(after, |last: &LoggedEvent| last.cursor);
+        Ok(PublishedPage { events, next })
     }
 
-    async fn find_cursor_before(&self, _: Timestamp) -> PortResult<EventCursor> {
-        refuse_call()
+    /// Returns a place at most a minute before that time: numbers tell when events were published, by the clock of a function.
+    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
+        let first = number_of_time(add_duration(since, -CLOCKS_DIFFER));
+        let before = EventCursor(first.0.saturating_sub(1));
+        Ok(before.min(self.find_newest_number().await?))
     }
 
     async fn find_newest_cursor(&self, _: Option<&TenantId>) -> PortResult<EventCursor> {
-        refuse_call()
+        self.find_newest_number().await
     }
 }

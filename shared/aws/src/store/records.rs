@@ -2,6 +2,7 @@
 //!
 //! `DynamoDB` bills a write by the item's size, in steps of 1 KB. So an item leaves out what its key says: an event's id, a
 //! conversation's id, a message's conversation and ordinal. The correlation id is stored once, as the index `trace` needs it.
+//! The span of an event's webhook travels in the queue's message alone.
 
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
@@ -19,7 +20,7 @@ pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult
     let key = TableKey::for_event(&record.job.event);
     let mut item = item::encode_record(what, record)?;
     if let Some(AttributeValue::M(job)) = item.get_mut("job") {
-        remove_fields(job, &["event", "correlation"]);
+        remove_fields(job, &["event", "correlation", "parent"]);
         let payload = job.remove("payload");
         item.extend(payload.map(|payload| ("payload".to_owned(), payload)));
     }

@@ -17,7 +17,7 @@ use recado_pipeline::ports::{
 
 /// Builds the item of a scheduled message. While it is pending, the index `open` holds it, and `tenants` among those of its
 /// instance.
-fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<Item> {
+pub(super) fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<Item> {
     let key = TableKey::for_scheduled(&scheduled.id);
     let mut item = item::encode_record(what, scheduled)?;
     keys::index_open(&mut item, &key, scheduled.send_due_at());

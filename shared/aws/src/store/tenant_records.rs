@@ -32,6 +32,8 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
         (keys::opt_outs_partition_key(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
+        (keys::ENDPOINT_STATES_PK.to_owned(), of_tenant.clone()),
+        (keys::failed_events_pk(tenant), None),
     ];
     for state in [NotificationState::Pending, NotificationState::Dead] {
         parts.push((alerts::notifications_pk(state), of_tenant.clone()));
@@ -74,7 +76,8 @@ impl<A: System> DynamoStore<A> {
         Ok(deleted)
     }
 
-    async fn delete_found(&self, found: Vec<Item>) -> PortResult<usize> {
+    /// Deletes records. Returns how many.
+    pub(super) async fn delete_found(&self, found: Vec<Item>) -> PortResult<usize> {
         let found: Vec<TableKey> = found.iter().filter_map(TableKey::from_item).collect();
         let count = found.len();
         stream::iter(found)
@@ -134,6 +137,7 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         for part in list_parts(tenant, instances) {
             deleted += self.delete_part(part, limit).await?;
         }
+        deleted += self.delete_event_log(tenant, limit).await?;
         Ok(deleted + self.delete_invitations(tenant, limit).await?)
     }
 

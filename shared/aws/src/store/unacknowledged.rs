@@ -21,7 +21,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 const WHAT: &str = "listing what was not acknowledged";
 
 /// Returns the owner of a delivery, and the acknowledgement that it waits for; `None` if it waits for none.
-fn parse_awaited(item: &Item) -> Option<AwaitedAcknowledgement> {
+pub(super) fn parse_awaited(item: &Item) -> Option<AwaitedAcknowledgement> {
     Some(AwaitedAcknowledgement {
         tenant: TenantId::parse(item::get_string(item, WAIT_TENANT)?).ok()?,
         instance: InstanceId::parse(item::get_string(item, "instance")?).ok()?,

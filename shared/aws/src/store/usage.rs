@@ -1,4 +1,4 @@
-//! The use of models: one item of each tenant, day, agent and model, in a few shards, since each reply adds to one of them.
+//! The use of models: one item of each tenant, day, agent, model and country, in a few shards, since each reply adds to one of them.
 
 use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
@@ -50,10 +50,11 @@ fn add_to_sum_record(sum: &UsageSum, key: TableKey) -> TransactionAction {
         ("day", sum.day.to_string()),
         ("model", sum.model.clone()),
     ];
+    let country = sum.country.map(|country| ("country", country.to_string()));
     let mut change = UpdateChange::default()
         .set_value("ttl", number_attribute(sum.expires_at().as_second()))
         .with_value(":none", number_attribute(0));
-    for (name, text) in names {
+    for (name, text) in names.into_iter().chain(country) {
         change = change.set_value(name, text_attribute(text));
     }
     for (name, count) in counts

@@ -51,7 +51,7 @@ fn event(records: &[(&str, &str, &str)]) -> SqsEvent {
     }
 }
 
-fn ids(response: &SqsBatchResponse) -> Vec<&str> {
+fn ids(response: &BatchResponse) -> Vec<&str> {
     response
         .batch_item_failures
         .iter()
@@ -80,7 +80,7 @@ async fn obey(done: &Mutex<Vec<String>>, received: BatchMessage) -> Verdict {
 async fn run(
     fifo: bool,
     records: &[(&str, &str, &str)],
-) -> (SqsBatchResponse, Vec<String>, HashMap<String, u32>) {
+) -> (BatchResponse, Vec<String>, HashMap<String, u32>) {
     let (done, told) = (Mutex::default(), Told::default());
     let response = run_batch(event(records), fifo, &told, None, |received| {
         obey(&done, received)

@@ -169,6 +169,12 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
             add(action, &queue_of(queue));
         }
     }
+    if needs.is_fed_by_stream {
+        for action in ["GetRecords", "GetShardIterator", "DescribeStream"] {
+            add(&format!("dynamodb:{action}"), "!Ref StreamArn");
+        }
+        add("dynamodb:ListStreams", "\"*\"");
+    }
     for queue in needs.sends_to {
         add("sqs:SendMessage", &queue_of(queue));
     }
@@ -326,5 +332,19 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
     ] {
         let lines = resource(TEMPLATE, &format!("{parameter}Parameter")).join("\n");
         assert!(lines.contains("Default: /recado/own/"), "{parameter}");
+    }
+}
+
+#[test]
+fn what_publishes_and_posts_writes_the_log_alone() {
+    for function in ["Publisher", "Poster"] {
+        let role = role(function);
+        let writes = role
+            .split("- Sid: ")
+            .filter(|statement| statement.contains("dynamodb:PutItem"));
+        let limited: Vec<bool> = writes
+            .map(|statement| statement.contains("dynamodb:LeadingKeys: [\"Z*\"]"))
+            .collect();
+        assert_eq!(limited, [true], "{function}");
     }
 }

@@ -6,7 +6,7 @@ use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_pipeline::ports::{PortError, PortResult};
 
 /// Returns the kind of an entry, by the key of any of its records.
-pub(super) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
+pub(in crate::store) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
     use ConfigurationKind::{Agent, Calendar, Instance, Tenant, Tool};
     let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
     if pk == keys::VARIABLES {

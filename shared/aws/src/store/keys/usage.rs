@@ -8,7 +8,7 @@ use recado_domain::usage::UsageSum;
 /// The number of items for the sum of one agent, model and day. The threads of the replies decide which of them is added to.
 const USAGE_SHARDS: u32 = 4;
 
-/// The same for the sum of one category of charged messages. The messages of a batch are delivered at once.
+/// The same for the sum of the charged messages of one category to one country. The messages of a batch are delivered at once.
 const CHARGE_SHARDS: u32 = 16;
 
 impl TableKey {
@@ -26,9 +26,12 @@ impl TableKey {
                 agent, day, model, ..
             },
         ) = (hash % shards, sum);
+        let country = sum
+            .country
+            .map_or_else(String::new, |country| format!("#{country}"));
         Self::new(
             usage_partition_key(&sum.tenant),
-            format!("{day}#{agent}#{shard}#{model}"),
+            format!("{day}#{agent}#{shard}#{model}{country}"),
         )
     }
 }

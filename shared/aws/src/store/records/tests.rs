@@ -21,6 +21,7 @@ fn record() -> EventRecord {
         kind: EventKind::Message,
         group: "g".to_owned(),
         correlation: CorrelationId::parse("r").unwrap(),
+        parent: None,
         received_at: from_unix_millis(1_000),
         payload: EventPayload::Inline(json!({"": {"message": "olá"}, "n": 1.5})),
         lookalike: false,
@@ -128,12 +129,15 @@ fn texts(item: &Item) -> String {
 
 #[test]
 fn an_item_does_not_repeat_what_its_key_says() {
-    let record = record();
+    let mut record = record();
+    record.job.parent = Some("00f067aa0ba902b7-01".to_owned().try_into().unwrap());
     let item = event_item("test", &record).unwrap();
     assert_eq!(texts(&item).matches(record.job.event.as_str()).count(), 1);
     assert_eq!(item::get_string(&item, "trace"), Some("r"));
     let job = item["job"].as_m().unwrap();
-    assert!(!job.contains_key("event") && !job.contains_key("correlation"));
+    for name in ["event", "correlation", "parent"] {
+        assert!(!job.contains_key(name), "{name}");
+    }
 
     let message = outgoing();
     let id = message.conversation.clone();

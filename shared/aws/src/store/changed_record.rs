@@ -1,0 +1,199 @@
+//! The published events that a change of a record tells of. The rules are those of [`recado_domain::published_event`]; here the
+//! images of the stream become what the rules compare.
+//!
+//! A message tells by its record in its conversation alone, and not by its open copy: what people see of it is the same in both.
+
+use super::deliveries::parse_delivery;
+use super::effects::parse_journal;
+use super::item::{self, Item};
+use super::keys::alerts::{LIVE_ALERTS_PK, ended_alerts_pk};
+use super::keys::invitations::{is_invitation_sk, parse_page_change};
+use super::keys::{MESSAGE, STATE, TableKey};
+use super::records;
+use super::stream_record::StreamRecord;
+use jiff::Timestamp;
+use recado_domain::alert::Alert;
+use recado_domain::delivery::{Delivery, DeliveryStatus};
+use recado_domain::effects::Journal;
+use recado_domain::ids::{InstanceId, MessageId, TenantId};
+use recado_domain::instance::InstanceState;
+use recado_domain::invitations::Invitation;
+use recado_domain::message::Message;
+use recado_domain::published_event::{
+    ConversationFacts, InvitationFacts, MessageFacts, MessageOwner, PublishedEvent, derive_alert_events,
+    derive_conversation_events, derive_delivery_events, derive_instance_events, derive_invitation_events,
+    derive_journal_events, derive_message_events, derive_page_events,
+};
+use recado_pipeline::ports::{PortError, PortResult};
+
+const WHAT: &str = "reading a changed record";
+
+/// What a change tells.
+pub(super) enum ChangedRecord {
+    /// These events; none, if people see nothing new.
+    Events(Vec<PublishedEvent>),
+    /// These events of a message, which is sent from now on.
+    SentMessage {
+        /// The message.
+        message: MessageId,
+        /// Its tenant and instance.
+        owner: MessageOwner,
+        /// The events.
+        events: Vec<PublishedEvent>,
+    },
+    /// A status of a message, whose owner stands elsewhere.
+    Delivery(Box<ChangedDelivery>),
+    /// A state of an instance, whose tenant stands elsewhere.
+    Instance(Box<ChangedInstanceState>),
+}
+
+/// The change of a delivery.
+pub(super) struct ChangedDelivery {
+    pub(super) message: MessageId,
+    old: Option<Delivery>,
+    new: Delivery,
+    at: Timestamp,
+}
+
+impl ChangedDelivery {
+    /// Derives what is published of it.
+    pub(super) fn derive_events(&self, owner: &MessageOwner) -> Vec<PublishedEvent> {
+        derive_delivery_events(self.old.as_ref(), &self.new, owner, self.at)
+    }
+}
+
+/// The change of an instance's state.
+pub(super) struct ChangedInstanceState {
+    pub(super) instance: InstanceId,
+    old: InstanceState,
+    new: InstanceState,
+    at: Timestamp,
+}
+
+impl ChangedInstanceState {
+    /// Derives what is published of it.
+    pub(super) fn derive_events(&self, tenant: &TenantId) -> Vec<PublishedEvent> {
+        derive_instance_events((&self.instance, tenant), &self.old, &self.new, self.at)
+    }
+}
+
+const NOTHING: ChangedRecord = ChangedRecord::Events(Vec::new());
+
+/// Reads what a change tells. A deletion tells nothing.
+pub(super) fn read_change(change: &StreamRecord) -> PortResult<ChangedRecord> {
+    let Some(new) = &change.new else {
+        return Ok(NOTHING);
+    };
+    if change.old.is_none() && new.contains_key(item::MOVED) {
+        // What it tells was published where it comes from.
+        return Ok(NOTHING);
+    }
+    let (TableKey { pk, sk }, old, at) = (&change.key, change.old.as_ref(), change.at);
+    Ok(match pk.split_once('#') {
+        Some(("C", _)) if sk.contains(MESSAGE) => read_message(old, new, at)?,
+        Some(("C", _)) => {
+            let read =
+                |item| records::parse_conversation(WHAT, item).map(|found| ConversationFacts::from(&found));
+            let old = old.map(read).transpose()?;
+            ChangedRecord::Events(derive_conversation_events(old.as_ref(), &read(new)?, at))
+        }
+        Some(("D", _)) => read_delivery(old, new, at)?,
+        Some(("I", instance)) if sk == STATE => read_instance_state(instance, old, new, at)?,
+        Some(("J", _)) if new.contains_key("journal") => {
+            let old: Option<Journal> = old.map(|item| parse_journal(WHAT, item)).transpose()?;
+            let new = parse_journal(WHAT, new)?;
+            ChangedRecord::Events(derive_journal_events(old.as_ref(), &new, at))
+        }
+        Some(("V", _)) if is_invitation_sk(sk) => {
+            let read = |item| {
+                item::decode_record::<Invitation>(WHAT, item).map(|found| InvitationFacts::from(&found))
+            };
+            let old = old.map(read).transpose()?;
+            ChangedRecord::Events(derive_invitation_events(old.as_ref(), &read(new)?, at))
+        }
+        Some(("V", tenant)) if parse_page_change(new).is_some() => read_page_change(tenant, old, new, at)?,
+        Some(("T", _)) if pk == LIVE_ALERTS_PK || pk.starts_with(&ended_alerts_pk(None)) => {
+            let old: Option<Alert> = old.map(|item| item::decode_record(WHAT, item)).transpose()?;
+            let new = item::decode_record(WHAT, new)?;
+            let before = old.map(|old| old.state());
+            ChangedRecord::Events(derive_alert_events(before, &new, at))
+        }
+        _ => NOTHING,
+    })
+}
+
+fn read_message(old: Option<&Item>, new: &Item, at: Timestamp) -> PortResult<ChangedRecord> {
+    let old = old.map(|item| records::parse_message(WHAT, item)).transpose()?;
+    let new: Message = records::parse_message(WHAT, new)?;
+    let old = old.as_ref().map(MessageFacts::from);
+    let events = derive_message_events(old.as_ref(), &MessageFacts::from(&new), at);
+    let is_sent = |event: &PublishedEvent| event.data.status.as_deref() == Some("sent");
+    if !events.iter().any(is_sent) {
+        return Ok(ChangedRecord::Events(events));
+    }
+    Ok(ChangedRecord::SentMessage {
+        message: new.message_id(),
+        owner: MessageOwner {
+            tenant: new.tenant,
+            instance: new.instance,
+        },
+        events,
+    })
+}
+
+fn read_delivery(old: Option<&Item>, new: &Item, at: Timestamp) -> PortResult<ChangedRecord> {
+    let old = old.map(|item| parse_delivery(WHAT, item)).transpose()?;
+    let new = parse_delivery(WHAT, new)?;
+    let Some(message) = new.message.clone() else {
+        return Ok(NOTHING);
+    };
+    let is_news = old
+        .as_ref()
+        .is_none_or(|old| (old.status, &old.message) != (new.status, &new.message));
+    // That it was sent is told by the message.
+    if !is_news || new.status.is_none_or(|status| status == DeliveryStatus::Sent) {
+        return Ok(NOTHING);
+    }
+    let change = ChangedDelivery {
+        message,
+        old,
+        new,
+        at,
+    };
+    Ok(ChangedRecord::Delivery(Box::new(change)))
+}
+
+fn read_page_change(
+    tenant: &str,
+    old: Option<&Item>,
+    new: &Item,
+    at: Timestamp,
+) -> PortResult<ChangedRecord> {
+    let tenant = TenantId::parse(tenant).map_err(|error| PortError::invalid(WHAT, error))?;
+    let events = parse_page_change(new).map(|(occasion, since)| {
+        let old = old.and_then(parse_page_change).map(|(_, since)| since);
+        derive_page_events((&tenant, &occasion), old, since, at)
+    });
+    Ok(ChangedRecord::Events(events.unwrap_or_default()))
+}
+
+fn read_instance_state(
+    instance: &str,
+    old: Option<&Item>,
+    new: &Item,
+    at: Timestamp,
+) -> PortResult<ChangedRecord> {
+    let read = |item| item::decode_record::<InstanceState>(WHAT, item);
+    let (old, new) = (old.map(read).transpose()?.unwrap_or_default(), read(new)?);
+    if old.connection == new.connection {
+        return Ok(NOTHING);
+    }
+    let instance = InstanceId::parse(instance).map_err(|error| PortError::invalid(WHAT, error))?;
+    let change = ChangedInstanceState {
+        instance,
+        old,
+        new,
+        at,
+    };
+    Ok(ChangedRecord::Instance(Box::new(change)))
+}

@@ -1,0 +1,315 @@
+//! Makes the items of records of another store.
+
+use super::super::alerts::{alert_actions, notification_item};
+use super::super::aliases::ADDRESS;
+use super::super::batches::encode_batch;
+use super::super::client_keys::client_key_item;
+use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
+use super::super::dead_letters::dead_letter_item;
+use super::super::deliveries::{ACKNOWLEDGED, ERASED};
+use super::super::effects::{journal_actions, take_cell_action};
+use super::super::invitation_items::{
+    begin_actions, encode, encode_carrier_lead, encode_claim, encode_guest, encode_phone,
+};
+use super::super::item::{self, Item, number_attribute, text_attribute};
+use super::super::keys::alerts::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
+use super::super::keys::{self, AUDIT_LIST_KEY, TableKey, invitations as invitation_keys};
+use super::super::records;
+use super::super::scheduled::scheduled_item;
+use super::super::transaction::TransactionAction;
+use super::super::webhook_records::failed_item;
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::ConfigDocument;
+use recado_domain::event::{EventPayload, EventState};
+use recado_domain::instance::{InFlightSend, InstanceState};
+use recado_domain::invitations::{Guest, Invitation};
+use recado_domain::millis::add_duration;
+use recado_domain::moving::{MovedDelivery, MovedEvent, MovedPublishedEvent, MovedRecord, OfInstance};
+use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
+use recado_pipeline::ports::{IdempotencyClaim, InvitationClaim, PortError, PortResult};
+use serde_json::Value;
+
+/// The least time for which a published event is kept after an import, whatever its age. 1 day.
+const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// The mark of entries that others refer to, as a write of this store would leave it.
+const STAMP: &str = "moved";
+
+/// Lists the items of a record: its own, and those by which the store finds it.
+pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Vec<Item>> {
+    if let Some(document) = record.to_document() {
+        return entry_items(what, &document);
+    }
+    Ok(match record {
+        MovedRecord::Conversation(conversation) => {
+            let kept = (!conversation.last.is_zero()).then(|| records::retention_item(conversation));
+            [records::conversation_item(what, conversation)?]
+                .into_iter()
+                .chain(kept)
+                .collect()
+        }
+        MovedRecord::Message(message) => {
+            let open = records::stays_open(message).then(|| records::open_message_item(what, message));
+            let open = open.transpose()?;
+            [records::message_item(what, message)?]
+                .into_iter()
+                .chain(open)
+                .collect()
+        }
+        MovedRecord::Token(token) => {
+            let item = item::encode_record(what, &**token)?;
+            let named = TableKey::for_named_token(token.tenant.as_ref(), &token.name);
+            vec![
+                named.into_item(item.clone()),
+                TableKey::for_token(&token.hash).into_item(item),
+            ]
+        }
+        MovedRecord::Journal(journal) => list_puts(journal_actions(what, journal)?.into()),
+        MovedRecord::Alert(alert) => list_puts(alert_actions(what, alert)?),
+        MovedRecord::Guest(guest) => guest_items(what, guest, now)?,
+        MovedRecord::Invitation(invitation) => invitation_items(what, invitation, now)?,
+        MovedRecord::PublishedEvent(event) => logged_items(what, event, now)?,
+        _ => vec![single_item(what, record, now)?],
+    })
+}
+
+/// Makes the item of a record that is one item.
+fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
+    Ok(match record {
+        MovedRecord::RemovedInstance(note) => {
+            TableKey::for_removal_note(&note.hash).into_item(expiring(Item::new(), note.expires))
+        }
+        MovedRecord::InstanceState(state) => state_item(what, state)?,
+        MovedRecord::Alias(alias) => {
+            let record = Item::from([(ADDRESS.to_owned(), text_attribute(alias.address.as_str()))]);
+            TableKey::for_alias(&alias.thread).into_item(record)
+        }
+        MovedRecord::Event(event) => event_item(what, event)?,
+        MovedRecord::ClientKey(key) => {
+            let claim = IdempotencyClaim {
+                scope: key.scope.clone(),
+                key: key.key.clone(),
+                request_hash: key.request_hash.clone(),
+                expires: key.expires,
+            };
+            client_key_item(&claim, &key.message)
+        }
+        MovedRecord::Delivery(delivery) => delivery_item(what, delivery)?,
+        MovedRecord::InFlight(note) => {
+            let kept = add_duration(note.record.claimed_at, InFlightSend::RETENTION);
+            let item = expiring(item::encode_record(what, &note.record)?, kept);
+            TableKey::for_in_flight(&note.instance, &note.record).into_item(item)
+        }
+        MovedRecord::Parked(parked) => {
+            let key = TableKey::for_parked(&parked.instance, &parked.conversation);
+            let mut item = item::encode_record(what, &**parked)?;
+            keys::index_open(&mut item, &key, Some(parked.release_due_at()));
+            key.into_item(item)
+        }
+        MovedRecord::Scheduled(scheduled) => scheduled_item(what, scheduled)?,
+        MovedRecord::DeadLetter(dead_letter) => dead_letter_item(what, dead_letter)?,
+        MovedRecord::AlertWatch(watch) => {
+            TableKey::for_alert_watch().into_item(item::encode_record(what, &**watch)?)
+        }
+        MovedRecord::Notification(notification) => notification_item(what, notification)?,
+        MovedRecord::Endpoint(state) => {
+            let key = TableKey::for_endpoint_state(&state.tenant, &state.endpoint);
+            key.into_item(item::encode_record(what, &**state)?)
+        }
+        MovedRecord::FailedPost(failed) => failed_item(what, failed)?,
+        _ => build_listed_item(what, record, now)?,
+    })
+}
+
+/// Makes the item of a record of agents, invitations or lists.
+fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
+    Ok(match record {
+        MovedRecord::Cell(cell) => {
+            single_put(what, take_cell_action(&cell.tenant, &cell.to_held_cell(), now))?
+        }
+        MovedRecord::Knowledge(knowledge) => {
+            let key = TableKey::for_knowledge(&knowledge.tenant, &knowledge.agent);
+            key.into_item(item::encode_record(what, &**knowledge)?)
+        }
+        MovedRecord::OptOut(preference) => {
+            let key = TableKey::for_opt_out(&preference.tenant, &preference.recipient);
+            key.into_item(item::encode_record(what, &**preference)?)
+        }
+        MovedRecord::Occasion(occasion) => {
+            let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
+            encode(what, &**occasion, key, None)?
+        }
+        MovedRecord::InvitationTemplate(template) => encode(
+            what,
+            &**template,
+            TableKey::for_invitation_template(template),
+            None,
+        )?,
+        MovedRecord::Claim(claim) => {
+            let wanted = InvitationClaim {
+                key: claim.key.clone(),
+                until: claim.until,
+                replaces: None,
+            };
+            single_put(
+                what,
+                encode_claim((&claim.tenant, claim.claimant.as_str()), &wanted, now),
+            )?
+        }
+        MovedRecord::Batch(batch) => encode_batch(what, batch)?,
+        MovedRecord::BatchChunk(chunk) => {
+            let key = TableKey::for_batch_chunk(&chunk.tenant, &chunk.batch, chunk.number);
+            encode(what, &**chunk, key, Some(chunk.keep_until))?
+        }
+        MovedRecord::PageChange(change) => {
+            let at = number_attribute(change.at.as_millisecond());
+            let item = expiring(Item::from([("at".to_owned(), at)]), change.expires);
+            TableKey::for_page_change(&change.tenant, &change.occasion).into_item(item)
+        }
+        _ => build_dated_item(what, record)?,
+    })
+}
+
+/// Makes the item of a record that expires some time after it was written.
+fn build_dated_item(what: &'static str, record: &MovedRecord) -> PortResult<Item> {
+    Ok(match record {
+        MovedRecord::Usage(sum) => {
+            let item = expiring(item::encode_record(what, &sum.record)?, sum.expires);
+            TableKey::for_usage_of_model(&sum.record, "").into_item(item)
+        }
+        MovedRecord::Sample(sample) => {
+            let item = expiring(item::encode_record(what, &sample.record)?, sample.expires);
+            TableKey::for_sample(&sample.record).into_item(item)
+        }
+        MovedRecord::Audit(entry) => {
+            let mut item = expiring(item::encode_record(what, &entry.record)?, entry.expires);
+            item.insert("list_key".to_owned(), text_attribute(AUDIT_LIST_KEY));
+            let at = number_attribute(entry.record.at.as_millisecond());
+            item.insert("list_at".to_owned(), at);
+            TableKey::for_audit_entry(&entry.record).into_item(item)
+        }
+        MovedRecord::Notice(notice) => {
+            let item = expiring(item::encode_record(what, &notice.record)?, notice.expires);
+            TableKey::for_notice(&notice.record).into_item(item)
+        }
+        other => {
+            let why = format!("no item is made of {}", other.kind().as_str());
+            return Err(PortError::invalid(what, why));
+        }
+    })
+}
+
+/// Lets an item expire at a time, in whole seconds.
+fn expiring(mut item: Item, at: Timestamp) -> Item {
+    item.insert("ttl".to_owned(), number_attribute(at.as_second()));
+    item
+}
+
+fn list_puts(actions: Vec<TransactionAction>) -> Vec<Item> {
+    let put = |action| match action {
+        TransactionAction::Put(item, _) => Some(item),
+        _ => None,
+    };
+    actions.into_iter().filter_map(put).collect()
+}
+
+fn single_put(what: &'static str, action: TransactionAction) -> PortResult<Item> {
+    let item = list_puts(vec![action]).pop();
+    item.ok_or_else(|| PortError::invalid(what, "nothing is written"))
+}
+
+/// Makes the items of an entry of the configuration.
+fn entry_items(what: &'static str, document: &ConfigDocument) -> PortResult<Vec<Item>> {
+    let (before, marks) = (ConfigDocument::default(), StoredMarks::new());
+    let write = EntryWrite {
+        what,
+        before: &before,
+        marks: &marks,
+        conditional: false,
+        stamp: STAMP,
+    };
+    let parts = configuration_actions(write, document)?;
+    Ok(list_puts(parts.into_iter().flatten().collect()))
+}
+
+fn state_item(what: &'static str, state: &OfInstance<InstanceState>) -> PortResult<Item> {
+    let key = TableKey::for_instance_state(&state.instance);
+    let mut item = item::encode_record(what, &state.record)?;
+    keys::index_open(&mut item, &key, state.record.index_time());
+    Ok(key.into_item(item))
+}
+
+/// Makes the item of an event. An event that was applied has no body any more.
+fn event_item(what: &'static str, event: &MovedEvent) -> PortResult<Item> {
+    let mut item = records::event_item(what, &event.record)?;
+    let is_bare = event.record.job.payload == EventPayload::Inline(Value::Null);
+    if event.record.state == EventState::Applied && is_bare {
+        item.remove("payload");
+    }
+    Ok(match event.expires {
+        Some(expires) => expiring(item, expires),
+        None => item,
+    })
+}
+
+fn delivery_item(what: &'static str, delivery: &MovedDelivery) -> PortResult<Item> {
+    let key = TableKey::for_delivery(&delivery.key);
+    let Some(record) = &delivery.record else {
+        let item = Item::from([(ERASED.to_owned(), AttributeValue::Bool(true))]);
+        return Ok(key.into_item(expiring(item, delivery.expires)));
+    };
+    let mut item = expiring(item::encode_record(what, record)?, delivery.expires);
+    // Both are made of the times when the record is read.
+    item.remove("status");
+    item.remove("at");
+    if let Some(provider_key) = &delivery.provider_key {
+        item.insert("trace".to_owned(), text_attribute(provider_key.as_str()));
+        item.insert("trace_of".to_owned(), text_attribute(keys::delivery_owner()));
+    }
+    if record.status.is_some() {
+        item.insert(ACKNOWLEDGED.to_owned(), text_attribute(acknowledged_shard(&key)));
+    } else if let Some(awaited) = &delivery.awaited {
+        let texts = [
+            ("open_shard", unacknowledged_shard(&awaited.tenant)),
+            (WAIT_TENANT, awaited.tenant.as_str().to_owned()),
+            ("instance", awaited.instance.as_str().to_owned()),
+        ];
+        item.extend(texts.map(|(name, text)| (name.to_owned(), text_attribute(text))));
+        let times = [("open_due", awaited.due), ("since", awaited.accepted_at)];
+        item.extend(times.map(|(name, at)| (name.to_owned(), number_attribute(at.as_millisecond()))));
+    }
+    Ok(key.into_item(item))
+}
+
+fn guest_items(what: &'static str, guest: &Guest, now: Timestamp) -> PortResult<Vec<Item>> {
+    let mut items = vec![encode_guest(what, guest)?];
+    if let Some(key) = invitation_keys::phone_key_of(guest) {
+        items.push(single_put(what, encode_phone(guest, key, now))?);
+    }
+    Ok(items)
+}
+
+fn invitation_items(what: &'static str, invitation: &Invitation, now: Timestamp) -> PortResult<Vec<Item>> {
+    let mut actions = begin_actions(what, invitation, &[], now)?;
+    let carrier_id = invitation.carrier_id();
+    actions.extend(carrier_id.map(|carrier_id| encode_carrier_lead(invitation, carrier_id)));
+    Ok(list_puts(actions))
+}
+
+/// Makes the items of a published event: in the log of its tenant, and in that of the installation.
+fn logged_items(what: &'static str, logged: &MovedPublishedEvent, now: Timestamp) -> PortResult<Vec<Item>> {
+    let events = serde_json::to_string(&[&logged.event]).map_err(|error| PortError::invalid(what, error))?;
+    let item = Item::from([
+        ("first".to_owned(), number_attribute(logged.cursor.0)),
+        ("events".to_owned(), text_attribute(events)),
+    ]);
+    let by_age = add_duration(logged.event.at, DEFAULT_EVENT_RETENTION);
+    let item = expiring(item, by_age.max(add_duration(now, EVENTS_KEPT)));
+    let tenant = logged.event.tenant.as_ref();
+    let mut items = vec![TableKey::for_logged_events(None, logged.cursor).into_item(item.clone())];
+    if tenant.is_some() {
+        items.push(TableKey::for_logged_events(tenant, logged.cursor).into_item(item));
+    }
+    Ok(items)
+}

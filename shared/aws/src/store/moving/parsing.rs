@@ -1,0 +1,319 @@
+//! Makes records of items, by their keys. An item of a key that is not known is an error: nothing may be left behind.
+
+use super::super::aliases::ADDRESS;
+use super::super::client_keys::parse_key_record;
+use super::super::deliveries::{ERASED, parse_delivery};
+use super::super::directory::find_kind;
+use super::super::effects::{parse_held_cell, parse_journal};
+use super::super::identity::{FORMAT, KEY, UNFINISHED_FORMAT, parse_identity_key};
+use super::super::item::{self, Item};
+use super::super::keys::invitations::{is_invitation_sk, parse_page_change};
+use super::super::keys::{ConfigurationKind, FLY, MESSAGE, PARK, STATE};
+use super::super::prices::PriceRecord;
+use super::super::published_events::parse_logged;
+use super::super::records;
+use super::super::unacknowledged::parse_awaited;
+use super::TAKING;
+use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::{IdempotencyKey, InstanceId, TenantId, ThreadId};
+use recado_domain::message::Message;
+use recado_domain::millis::from_unix_millis;
+use recado_domain::moving::{
+    Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
+    MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance,
+};
+use recado_domain::published_event::EventCursor;
+use recado_pipeline::ports::{PortError, PortResult};
+use serde::de::DeserializeOwned;
+
+/// The meaning of an item.
+pub(super) enum FoundRecord {
+    /// A record.
+    Whole(MovedRecord),
+    /// A message whose open copy counts.
+    OpenMessage(Box<Message>),
+    /// Published events that were written together.
+    Logged(Vec<MovedPublishedEvent>),
+    /// One of the items over which a sum is spread.
+    PartOfSum,
+    /// No record of its own: what the store makes of others, and what is not moved.
+    Nothing,
+}
+
+use FoundRecord::{Nothing, Whole};
+
+/// Finds out what an item is.
+pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRecord> {
+    let text = |name| item::get_string(item, name).unwrap_or_default();
+    let (pk, sk) = (text("pk"), text("sk"));
+    let unknown = || {
+        PortError::invalid(
+            what,
+            format!("a record under the key {} is not known", key_kind(pk)),
+        )
+    };
+    let (kind, rest) = pk.split_once('#').unwrap_or((pk, ""));
+    let record = match kind {
+        "E" => MovedRecord::Event(Box::new(MovedEvent::new(
+            records::parse_event_record(what, item)?,
+            expiry(item),
+        ))),
+        "C" if sk.contains(MESSAGE) => {
+            let message = Box::new(records::parse_message(what, item)?);
+            if records::was_open(item, &message) {
+                return Ok(FoundRecord::OpenMessage(message));
+            }
+            MovedRecord::Message(message)
+        }
+        "C" => MovedRecord::Conversation(Box::new(records::parse_conversation(what, item)?)),
+        "N" => parse_alias(what, rest, item)?,
+        "K" => parse_client_key(what, (rest, sk), item)?,
+        "D" => parse_moved_delivery(what, rest, item)?,
+        "I" => return parse_of_instance(what, (rest, sk), item),
+        "X" => MovedRecord::DeadLetter(decode(what, item)?),
+        "J" if sk == "J" => MovedRecord::Journal(Box::new(parse_journal(what, item)?)),
+        "Y" => {
+            let calendar = sk
+                .rsplit_once('#')
+                .map(|(calendar, _)| calendar)
+                .ok_or_else(unknown)?;
+            let held = parse_held_cell(what, calendar, item)?;
+            MovedRecord::Cell(Box::new(MovedCell::new(
+                parse_id(what, rest, TenantId::parse)?,
+                held,
+            )))
+        }
+        "S" => MovedRecord::Scheduled(decode(what, item)?),
+        "A" => MovedRecord::Notice(Box::new(decode_dated(what, item)?)),
+        "B" => MovedRecord::Knowledge(decode(what, item)?),
+        "Q" => return Ok(FoundRecord::PartOfSum),
+        "M" => MovedRecord::Sample(Box::new(decode_dated(what, item)?)),
+        "L" => MovedRecord::Audit(Box::new(decode_dated(what, item)?)),
+        "U" => MovedRecord::Token(decode(what, item)?),
+        "F" => MovedRecord::OptOut(decode(what, item)?),
+        "G" => return parse_configured(what, (rest, sk), item),
+        "T" => parse_alerting(what, rest, item)?,
+        "V" => return parse_invitations(what, (rest, sk), item),
+        "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" => return parse_event_log(what, (kind, rest), item),
+        // Revisions of journals, open copies of messages, signs of typing, lists of retention, and places of turns that run.
+        "J" | "O" | "P" | "R" | "W" => return Ok(Nothing),
+        _ => return Err(unknown()),
+    };
+    Ok(Whole(record))
+}
+
+/// Returns the part of a key that says what is stored under it, without the names in it.
+fn key_kind(pk: &str) -> String {
+    pk.chars()
+        .take_while(|c| c.is_ascii_uppercase() || *c == '#')
+        .collect()
+}
+
+fn decode<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<Box<T>> {
+    item::decode_record(what, item).map(Box::new)
+}
+
+/// Returns the time of an item's expiry; `None` if it does not expire.
+fn expiry(item: &Item) -> Option<Timestamp> {
+    Timestamp::from_second(item::get_integer(item, "ttl")?).ok()
+}
+
+fn require_expiry(what: &'static str, item: &Item) -> PortResult<Timestamp> {
+    expiry(item).ok_or_else(|| PortError::invalid(what, "a record without its time of expiry"))
+}
+
+fn decode_dated<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<Dated<T>> {
+    Ok(Dated::new(
+        item::decode_record(what, item)?,
+        require_expiry(what, item)?,
+    ))
+}
+
+fn parse_id<T, E>(what: &'static str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> PortResult<T> {
+    parse(text).map_err(|_| PortError::invalid(what, "a key with a damaged id"))
+}
+
+fn require_time(what: &'static str, item: &Item, name: &str) -> PortResult<Timestamp> {
+    let found = item::get_integer(item, name).map(from_unix_millis);
+    found.ok_or_else(|| PortError::invalid(what, "a record without a time"))
+}
+
+fn parse_alias(what: &'static str, thread: &str, item: &Item) -> PortResult<MovedRecord> {
+    let address = item::get_string(item, ADDRESS).and_then(ContactAddress::parse);
+    let alias = MovedAlias {
+        thread: parse_id(what, thread, ThreadId::parse)?,
+        address: address.ok_or_else(|| PortError::invalid(what, "an alias that names no address"))?,
+    };
+    Ok(MovedRecord::Alias(Box::new(alias)))
+}
+
+fn parse_client_key(what: &'static str, (scope, key): (&str, &str), item: &Item) -> PortResult<MovedRecord> {
+    let record = parse_key_record(what, item)?;
+    let key = HeldKey {
+        scope: scope.to_owned(),
+        key: parse_id(what, key, IdempotencyKey::parse)?,
+        request_hash: record.request_hash,
+        message: record.message,
+        expires: require_time(what, item, "expires")?,
+    };
+    Ok(MovedRecord::ClientKey(Box::new(key)))
+}
+
+fn parse_delivery_key(what: &'static str, text: &str) -> PortResult<DeliveryKey> {
+    let text = serde_json::Value::String(text.to_owned());
+    serde_json::from_value(text).map_err(|error| PortError::invalid(what, error))
+}
+
+fn parse_moved_delivery(what: &'static str, key: &str, item: &Item) -> PortResult<MovedRecord> {
+    let is_erased = item.contains_key(ERASED);
+    let record = (!is_erased).then(|| parse_delivery(what, item)).transpose()?;
+    let is_waited_for = record.as_ref().is_some_and(|record| record.status.is_none());
+    let provider_key = item::get_string(item, "trace");
+    let delivery = MovedDelivery {
+        key: parse_delivery_key(what, key)?,
+        record,
+        provider_key: provider_key
+            .map(|key| parse_delivery_key(what, key))
+            .transpose()?,
+        awaited: parse_awaited(item).filter(|_| is_waited_for),
+        expires: require_expiry(what, item)?,
+    };
+    Ok(MovedRecord::Delivery(Box::new(delivery.normalize_record())))
+}
+
+fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+    let instance = parse_id(what, id, InstanceId::parse)?;
+    Ok(Whole(if sk == STATE {
+        let record = item::decode_record(what, item)?;
+        MovedRecord::InstanceState(Box::new(OfInstance { instance, record }))
+    } else if sk.starts_with(PARK) {
+        MovedRecord::Parked(decode(what, item)?)
+    } else if sk.starts_with(FLY) {
+        let record = item::decode_record(what, item)?;
+        MovedRecord::InFlight(Box::new(OfInstance { instance, record }))
+    } else {
+        return Err(PortError::invalid(
+            what,
+            "a record of an instance that is not known",
+        ));
+    }))
+}
+
+/// Makes the record of an entry of the configuration, or of the installation.
+fn parse_configured(what: &'static str, (place, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+    Ok(Whole(match place {
+        "T" | "D" | "F" | "A" | "I" => match find_kind(item) {
+            Some(ConfigurationKind::Tenant) => MovedRecord::Tenant(decode(what, item)?),
+            Some(ConfigurationKind::Calendar) => MovedRecord::Calendar(decode(what, item)?),
+            Some(ConfigurationKind::Tool) => MovedRecord::Tool(decode(what, item)?),
+            Some(ConfigurationKind::Agent) => MovedRecord::Agent(decode(what, item)?),
+            Some(ConfigurationKind::Instance) => MovedRecord::Instance(decode(what, item)?),
+            None => return Err(PortError::invalid(what, "an entry of a kind that is not known")),
+        },
+        "L" => MovedRecord::AlertConfig(decode(what, item)?),
+        "P" => {
+            let record: PriceRecord = item::decode_record(what, item)?;
+            MovedRecord::Prices(Box::new(record.prices))
+        }
+        "R" => {
+            let note = RemovedInstance::new(sk.to_owned(), require_expiry(what, item)?);
+            MovedRecord::RemovedInstance(Box::new(note))
+        }
+        "K" => return parse_moved_key(what, item),
+        // The entries once more, under their tenants and other names; tokens under their names.
+        _ if place == "U" || place == "V" || place.starts_with("C#") || place.starts_with("X#") => {
+            return Ok(Nothing);
+        }
+        _ => {
+            return Err(PortError::invalid(
+                what,
+                "a record of the installation that is not known",
+            ));
+        }
+    }))
+}
+
+/// Makes the record of the identity key. While an import runs the key may not be there yet.
+fn parse_moved_key(what: &'static str, item: &Item) -> PortResult<FoundRecord> {
+    let is_taking = item.contains_key(TAKING) && item::get_integer(item, FORMAT) == Some(UNFINISHED_FORMAT);
+    let key = if is_taking {
+        item::get_string(item, KEY).map(str::to_owned)
+    } else {
+        Some(parse_identity_key(what, item)?.to_hex())
+    };
+    Ok(key.map_or(Nothing, |key| {
+        Whole(MovedRecord::IdentityKey(Box::new(MovedIdentityKey { key })))
+    }))
+}
+
+fn parse_alerting(what: &'static str, place: &str, item: &Item) -> PortResult<MovedRecord> {
+    Ok(if place == "W" {
+        MovedRecord::AlertWatch(decode(what, item)?)
+    } else if place == "A" || place.starts_with("E#") {
+        MovedRecord::Alert(decode(what, item)?)
+    } else if place.starts_with("N#") {
+        MovedRecord::Notification(decode(what, item)?)
+    } else {
+        return Err(PortError::invalid(what, "a record of alerts that is not known"));
+    })
+}
+
+fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+    if is_invitation_sk(sk) {
+        return Ok(Whole(MovedRecord::Invitation(decode(what, item)?)));
+    }
+    let tenant = parse_id(what, tenant, TenantId::parse)?;
+    let unknown = || PortError::invalid(what, "a record of invitations that is not known");
+    let (kind, rest) = sk.split_once('#').ok_or_else(unknown)?;
+    Ok(Whole(match kind {
+        "O" => MovedRecord::Occasion(decode(what, item)?),
+        "T" => MovedRecord::InvitationTemplate(decode(what, item)?),
+        "G" => MovedRecord::Guest(decode(what, item)?),
+        "B" => MovedRecord::Batch(decode(what, item)?),
+        "R" => MovedRecord::BatchChunk(decode(what, item)?),
+        "K" => {
+            let claim = MovedClaim {
+                tenant,
+                key: rest.to_owned(),
+                claimant: item::get_string(item, "invitation")
+                    .unwrap_or_default()
+                    .to_owned(),
+                until: require_time(what, item, "until")?,
+            };
+            MovedRecord::Claim(Box::new(claim))
+        }
+        "L" => {
+            let (occasion, at) = parse_page_change(item).ok_or_else(unknown)?;
+            let change = MovedPageChange {
+                tenant,
+                occasion,
+                at,
+                expires: require_expiry(what, item)?,
+            };
+            MovedRecord::PageChange(Box::new(change.normalize_record()))
+        }
+        // What leads from a number, a carrier's id or a guest to one of the others.
+        "P" | "E" | "H" => return Ok(Nothing),
+        _ => return Err(unknown()),
+    }))
+}
+
+/// Makes the record of an endpoint, or of a published event. The installation's log has the events of all tenants; notes of what is
+/// published are for the stream of this table alone.
+fn parse_event_log(what: &'static str, (kind, tenant): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+    Ok(match kind {
+        "ZE" => Whole(MovedRecord::Endpoint(decode(what, item)?)),
+        "ZF" => Whole(MovedRecord::FailedPost(decode(what, item)?)),
+        "Z" if tenant.is_empty() => {
+            let events = parse_logged(what, item, EventCursor::START)?.into_iter();
+            let events = events.map(|logged| MovedPublishedEvent {
+                cursor: logged.cursor,
+                event: logged.event,
+            });
+            FoundRecord::Logged(events.collect())
+        }
+        _ => Nothing,
+    })
+}
