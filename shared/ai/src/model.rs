@@ -26,6 +26,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::settings::VariableReader;
 use recado_tools::{AgentTools, HttpTools};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The settings of the models.
@@ -70,9 +71,14 @@ impl ModelSettings {
     }
 }
 
-/// The models of an installation. A request says whether the real or the simulated one answers it.
+/// The models of an installation. A request says whether the real or the simulated one answers it. Clones share their parts.
 #[derive(Debug, Clone)]
 pub struct Model<S, A> {
+    parts: Arc<ModelParts<S, A>>,
+}
+
+#[derive(Debug)]
+struct ModelParts<S, A> {
     /// Claude. Without a key, every call fails with [`LlmError::Credentials`], and turns wait until a key is set.
     claude: Claude<S, A>,
     /// The models of other providers, in the order of [`OTHER_PROVIDERS`].
@@ -114,7 +120,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
             Claude::new(http.clone(), of_provider, secrets.clone(), system.clone())
         });
         let clients = GuardedClients::default();
-        Ok(Self {
+        let parts = ModelParts {
             others: others.collect::<Result<_, _>>()?,
             tools: AgentTools::new(
                 HttpTools::new(clients.clone(), secrets.clone()),
@@ -143,6 +149,9 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
             ),
             simulated: Simulated::new(system, settings.simulated_latency),
             shelf: KnowledgeShelf::default(),
+        };
+        Ok(Self {
+            parts: Arc::new(parts),
         })
     }
 }
@@ -152,9 +161,9 @@ impl<S: Secrets, A: System> Model<S, A> {
     fn find_client(&self, model: &str) -> Result<&Claude<S, A>, LlmError> {
         let (name, _) = split_model_name(model);
         if name == USUAL_MODEL_PROVIDER {
-            return Ok(&self.claude);
+            return Ok(&self.parts.claude);
         }
-        let mut others = OTHER_PROVIDERS.iter().zip(&self.others);
+        let mut others = OTHER_PROVIDERS.iter().zip(&self.parts.others);
         let found = others.find(|(provider, _)| provider.name == name);
         let names = || {
             let names: Vec<&str> = OTHER_PROVIDERS.iter().map(|provider| provider.name).collect();
@@ -168,10 +177,10 @@ impl<S: Secrets, A: System> Model<S, A> {
 
 impl<S: Secrets, A: System> Llm for Model<S, A> {
     async fn has_key(&self) -> PortResult<bool> {
-        if self.claude.has_key().await? {
+        if self.parts.claude.has_key().await? {
             return Ok(true);
         }
-        for client in &self.others {
+        for client in &self.parts.others {
             if client.has_key().await? {
                 return Ok(true);
             }
@@ -180,23 +189,23 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
     }
 
     async fn list_models(&self) -> Vec<String> {
-        self.claude.list_models().await
+        self.parts.claude.list_models().await
     }
 
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if request.simulated {
-            self.simulated.generate_reply(request).await
+            self.parts.simulated.generate_reply(request).await
         } else {
             self.find_client(&request.model)?.generate_reply(request).await
         }
     }
 
     async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
-        self.http_agents.ask(request).await
+        self.parts.http_agents.ask(request).await
     }
 
     async fn check_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<(), LlmError> {
-        self.http_agents.check(request).await
+        self.parts.http_agents.check(request).await
     }
 }
 
@@ -208,11 +217,11 @@ impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
 
 impl<S: Secrets, A: System> Embedder for Model<S, A> {
     fn embedding_model(&self) -> Option<&str> {
-        self.embeddings.embedding_model()
+        self.parts.embeddings.embedding_model()
     }
 
     async fn embed_texts(&self, texts: &[String], within: Duration) -> Result<Embeddings, EmbeddingError> {
-        self.embeddings.embed_texts(texts, within).await
+        self.parts.embeddings.embed_texts(texts, within).await
     }
 }
 
@@ -227,7 +236,8 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         let settings = SplitSettings {
             characters_max: block_characters,
         };
-        split_into_blocks(title.to_owned(), bytes, media_type, settings, self.pdf_limits).await
+        let limits = self.parts.pdf_limits;
+        split_into_blocks(title.to_owned(), bytes, media_type, settings, limits).await
     }
 
     async fn fetch_page(
@@ -237,19 +247,19 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         bytes_max: u64,
         within: Duration,
     ) -> Result<FetchedDocument, PageFailure> {
-        fetch_document(&self.pages, url, private_hosts, bytes_max, within).await
+        fetch_document(&self.parts.pages, url, private_hosts, bytes_max, within).await
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
-        self.shelf.find_index(name).is_some()
+        self.parts.shelf.find_index(name).is_some()
     }
 
     async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
-        load_index(&self.shelf, name, bytes).await
+        load_index(&self.parts.shelf, name, bytes).await
     }
 
     fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
-        find_index_vectors(&self.shelf, name)
+        find_index_vectors(&self.parts.shelf, name)
     }
 
     async fn search_snapshot(
@@ -258,7 +268,7 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         question: SearchedQuestion<'_>,
         limit: usize,
     ) -> Option<Vec<FoundBlock>> {
-        search_index(&self.shelf, name, question, limit).await
+        search_index(&self.parts.shelf, name, question, limit).await
     }
 }
 
@@ -267,14 +277,14 @@ impl<S: Secrets, A: System> Transcriber for Model<S, A> {
         if simulated {
             return None;
         }
-        self.transcription.explain_refusal(bytes, false)
+        self.parts.transcription.explain_refusal(bytes, false)
     }
 
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         if recording.simulated {
-            return self.simulated.transcribe_recording(recording).await;
+            return self.parts.simulated.transcribe_recording(recording).await;
         }
-        self.transcription.transcribe_recording(recording).await
+        self.parts.transcription.transcribe_recording(recording).await
     }
 }
 

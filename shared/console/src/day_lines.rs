@@ -1,6 +1,6 @@
 //! Days as people write them in forms: exceptional days of opening hours, and the days between which something was.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
@@ -63,6 +63,17 @@ pub(crate) fn read_day_begin(day: &str) -> Option<String> {
 /// Returns the time at which a day ends, in UTC. `None`: the text is no day.
 pub(crate) fn read_day_end(day: &str) -> Option<String> {
     format_midnight(day.trim().parse::<Date>().ok()?.tomorrow().ok()?)
+}
+
+/// Returns a time of day in UTC, such as `2026-11-27T10:00`, as an instant. `None`: the text is none.
+pub(crate) fn read_utc_time(time: &str) -> Option<String> {
+    let zoned = time
+        .trim()
+        .parse::<DateTime>()
+        .ok()?
+        .to_zoned(TimeZone::UTC)
+        .ok()?;
+    Some(zoned.timestamp().to_string())
 }
 
 fn format_midnight(day: Date) -> Option<String> {

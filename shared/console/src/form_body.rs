@@ -10,12 +10,13 @@
 //! | `:words` | a list with one entry for each line or comma |
 //! | `:days` | exceptional days of opening hours, one for each line ([`day_lines`](crate::day_lines)) |
 //! | `:begin`, `:end` | the time at which a day begins or ends, in UTC |
+//! | `:time` | a day and a time, in UTC |
 //! | `:null`, `:empty` | a text; if it is empty, `null` or an empty text |
 //!
 //! An empty field of another kind is left out. A name that begins with `?` is a parameter of the request's query. Names
 //! that begin with `_` are for the console itself ([`ApiForm`]).
 
-use crate::day_lines::{parse_day_lines, read_day_begin, read_day_end};
+use crate::day_lines::{parse_day_lines, read_day_begin, read_day_end, read_utc_time};
 use axum::http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Number, Value};
@@ -214,6 +215,7 @@ fn parse_field_value(field: &str, kind: &str, text: String) -> Result<Option<Val
         "json" => parse_json(field, &text)?,
         "begin" => Value::String(read_day_begin(&text).ok_or_else(|| expect_kind(field, "a day"))?),
         "end" => Value::String(read_day_end(&text).ok_or_else(|| expect_kind(field, "a day"))?),
+        "time" => Value::String(read_utc_time(&text).ok_or_else(|| expect_kind(field, "a day and a time"))?),
         _ => Value::String(text),
     };
     Ok(Some(value))

@@ -82,7 +82,7 @@ pub(crate) const PAGES: &[ConsolePage] = &[
         reads: &[
             name_page_subject(
                 "conversations",
-                "/v1/conversations{?instance,mode,status,label,text,waiting,cursor}",
+                "/v1/conversations{?instance,mode,status,label,text,contact,waiting,cursor}",
             ),
             INSTANCES,
         ],
@@ -293,6 +293,23 @@ pub(crate) const PAGES: &[ConsolePage] = &[
         is_table: true,
         section: "usage",
         reads: &[name_page_subject("usage", "/v1/usage{?by,since,until,tenant}")],
+    },
+    ConsolePage {
+        route: "/console/endpoints",
+        template: "endpoints.html",
+        is_table: false,
+        section: "endpoints",
+        reads: &[name_page_part("endpoints", "/v1/webhooks{?tenant}"), TENANTS],
+    },
+    ConsolePage {
+        route: "/console/endpoints/{id}",
+        template: "endpoint.html",
+        is_table: false,
+        section: "endpoints",
+        reads: &[
+            name_page_subject("endpoint", "/v1/webhooks/{id}{?tenant}"),
+            name_page_part("failed", "/v1/webhooks/{id}/failed{?tenant,cursor}"),
+        ],
     },
     ConsolePage {
         route: "/console/alerts",

@@ -58,6 +58,8 @@ pub(crate) const TEMPLATES: &[(&str, &str)] = embed_templates![
     "batch.html",
     "usage.html",
     "usage.csv",
+    "endpoints.html",
+    "endpoint.html",
     "alerts.html",
     "tokens.html",
     "audit.html",
@@ -75,6 +77,8 @@ pub(crate) const ANSWERS: &[(&str, &str)] = embed_templates![
     "answers/connect.html",
     "answers/contact.html",
     "answers/count.html",
+    "answers/endpoint_secret.html",
+    "answers/endpoint_test.html",
     "answers/erased.html",
     "answers/guests.html",
     "answers/notifications.html",
@@ -160,7 +164,7 @@ fn load_language_templates(
     environment.add_filter("amount", |value: &Value| formats::show_plain_number(value));
     environment.add_filter("duration", |value: &Value| formats::show_time_span(value));
     environment.add_filter("millis", |value: &Value| formats::show_milliseconds(value));
-    environment.add_filter("cost", |value: &Value| formats::show_rounded_number(value, 4));
+    environment.add_filter("cost", |value: &Value| formats::show_amount_of_money(value));
     environment.add_filter("score", |value: &Value| formats::show_rounded_number(value, 3));
     environment.add_filter("anchor", |text: &str| formats::encode_anchor(text));
     environment.add_filter("segment", |text: &str| formats::encode_segment(text));

@@ -13,9 +13,6 @@ const ANSWER_MAX: u64 = 256 * 1024;
 /// Longest pause that a carrier is believed.
 const PAUSE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Pause after a carrier was asked too often and named none.
-pub(crate) const THROTTLE_PAUSE: Duration = Duration::from_secs(10);
-
 /// An answer of a carrier.
 #[derive(Debug)]
 pub(crate) struct CarrierAnswer {
@@ -72,11 +69,19 @@ impl CarrierAnswer {
         self.body.get(field)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// Returns the error for a request that is to be made again after a pause.
-    pub(crate) fn describe_pause(&self, why: &str, usual: Option<Duration>) -> EmailError {
+    /// Returns the error for a request that is to be made again after a pause: `usual`, unless the carrier names another.
+    pub(crate) fn describe_pause(&self, why: &str, usual: Duration) -> EmailError {
         EmailError::Later {
             why: why.to_owned(),
-            after: self.retry_after.or(usual),
+            after: Some(self.retry_after.unwrap_or(usual)),
+        }
+    }
+
+    /// Returns the error for a carrier that is asked too often.
+    pub(crate) fn describe_throttling(&self, why: String) -> EmailError {
+        EmailError::Throttled {
+            why,
+            after: self.retry_after,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Resend: `POST /emails` (<https://resend.com/docs/api-reference/emails/send-email>).
 
 use crate::EmailClients;
-use crate::answer::{CarrierAnswer, THROTTLE_PAUSE, make_request_once};
+use crate::answer::{CarrierAnswer, make_request_once};
 use recado_domain::config::EmailSender;
 use recado_domain::email::Email;
 use recado_domain::secret::Secret;
@@ -119,11 +119,9 @@ fn read_refusal(answer: &CarrierAnswer) -> EmailError {
         }
         // The domain of the sender is not verified, or the account may only send to itself.
         (403, _) => EmailError::SenderNotReady(told),
-        (_, "daily_quota_exceeded" | "monthly_quota_exceeded") => {
-            answer.describe_pause(&told, Some(QUOTA_PAUSE))
-        }
-        (429, _) => answer.describe_pause(&told, Some(THROTTLE_PAUSE)),
-        (_, "concurrent_idempotent_requests") => answer.describe_pause(&told, Some(CONCURRENT_PAUSE)),
+        (_, "daily_quota_exceeded" | "monthly_quota_exceeded") => answer.describe_pause(&told, QUOTA_PAUSE),
+        (429, _) => answer.describe_throttling(told),
+        (_, "concurrent_idempotent_requests") => answer.describe_pause(&told, CONCURRENT_PAUSE),
         // An e-mail with this id and another content may have been accepted.
         (409, _) => EmailError::Unknown(told),
         (400..=499, _) => EmailError::Refused(told),

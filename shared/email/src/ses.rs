@@ -6,7 +6,7 @@
 mod signature;
 
 use crate::EmailClients;
-use crate::answer::{CarrierAnswer, THROTTLE_PAUSE, make_request_once};
+use crate::answer::{CarrierAnswer, make_request_once};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -220,9 +220,9 @@ fn read_refusal(answer: &CarrierAnswer) -> EmailError {
         .unwrap_or_default();
     match (answer.status.as_u16(), name.as_str()) {
         (429, _) | (400, "Throttling" | "ThrottlingException" | "TooManyRequestsException") => {
-            answer.describe_pause(&told, Some(THROTTLE_PAUSE))
+            answer.describe_throttling(told)
         }
-        (_, "LimitExceededException") => answer.describe_pause(&told, Some(QUOTA_PAUSE)),
+        (_, "LimitExceededException") => answer.describe_pause(&told, QUOTA_PAUSE),
         (
             _,
             "MailFromDomainNotVerifiedException" | "AccountSuspendedException" | "SendingPausedException",

@@ -45,6 +45,7 @@ mod opt_outs;
 mod outgoing_fields;
 mod own_token;
 pub(crate) mod permissions;
+mod pieced_json;
 mod problem_answers;
 mod schema;
 mod sends;

@@ -1,13 +1,16 @@
 //! Gives each request a correlation id, which stands in its span, in every record and in the response.
 //!
 //! The id is generated here. The client's own id replaces it only after the client has proven who it is, so that text
-//! from strangers reaches no log and no answer.
+//! from strangers reaches no log and no answer. The client's own id is `X-Correlation-Id`, else the trace id of a valid
+//! `traceparent`. A trace begins then, too: strangers cause no span.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use recado_domain::ids::CorrelationId;
+use recado_domain::trace_context::{TraceId, TraceParent};
+use recado_pipeline::trace_span::{continue_trace, link_client_span};
 use recado_pipeline::{Deps, random_id};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,16 +27,35 @@ pub(crate) struct RequestCorrelation(Arc<CorrelationIds>);
 struct CorrelationIds {
     own: CorrelationId,
     given: Option<CorrelationId>,
+    /// The header `traceparent`, if it is valid.
+    client: Option<TraceParent>,
     proven: AtomicBool,
 }
 
 impl RequestCorrelation {
     fn from_headers(own: CorrelationId, headers: &HeaderMap) -> Self {
+        let client = find_client_trace(headers);
+        let of_trace = || client.and_then(|client| client.trace.to_correlation());
         Self(Arc::new(CorrelationIds {
             own,
-            given: client_correlation_id(headers),
+            given: client_correlation_id(headers).or_else(of_trace),
+            client,
             proven: AtomicBool::new(false),
         }))
+    }
+
+    /// Puts a new span of the request into the trace of the id that counts. It stands below the client's span if that is the
+    /// client's trace, too. Otherwise it is linked with it. To be called after the client has proven who it is.
+    pub(crate) fn begin_request_span(&self, span: &Span) {
+        let id = self.current_id();
+        let (same, other) = match self.0.client {
+            Some(client) if client.trace == TraceId::of_correlation(id) => (Some(client.parent), None),
+            other => (None, other),
+        };
+        if let Some(client) = other {
+            link_client_span(span, client);
+        }
+        continue_trace(span, id, same);
     }
 
     /// Switches to the client's own id, if the client sent a valid one. To be called after the client has proven who it
@@ -86,6 +108,13 @@ pub(crate) async fn attach_correlation<Ports: Deps>(
         HeaderValue::from_static("nosniff"),
     );
     response
+}
+
+/// Returns the trace in which the client sent the request. `None`: the header is missing, not valid, or there are several.
+fn find_client_trace(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut values = headers.get_all("traceparent").iter();
+    let only = values.next().filter(|_| values.next().is_none())?;
+    TraceParent::parse_header(only.to_str().ok()?)
 }
 
 /// Returns the client's own id, if it sent a valid one.

@@ -188,8 +188,39 @@ fn read_problem(error: &axum::Error) -> HttpProblem {
     HttpProblem::bad_request("the body could not be read")
 }
 
+/// Parses a JSON body that may be left out or `null`. A malformed body is a 400.
+pub(crate) fn parse_optional_body<'a, T: Deserialize<'a> + Default>(
+    body: &'a [u8],
+) -> Result<T, HttpProblem> {
+    if body.is_empty() {
+        return Ok(T::default());
+    }
+    let parsed: Option<T> = parse_json_body(body)?;
+    Ok(parsed.unwrap_or_default())
+}
+
 /// Parses a JSON body. A malformed body is a 400.
 pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpProblem> {
     serde_json::from_slice(body)
         .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value};
+
+    #[test]
+    fn a_body_that_may_be_left_out_may_be_null_and_is_nothing_else() {
+        for nothing in [b"".as_slice(), b"null", b"{}"] {
+            let parsed: Map<String, Value> = parse_optional_body(nothing).unwrap();
+            assert!(parsed.is_empty());
+        }
+        for wrong in [b"[]".as_slice(), b"0", b"{"] {
+            assert!(
+                parse_optional_body::<Map<String, Value>>(wrong).is_err(),
+                "{wrong:?}"
+            );
+        }
+    }
 }

@@ -27,15 +27,17 @@ use recado_pipeline::ingest::{ingest, is_secret_accepted};
 use recado_pipeline::measure;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
+use recado_pipeline::trace_span::TRACE_TARGET;
 use recado_whatsapp::webhook::{
     AnswerHandshake, ProvenSecret, WebhookHandler, WebhookRefusal, WebhookRequest,
 };
 use recado_whatsapp::webhook_handlers;
-use serde_json::json;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tracing::Instrument;
 
 /// The limits of a webhook request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,7 +227,11 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         if let Some(secret) = &proven.secret {
             self.require_accepted_secret(provider, secret).await?;
         }
-        self.ingest_items(provider, proven.items, &correlation.accept_client_id())
+        let id = correlation.accept_client_id();
+        let span = tracing::info_span!(target: TRACE_TARGET, "webhook", provider = provider.as_str(), correlation_id = %id);
+        correlation.begin_request_span(&span);
+        self.ingest_items(provider, proven.items, &id)
+            .instrument(span)
             .await
     }
 
@@ -294,16 +300,27 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
             ignored = done.ignored,
             "webhook acknowledged"
         );
-        let body = json!({
-            "status": "ok",
-            "events": done.events,
-            "duplicates": done.duplicates,
-            "statuses": done.statuses,
-            "notices": done.notices,
-            "ignored": done.ignored,
-        });
+        let body = WebhookAnswer {
+            status: "ok",
+            events: done.events,
+            duplicates: done.duplicates,
+            statuses: done.statuses,
+            notices: done.notices,
+            ignored: done.ignored,
+        };
         Ok(Json(body).into_response())
     }
+}
+
+/// The body of the answer to a webhook that was taken: what it held.
+#[derive(Serialize)]
+struct WebhookAnswer {
+    status: &'static str,
+    events: usize,
+    duplicates: usize,
+    statuses: usize,
+    notices: usize,
+    ignored: usize,
 }
 
 /// A webhook as it came, before its proof.

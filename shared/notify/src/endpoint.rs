@@ -38,6 +38,12 @@ impl EndpointPoster {
         }
     }
 
+    /// Returns it with other master secrets, and the same connections.
+    #[must_use]
+    pub fn with_masters(self, masters: Vec<Secret>) -> Self {
+        Self { masters, ..self }
+    }
+
     /// Returns it with another time for an endpoint to answer.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {

@@ -44,7 +44,7 @@ impl<S: Secrets + 'static> SetupDesk<S> {
     pub(crate) async fn carry_out(&self, request: SetupRequest) -> Result<SetupAnswer, SetupError> {
         let instance = &request.instance;
         self.require_allowed_host(instance)?;
-        let key = self.find_key(instance).await?;
+        let key = self.find_instance_key(instance).await?;
         let subject = OnboardingTarget {
             http: &self.http,
             config: &self.config,
@@ -70,10 +70,10 @@ impl<S: Secrets + 'static> SetupDesk<S> {
                     typing: wanted.typing,
                     other_senders: wanted.other_senders,
                 };
-                Ok(connect(&subject, &webhook, key.as_ref(), options).await)
+                Ok(connect(&subject, &webhook, key.as_known_or_reason(), options).await)
             }
-            SetupAction::Pair => pair(&subject, key.as_ref()).await,
-            SetupAction::Check => Ok(check(&subject, &webhook, key.as_ref()).await),
+            SetupAction::Pair => pair(&subject, key.as_known_or_reason()).await,
+            SetupAction::Check => Ok(check(&subject, &webhook, key.as_known_or_reason()).await),
         }
     }
 
@@ -104,15 +104,34 @@ impl<S: Secrets + 'static> SetupDesk<S> {
         )))
     }
 
-    /// Returns the key of an instance, or the reason why there is none.
-    async fn find_key(&self, instance: &Instance) -> Result<Result<Secret, String>, SetupError> {
+    /// Looks for the key of an instance.
+    async fn find_instance_key(&self, instance: &Instance) -> Result<InstanceKey, SetupError> {
         let Some(reference) = find_credential_ref(instance) else {
-            return Ok(Err(
+            return Ok(InstanceKey::Missing(
                 "this provider is called with AWS's own credentials: check it with AWS's tools".to_owned(),
             ));
         };
         let found = self.secrets.resolve_secret(&reference).await?;
-        Ok(found.ok_or_else(|| format!("its key is not there: {}", String::from(reference))))
+        Ok(found.map_or_else(
+            || InstanceKey::Missing(format!("its key is not there: {}", String::from(reference))),
+            InstanceKey::Known,
+        ))
+    }
+}
+
+/// The key of an instance, as it was looked for.
+enum InstanceKey {
+    Known(Secret),
+    /// There is none, for this reason.
+    Missing(String),
+}
+
+impl InstanceKey {
+    fn as_known_or_reason(&self) -> Result<&Secret, &str> {
+        match self {
+            Self::Known(key) => Ok(key),
+            Self::Missing(why) => Err(why),
+        }
     }
 }
 
@@ -128,12 +147,12 @@ fn with_scheme(host: &str) -> String {
 async fn connect(
     subject: &OnboardingTarget<'_>,
     webhook: &InstanceWebhook,
-    key: Result<&Secret, &String>,
+    key: Result<&Secret, &str>,
     options: ConnectOptions,
 ) -> SetupAnswer {
     let connecting = ConnectParameters {
         webhook,
-        key: key.map_err(String::as_str),
+        key,
         options,
     };
     let mut steps = Vec::new();
@@ -145,11 +164,8 @@ async fn connect(
     }
 }
 
-async fn pair(
-    subject: &OnboardingTarget<'_>,
-    key: Result<&Secret, &String>,
-) -> Result<SetupAnswer, SetupError> {
-    let key = key.map_err(|why| SetupError::Provider(why.clone()))?;
+async fn pair(subject: &OnboardingTarget<'_>, key: Result<&Secret, &str>) -> Result<SetupAnswer, SetupError> {
+    let key = key.map_err(|why| SetupError::Provider(why.to_owned()))?;
     let paired = crate::pair_phone(subject, key)
         .await
         .map_err(|error| match error {
@@ -171,7 +187,7 @@ async fn pair(
 async fn check(
     subject: &OnboardingTarget<'_>,
     webhook: &InstanceWebhook,
-    key: Result<&Secret, &String>,
+    key: Result<&Secret, &str>,
 ) -> SetupAnswer {
     let mut found = crate::setup_state(subject.instance, Some(webhook));
     found.extend(crate::check_rate_limit(subject.instance));
@@ -180,7 +196,7 @@ async fn check(
         Err(why) => found.push(CheckResult::check_failed(
             subject.instance_name(),
             "credential",
-            why.clone(),
+            why.to_owned(),
         )),
     }
     SetupAnswer {

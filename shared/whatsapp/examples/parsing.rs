@@ -100,6 +100,7 @@ fn job(event: WebhookEvent) -> InboundJob {
         external: event.external,
         kind: event.kind,
         correlation: CorrelationId::parse("measured").unwrap(),
+        parent: None,
         received_at: Timestamp::UNIX_EPOCH,
         payload: EventPayload::Inline(event.payload),
         lookalike: false,

@@ -25,6 +25,7 @@ use recado_pipeline::ports::{
 };
 use refusal::{refuse_other_end, unknown_instance_outcome};
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 
 mod files;
@@ -46,7 +47,7 @@ pub struct WhatsApp<S: Secrets, A: System> {
     http: reqwest::Client,
     secrets: S,
     system: A,
-    config: ProviderConfig,
+    config: Arc<ProviderConfig>,
     templates: TemplateAnswers,
     /// Client that connects to public addresses only, for files.
     downloads: Option<reqwest::Client>,
@@ -71,7 +72,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             http,
             secrets,
             system,
-            config,
+            config: Arc::new(config),
             templates: TemplateAnswers::default(),
             downloads: None,
         }

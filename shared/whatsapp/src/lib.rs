@@ -32,7 +32,8 @@ pub use credential_policy::{
 };
 pub use registry::{
     describe_webhook_setup, explain_refusal, interpret_event, is_sent_as_text, list_named_keys,
-    required_keys, split_webhook, webhook_handler, webhook_handlers,
+    required_keys, split_webhook, webhook_handler, webhook_handlers, write_simulated_webhook,
 };
-pub use simulation::{SimulatedInbound, SimulatedMessage, SimulatedOutbox, write_simulated_webhook};
+pub use simulation::{SimulatedMessage, SimulatedOutbox};
+pub use webhook::SimulatedInbound;
 pub use wire::json::WebhookParseError;

@@ -5,7 +5,7 @@ use crate::config::ProviderConfig;
 use crate::dialog360::Dialog360Endpoint;
 use crate::evolution::EvolutionEndpoint;
 use crate::meta::MetaEndpoint;
-use crate::webhook::{NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookSetup};
+use crate::webhook::{NamedKey, RequiredKeys, SimulatedInbound, WebhookHandler, WebhookKeys, WebhookSetup};
 use crate::wire::content_support::ContentSupport;
 use crate::wire::file_download::DownloadClients;
 use crate::wire::json::WebhookParseError;
@@ -68,6 +68,16 @@ pub fn describe_webhook_setup(
     webhook_handler(instance.provider).map_or(WebhookSetup::NOTHING, |handler| {
         handler.describe_webhook_setup(instance, keys, base, with_secret)
     })
+}
+
+/// Writes the webhook that `provider` would post for a message to its instance `external`. Returns `None` if the provider's
+/// events do not come as webhooks.
+pub fn write_simulated_webhook(
+    provider: Provider,
+    external: &ExternalId,
+    message: &SimulatedInbound<'_>,
+) -> Option<Value> {
+    Some(webhook_handler(provider)?.write_simulated_webhook(external, message))
 }
 
 /// Splits a webhook body into items, in order. `received_at` is used as the time of a status that has none. For

@@ -1,8 +1,6 @@
 use jiff::Timestamp;
-use recado_domain::ids::{ExternalId, InstanceId, MessageId};
-use recado_domain::provider::Provider;
+use recado_domain::ids::{InstanceId, MessageId};
 use serde::Serialize;
-use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,72 +59,9 @@ impl std::fmt::Debug for SimulatedOutbox {
     }
 }
 
-/// A message of a contact that is only simulated.
-#[derive(Debug, Clone, Copy)]
-pub struct SimulatedInbound<'a> {
-    /// The contact's number, in digits.
-    pub phone: &'a str,
-    /// The name that the contact gives itself.
-    pub name: &'a str,
-    /// The text of the message.
-    pub text: &'a str,
-    /// The provider's id of the message.
-    pub id: &'a str,
-    /// Time at which the message was written.
-    pub at: Timestamp,
-}
-
-/// Writes the webhook that `provider` would post for a message to its instance `external`. Returns `None` if the provider's
-/// events do not come as webhooks.
-pub fn write_simulated_webhook(
-    provider: Provider,
-    external: &ExternalId,
-    message: &SimulatedInbound<'_>,
-) -> Option<Value> {
-    let SimulatedInbound {
-        phone,
-        name,
-        text,
-        id,
-        at,
-    } = message;
-    match provider {
-        Provider::Evolution => Some(json!({
-            "event": "messages.upsert",
-            "instance": external,
-            "data": {
-                "key": {"remoteJid": format!("{phone}@s.whatsapp.net"), "fromMe": false, "id": id},
-                "pushName": name,
-                "message": {"conversation": text},
-                "messageType": "conversation",
-                "messageTimestamp": at.as_second(),
-            },
-            "date_time": at.to_string(),
-        })),
-        Provider::Meta | Provider::Dialog360 => Some(json!({
-            "object": "whatsapp_business_account",
-            "entry": [{"changes": [{"field": "messages", "value": {
-                "messaging_product": "whatsapp",
-                "metadata": {"phone_number_id": external},
-                "contacts": [{"wa_id": phone, "profile": {"name": name}}],
-                "messages": [{
-                    "from": phone,
-                    "id": id,
-                    "timestamp": at.as_second().to_string(),
-                    "type": "text",
-                    "text": {"body": text},
-                }],
-            }}]}],
-        })),
-        Provider::AwsSocial => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::contact::ContactAddress;
-    use recado_domain::inbound::WebhookItem;
 
     #[test]
     fn the_oldest_of_more_than_a_thousand_is_forgotten() {
@@ -146,29 +81,5 @@ mod tests {
             (list.len(), list[0].text.as_str(), list[999].text.as_str()),
             (1000, "1", "1000")
         );
-    }
-
-    #[test]
-    fn a_simulated_message_is_read_as_one_of_its_provider() {
-        let external = ExternalId::parse("100000000000001").unwrap();
-        let message = SimulatedInbound {
-            phone: "5511900000001",
-            name: "Maria",
-            text: "Oi!",
-            id: "wamid.sim",
-            at: Timestamp::UNIX_EPOCH,
-        };
-        for provider in [Provider::Evolution, Provider::Meta, Provider::Dialog360] {
-            let body = write_simulated_webhook(provider, &external, &message).unwrap();
-            let items = crate::split_webhook(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH);
-            let items = items.unwrap();
-            let [WebhookItem::Event(event)] = items.as_slice() else {
-                panic!("{provider}: {items:?}");
-            };
-            assert_eq!((event.provider, &event.external), (provider, &external));
-            let address = event.address.as_ref().map(ContactAddress::as_str).unwrap();
-            assert!(address.contains("5511900000001"), "{address}");
-        }
-        assert!(write_simulated_webhook(Provider::AwsSocial, &external, &message).is_none());
     }
 }

@@ -20,6 +20,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::secret::SecretVersion;
 use reqwest::header::HeaderMap;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
@@ -75,6 +76,24 @@ pub trait WebhookHandler: Sync {
         base: &str,
         with_secret: bool,
     ) -> WebhookSetup;
+
+    /// Writes the webhook that the provider would post for a message to its instance `external`.
+    fn write_simulated_webhook(&self, external: &ExternalId, message: &SimulatedInbound<'_>) -> Value;
+}
+
+/// A message of a contact that is only simulated.
+#[derive(Debug, Clone, Copy)]
+pub struct SimulatedInbound<'a> {
+    /// The contact's number, in digits.
+    pub phone: &'a str,
+    /// The name that the contact gives itself.
+    pub name: &'a str,
+    /// The text of the message.
+    pub text: &'a str,
+    /// The provider's id of the message.
+    pub id: &'a str,
+    /// Time at which the message was written.
+    pub at: Timestamp,
 }
 
 /// A webhook that is authentic.

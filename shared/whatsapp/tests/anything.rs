@@ -120,6 +120,7 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
         kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
+        parent: None,
         received_at: Timestamp::UNIX_EPOCH,
         payload: EventPayload::Inline(payload.clone()),
         lookalike: false,

@@ -115,6 +115,7 @@ fn job(event: &WebhookEvent) -> InboundJob {
         kind: event.kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
+        parent: None,
         received_at: received_at(),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,

@@ -148,6 +148,7 @@ fn read(event: &WebhookEvent) -> InboundEvent {
         kind: event.kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
+        parent: None,
         received_at: received_at(),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,

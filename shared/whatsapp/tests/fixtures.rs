@@ -31,6 +31,7 @@ fn job(event: &WebhookEvent) -> InboundJob {
         kind: event.kind,
         group: "group".to_owned(),
         correlation: CorrelationId::parse("test").unwrap(),
+        parent: None,
         received_at: received_at(),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,

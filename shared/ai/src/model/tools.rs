@@ -15,7 +15,7 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         arguments: &Value,
         limits: ToolLimits,
     ) -> Result<String, ToolFailure> {
-        self.tools.call_tool(tool, arguments, limits).await
+        self.parts.tools.call_tool(tool, arguments, limits).await
     }
 
     async fn list_server_tools(
@@ -23,7 +23,7 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         tool: &Tool,
         limits: ToolLimits,
     ) -> Result<Vec<McpListing>, ToolFailure> {
-        self.tools.list_server_tools(tool, limits).await
+        self.parts.tools.list_server_tools(tool, limits).await
     }
 
     async fn query_busy_times(
@@ -31,11 +31,11 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         calendar: &Calendar,
         span: TimeSpan,
     ) -> Result<Vec<TimeSpan>, ToolFailure> {
-        self.tools.query_busy_times(calendar, span).await
+        self.parts.tools.query_busy_times(calendar, span).await
     }
 
     async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
-        self.tools.look_at_event(calendar, event).await
+        self.parts.tools.look_at_event(calendar, event).await
     }
 
     async fn has_other_event(
@@ -44,7 +44,7 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         own: &EffectId,
         time: TimeSpan,
     ) -> Result<bool, ToolFailure> {
-        self.tools.has_other_event(calendar, own, time).await
+        self.parts.tools.has_other_event(calendar, own, time).await
     }
 
     async fn mark_event_confirmed(
@@ -53,12 +53,13 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         event: &EffectId,
         is_confirmed: bool,
     ) -> Result<(), ToolFailure> {
-        self.tools
+        self.parts
+            .tools
             .mark_event_confirmed(calendar, event, is_confirmed)
             .await
     }
 
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
-        self.tools.open_effect_tool(tool, private_hosts)
+        self.parts.tools.open_effect_tool(tool, private_hosts)
     }
 }

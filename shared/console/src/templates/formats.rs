@@ -129,3 +129,9 @@ pub(super) fn show_rounded_number(value: &Value, digits: usize) -> String {
         Err(_) => String::new(),
     }
 }
+
+/// Shows an amount of money with four decimals, and one below a hundredth with six, the most that amounts have.
+pub(super) fn show_amount_of_money(value: &Value) -> String {
+    let is_small = f64::try_from(value.clone()).is_ok_and(|amount| amount > 0.0 && amount < 0.01);
+    show_rounded_number(value, if is_small { 6 } else { 4 })
+}

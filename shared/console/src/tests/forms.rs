@@ -28,6 +28,10 @@ fn fields_become_json_by_the_kinds_that_their_names_say() {
         parse_json_form("expires_at%3Aend=2026-12-31&since%3Abegin=2026-12-01&until%3Aend="),
         json!({"expires_at": "2027-01-01T00:00:00Z", "since": "2026-12-01T00:00:00Z"})
     );
+    assert_eq!(
+        parse_json_form("since%3Atime=2026-11-27T10%3A30&until%3Atime="),
+        json!({"since": "2026-11-27T10:30:00Z"})
+    );
     let kept = r#"_json={"id":"a","unknown":{"deep":[1]},"opening_hours":{"mon":["08:00-09:00"]}}"#;
     assert_eq!(
         parse_json_form(&format!(
@@ -40,6 +44,7 @@ fn fields_become_json_by_the_kinds_that_their_names_say() {
         "j%3Ajson={",
         "_json=[]",
         "d%3Aend=x",
+        "t%3Atime=10%3A30",
         "e%3Adays=x",
         "_method=%20",
     ] {

@@ -36,6 +36,7 @@ fn fill_field(name: &str, tag: &str) -> String {
     let kind = attribute(tag, "type").unwrap_or_default();
     match kind.as_str() {
         "date" => "2026-12-01".to_owned(),
+        "datetime-local" => "2026-12-01T10:30".to_owned(),
         "number" => "5".to_owned(),
         _ if name.contains(":number") => "5".to_owned(),
         _ if name.contains(":json") || name.contains(":days") || kind == "hidden" => String::new(),
@@ -175,6 +176,13 @@ async fn every_form_of_every_page_makes_a_request_that_the_api_takes() {
         "POST /v1/occasions/{id}/guests",
         "DELETE /v1/occasions/{id}/guests/{guest}",
         "POST /deliver/batches/{id}/cancel",
+        "POST /v1/webhooks",
+        "PUT /v1/webhooks/{id}",
+        "DELETE /v1/webhooks/{id}",
+        "POST /v1/webhooks/{id}/secret/rotate",
+        "POST /v1/webhooks/{id}/test",
+        "POST /v1/webhooks/{id}/failed/redrive",
+        "POST /v1/webhooks/{id}/replay",
         "POST /v1/alerts/test",
         "POST /v1/alerts/notifications/{id}/redrive",
         "POST /v1/tokens",

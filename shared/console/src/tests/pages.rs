@@ -194,6 +194,8 @@ async fn answers_to_forms_hold_hostile_texts_as_text() {
         ("/v1/occasions/a/guests", "guests"),
         ("/v1/alerts/test", "notifications"),
         ("/v1/tokens", "token"),
+        ("/v1/webhooks", "endpoint_secret"),
+        ("/v1/webhooks/a/test", "endpoint_test"),
     ] {
         for code in [0, 1] {
             let mut api = api.clone();

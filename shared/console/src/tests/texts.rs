@@ -32,7 +32,7 @@ fn all_languages_have_the_same_texts_with_the_same_places() {
 }
 
 /// The codes of the API, and the group of texts that pages show for each.
-const LABELLED: [(&str, &str); 22] = [
+const LABELLED: [(&str, &str); 23] = [
     ("AlertKind", "alert"),
     ("AlertSeverity", "severity"),
     ("AnswerReason", "reason"),
@@ -42,6 +42,7 @@ const LABELLED: [(&str, &str); 22] = [
     ("ConversationStatus", "conversation"),
     ("DecidedState", "settle"),
     ("EffectState", "effect"),
+    ("EndpointStatus", "endpoint_status"),
     ("EventKind", "event"),
     ("EventState", "event_state"),
     ("HealthStatus", "health"),

@@ -101,6 +101,7 @@ fn class_of(told: &EmailError) -> &'static str {
         EmailError::NeedsCredentials(_) => "credentials",
         EmailError::SenderNotReady(_) => "not ready",
         EmailError::Later { .. } => "later",
+        EmailError::Throttled { .. } => "throttled",
         EmailError::Unreachable(_) => "unreachable",
         EmailError::Unknown(_) => "unknown",
     }
@@ -120,7 +121,7 @@ async fn each_refusal_of_resend_has_its_meaning() {
         (409, "concurrent_idempotent_requests", "later"),
         (409, "invalid_idempotent_request", "unknown"),
         (422, "invalid_from_address", "refused"),
-        (429, "rate_limit_exceeded", "later"),
+        (429, "rate_limit_exceeded", "throttled"),
         (429, "daily_quota_exceeded", "later"),
         (451, "security_error", "refused"),
         (500, "application_error", "unknown"),
@@ -142,14 +143,14 @@ async fn each_refusal_of_resend_has_its_meaning() {
         "7",
     ));
     let told = clients.send_email(&resend(), &email()).await.unwrap_err();
-    let EmailError::Later { after, .. } = told else {
+    let EmailError::Throttled { after, .. } = told else {
         panic!("{told:?}");
     };
     assert_eq!(after, Some(Duration::from_secs(7)));
     server.next(Behaviour::status(429, json!({"name": "rate_limit_exceeded"})));
     let told = clients.send_email(&resend(), &email()).await.unwrap_err();
     assert!(
-        matches!(told, EmailError::Later { after: Some(_), .. }),
+        matches!(told, EmailError::Throttled { after: None, .. }),
         "{told:?}"
     );
 }
@@ -181,8 +182,8 @@ async fn each_refusal_of_ses_has_its_meaning() {
             "not ready",
         ),
         (400, "LimitExceededException", "", "later"),
-        (400, "ThrottlingException", "", "later"),
-        (429, "TooManyRequestsException", "", "later"),
+        (400, "ThrottlingException", "", "throttled"),
+        (429, "TooManyRequestsException", "", "throttled"),
         (403, "SignatureDoesNotMatch", "", "credentials"),
         (403, "ExpiredTokenException", "", "credentials"),
         (404, "NotFoundException", "", "refused"),

@@ -13,10 +13,13 @@ use axum::response::Response;
 use recado_domain::Timestamp;
 use recado_domain::access::{Caller, TOKEN_LENGTH_MIN, TokenRole};
 use recado_pipeline::ports::System;
+use recado_pipeline::trace_span::TRACE_TARGET;
 use recado_pipeline::{Deps, tokens};
 use std::sync::{Mutex, PoisonError};
+use tracing::{Instrument, Span};
 
-/// Lets a request pass if its token's role has the permission that the route needs. The caller is added to the request.
+/// Lets a request pass if its token's role has the permission that the route needs. The caller is added to the request. What only
+/// reads is no span of a trace: the console and monitors would fill the traces with it.
 pub(super) async fn require_permission(
     State(api): State<Api<impl ApiContext>>,
     path: MatchedPath,
@@ -28,13 +31,20 @@ pub(super) async fn require_permission(
         None => identify_caller(&api, request.headers()).await?,
     };
     check_permission(&caller, request.method(), path.as_str())?;
+    let mut span = Span::none();
     if let Some(correlation) = request.extensions().get::<RequestCorrelation>() {
         let id = correlation.accept_client_id();
+        if !request.method().is_safe() {
+            span = tracing::info_span!(
+                target: TRACE_TARGET, "api", method = %request.method(), route = path.as_str(), correlation_id = %id
+            );
+            correlation.begin_request_span(&span);
+        }
         caller.request = Some(id.clone());
         request.extensions_mut().insert(id);
     }
     request.extensions_mut().insert(caller);
-    Ok(next.run(request).await)
+    Ok(next.run(request).instrument(span).await)
 }
 
 /// Returns the caller that the metrics' own token stands for, if the request is for the metrics and carries it.

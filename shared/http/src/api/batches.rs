@@ -192,6 +192,7 @@ pub(super) struct BatchRecipientsQuery {
     /// Only those with one of these statuses, separated by commas: `failed,refused` asks for the failures.
     status: Option<String>,
     /// Number of items on a page: 1 to 200, 50 if absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
@@ -206,7 +207,7 @@ pub(super) struct BatchRecipientView {
     guest_id: Option<String>,
     /// `waiting`, `queued`, `processing`, `sent`, `delivered`, `read`, `failed`, `duplicate`, `refused` or `cancelled`.
     status: &'static str,
-    /// Why it failed or was refused.
+    /// Why it failed or was refused, or that the guest may have a cancelled one.
     error: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use super::problem_answers::{BadGateway, Conflict, NotFound};
 use super::schema::CatchUpReportSchema;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
+use crate::query::{PathParam, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -55,11 +55,7 @@ pub(super) async fn post_catch_up(
 ) -> Result<Json<CatchUpReport>, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let wanted: CatchUpRequest = if body.is_empty() {
-        CatchUpRequest::default()
-    } else {
-        parse_json_body(&body)?
-    };
+    let wanted: CatchUpRequest = parse_optional_body(&body)?;
     let (deps, since) = (&*api.deps, wanted.since);
     let done = if wanted.dry_run {
         Box::pin(catch_up::preview_catch_up(

@@ -5,7 +5,7 @@ use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSch
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::uri::Authority;
@@ -263,11 +263,7 @@ pub(super) async fn post_secret_rotation(
     body: Body,
 ) -> Result<Json<RotatedSecretView>, HttpProblem> {
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: RotateRequest = if body.is_empty() {
-        RotateRequest::default()
-    } else {
-        parse_json_body(&body)?
-    };
+    let asked: RotateRequest = parse_optional_body(&body)?;
     let overlap = match asked.overlap_seconds {
         None => Instance::SECRET_OVERLAP,
         Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),

@@ -38,8 +38,11 @@ pub(super) struct ConversationQuery {
     #[param(value_type = Option<String>)]
     label: Option<ConversationLabel>,
     /// Only with a message that holds these words, up to eight. From three letters on, they find words that begin with them. Case
-    /// and accents do not count. The newest 10,000 messages that fit are looked through. Not on AWS (501).
+    /// and accents do not count. The newest 2,000 messages that fit are looked through. Not on AWS (501).
     text: Option<String>,
+    /// Only with a contact whose name has these words, or whose number is this one. Words that begin with them count, as in `text`,
+    /// and so does a number that begins or ends with these digits. A change of the name is found at once, a new contact some seconds after. Not on AWS (501).
+    contact: Option<String>,
     /// `true`: only conversations in which a person owes an answer, those that wait the longest first. `status` is left out
     /// then.
     waiting: Option<bool>,
@@ -56,7 +59,7 @@ pub(super) struct ConversationQuery {
 pub(super) struct ConversationListView {
     items: Vec<ConversationView>,
     next_cursor: Option<String>,
-    /// With `text`: the time up to which messages were searched. What came later is found some seconds after.
+    /// With `text` or `contact`: the time up to which messages and their contacts were searched. What came later is found some seconds after.
     searched_until: Option<Timestamp>,
 }
 
@@ -80,16 +83,23 @@ pub(super) async fn list_conversations(
         status: wanted.status,
         label: wanted.label,
         text: wanted.text.as_deref().map(parse_searched_text).transpose()?,
+        contact: wanted
+            .contact
+            .as_deref()
+            .map(parse_searched_contact)
+            .transpose()?,
         ..ConversationFilter::default()
     };
-    let searched_until = match &filter.text {
-        Some(_) => Some(find_searched_time(&api).await?),
-        None => None,
+    let is_search = filter.text.is_some() || filter.contact.is_some();
+    let searched_until = if is_search {
+        Some(find_searched_time(&api).await?)
+    } else {
+        None
     };
     let found = if wanted.waiting == Some(true) {
-        if filter.status.is_some() || filter.text.is_some() {
+        if filter.status.is_some() || is_search {
             return Err(HttpProblem::bad_request(
-                "`waiting` cannot be given together with `status` (who waits is active) or `text`",
+                "`waiting` cannot be given together with `status` (who waits is active), `text` or `contact`",
             ));
         }
         operate::list_waiting_conversations(&*api.deps, &caller, filter, &page).await
@@ -110,13 +120,18 @@ fn parse_searched_text(text: &str) -> Result<SearchWords, HttpProblem> {
     SearchWords::parse(text).ok_or_else(|| HttpProblem::bad_request("`text` holds no word"))
 }
 
+fn parse_searched_contact(text: &str) -> Result<SearchWords, HttpProblem> {
+    SearchWords::parse_contact(text)
+        .ok_or_else(|| HttpProblem::bad_request("`contact` holds no word and no digit"))
+}
+
 /// Returns the time up to which texts are searched. An installation that searches none says what finds a conversation instead.
 async fn find_searched_time(api: &Api<impl ApiContext>) -> Result<Timestamp, HttpProblem> {
     let covered = operate::find_searched_time(&*api.deps).await?;
     covered.ok_or_else(|| {
         HttpProblem::new(
             StatusCode::NOT_IMPLEMENTED,
-            "this installation does not search the texts of messages: it is on AWS. A phone number is found by \
+            "this installation searches neither the texts of messages nor names: it is on AWS. A whole phone number is found by \
              POST /v1/contacts/find, the id of a message at the provider by GET /v1/trace?provider_message=",
         )
     })

@@ -11,13 +11,11 @@ use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
-use recado_pipeline::Deps;
-use recado_pipeline::ports::{LoggedEvent, PublishedEvents};
+use recado_pipeline::ports::LoggedEvent;
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -93,17 +91,6 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
         .collect()
 }
 
-/// Refuses the request where the store publishes no events.
-pub(super) fn check_publishing(api: &Api<impl ApiContext>) -> Result<(), HttpProblem> {
-    if api.deps.store().publishes_events() {
-        return Ok(());
-    }
-    Err(HttpProblem::new(
-        StatusCode::NOT_IMPLEMENTED,
-        "events are published on one machine only, not on AWS yet",
-    ))
-}
-
 /// Lists what happened, the oldest first.
 ///
 /// A reader that follows `next` sees each event that is kept (seven days unless set otherwise), at least once, those of a
@@ -113,14 +100,13 @@ pub(super) fn check_publishing(api: &Api<impl ApiContext>) -> Result<(), HttpPro
     path = "/v1/events",
     tag = "Events",
     params(EventsQuery),
-    responses((status = 200, body = EventsView, description = "A page of events"), super::problem_answers::NotImplemented)
+    responses((status = 200, body = EventsView, description = "A page of events"))
 )]
 pub(super) async fn get_events(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<EventsQuery>,
 ) -> Result<Json<EventsView>, HttpProblem> {
-    check_publishing(&api)?;
     let query = EventQuery {
         tenant: wanted.tenant,
         start: parse_start(wanted.after.as_deref())?,

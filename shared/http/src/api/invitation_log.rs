@@ -51,7 +51,7 @@ pub(super) struct InvitationStatusView {
     duplicate_of: Option<String>,
     #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
-    /// Reason, if it failed, or why an e-mail waits.
+    /// Reason, if it failed; why an e-mail waits; or that the guest may have a cancelled one.
     error: Option<String>,
     /// The provider's category of its price, once a status told it.
     pricing_category: Option<String>,

@@ -68,7 +68,7 @@ struct InvitationSendRequest {
     phone: Option<String>,
     /// Values of the template's variables.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Object, required = false)]
     variables: TemplateValues,
     metadata: Option<Map<String, Value>>,
     /// Time before which it does not leave, at most a year ahead: with its offset, or without one for the guest's own clock. A batch
@@ -89,7 +89,7 @@ struct GuestSendRequest {
     template: String,
     /// Values of the template's variables.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Object, required = false)]
     variables: TemplateValues,
     metadata: Option<Map<String, Value>>,
     /// Time before which it does not leave, at most a year ahead: with its offset, or without one for the guest's own clock. A batch

@@ -25,6 +25,7 @@ const FOUND_DEFAULT: usize = 5;
 struct SearchRequest {
     question: String,
     /// Number of blocks at most: 1 to 50, 5 if absent.
+    #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
 

@@ -18,7 +18,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, OperatorAnswer};
-use recado_pipeline::{deliver, trace};
+use recado_pipeline::{Deps, deliver, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -99,7 +99,8 @@ pub(super) async fn get_message(
     }
     let found = trace::load_timeline(deps, &caller, &parse_message_id(&wanted)?).await?;
     let found = found.ok_or_else(no_such_message)?;
-    Ok(Json(MessageAnswer::Message(Box::new(found.into()))))
+    let shown = MessageDetail::from(found).with_trace(&deps.settings().trace_links);
+    Ok(Json(MessageAnswer::Message(Box::new(shown))))
 }
 
 /// Parses a message's id. An id that names no conversation and ordinal was never given out, so it is a 404.

@@ -5,7 +5,7 @@ use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
+use crate::query::{PathParam, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -227,11 +227,7 @@ pub(super) async fn post_connect(
     body: Body,
 ) -> Result<Json<ConnectView>, HttpProblem> {
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let wanted: ConnectRequest = if body.is_empty() {
-        ConnectRequest::default()
-    } else {
-        parse_json_body(&body)?
-    };
+    let wanted: ConnectRequest = parse_optional_body(&body)?;
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Connect(wanted)).await?;
     Ok(Json(ConnectView {
         instance,

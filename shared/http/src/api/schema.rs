@@ -86,7 +86,7 @@ word_schemas! {
     PublishedKindSchema: PublishedKind {
         MessageCreated, MessageUpdated, MessageStatus, ConversationUpdated, ConversationWaiting, TurnStarted,
         TurnFinished, InstanceConnection, DeliveryCreated, DeliveryUpdated, AppointmentBooked, AppointmentMoved,
-        AppointmentCancelled, AppointmentUnknown, AlertFired, AlertEnded, WebhookTest,
+        AppointmentCancelled, AppointmentUnknown, LandingInvalidated, AlertFired, AlertEnded, WebhookTest,
     }
     TurnResultSchema: TurnResult { Answered, Silent, Left }
     InvitationChannelSchema: InvitationChannel { Whatsapp, Email }

@@ -34,8 +34,10 @@ pub(super) struct TrendQuery {
     #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
     /// Number of hours up to now: 1 to 48, 24 if absent.
+    #[param(minimum = 1, maximum = 48)]
     hours: Option<u32>,
     /// Length of each part of this time, in minutes: 1 to 1440, 60 if absent.
+    #[param(minimum = 1, maximum = 1440)]
     step_minutes: Option<u32>,
 }
 

@@ -7,6 +7,7 @@ use crate::query::QueryParams;
 use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
+use recado_domain::country::Country;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::price::Cost;
 use recado_domain::usage::{Date, resolve_usage_day, subtract_whole_days};
@@ -52,6 +53,8 @@ enum UsageGroupParam {
     Agent,
     /// By model.
     Model,
+    /// By the country of the recipients of charged messages.
+    Country,
     /// By tenant.
     Tenant,
 }
@@ -62,6 +65,7 @@ impl From<UsageGroupParam> for UsageGroup {
             UsageGroupParam::Day => Self::Day,
             UsageGroupParam::Agent => Self::Agent,
             UsageGroupParam::Model => Self::Model,
+            UsageGroupParam::Country => Self::Country,
             UsageGroupParam::Tenant => Self::Tenant,
         }
     }
@@ -79,7 +83,7 @@ pub(super) struct UsageView {
     items: Vec<UsageItem>,
 }
 
-/// The use of models by one day, agent, model or tenant.
+/// The use of models by one day, agent, model, country or tenant.
 #[derive(Debug, Serialize, ToSchema)]
 struct UsageItem {
     #[schema(value_type = Option<String>, format = Date)]
@@ -91,6 +95,9 @@ struct UsageItem {
     agent: Option<AgentId>,
     /// Name of the model, as its API reports it; of charged messages the provider and the category, such as `meta:utility`.
     model: Option<String>,
+    /// Country of the recipients of charged messages, by its two characters. What has none stands in a line without a country.
+    #[schema(value_type = Option<String>, example = "BR")]
+    country: Option<Country>,
     /// Number of replies that models wrote.
     replies: u64,
     /// Number of finished drafts that became no reply. The contact wrote on, a person took over or another worker replied.
@@ -119,7 +126,7 @@ struct UsageItem {
 /// An amount of money.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsageCost)]
-struct CostItem {
+pub(super) struct CostItem {
     /// The currency, such as `USD`.
     currency: String,
     /// The amount in millionths of the currency's unit.
@@ -127,7 +134,7 @@ struct CostItem {
 }
 
 /// Lists the amounts of a cost.
-fn list_costs(cost: &Cost) -> Vec<CostItem> {
+pub(super) fn list_costs(cost: &Cost) -> Vec<CostItem> {
     let amounts = cost.list_amounts();
     amounts
         .map(|(currency, micros)| CostItem {
@@ -155,6 +162,7 @@ impl From<UsageLine> for UsageItem {
             tenant: name.tenant,
             agent: name.agent,
             model: name.model,
+            country: name.country,
             replies,
             discarded_drafts,
             recordings,
@@ -172,7 +180,7 @@ impl From<UsageLine> for UsageItem {
     }
 }
 
-/// Returns what models used, summed up by day, agent, model or tenant.
+/// Returns what models used, summed up by day, agent, model, country or tenant.
 ///
 /// The sums are of committed replies, discarded drafts, transcribed recordings and messages that the provider charges, and are kept for
 /// 400 days.

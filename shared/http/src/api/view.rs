@@ -4,6 +4,7 @@ mod changes;
 mod choice;
 mod contact;
 mod conversation;
+mod cost;
 mod delivery;
 mod file_text;
 mod media_url;
@@ -14,6 +15,7 @@ use super::answer_view::AnswerView;
 use super::schema::{MessageStatusSchema, QueueNameSchema, ReasonSchema, RoleSchema};
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
+use cost::CostView;
 use delivery::DeliveryView;
 use file_text::{FileTextView, describe_missing_file};
 use media_url::media_url;
@@ -26,6 +28,7 @@ use recado_domain::outbox::{HeldStatus, OutboxHistoryEntry, OutboxState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::MessageView;
 use recado_pipeline::ports::Page;
+use recado_pipeline::settings::TraceLinks;
 use recado_pipeline::trace::TimelineResult;
 use referral::ReferralView;
 use serde::Serialize;
@@ -94,6 +97,9 @@ pub(super) struct MessageItem {
     answer: Option<AnswerView>,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
+    /// Cost of the message. Absent if no model worked for it and the provider charged nothing, and in answers that list no
+    /// conversation and show no single message.
+    cost: Option<CostView>,
     created_at: Timestamp,
 }
 
@@ -104,6 +110,7 @@ impl From<MessageView> for MessageItem {
             status,
             answer,
             file_url,
+            cost,
             ..
         } = view;
         Self {
@@ -127,6 +134,7 @@ impl From<MessageView> for MessageItem {
             answer: answer.map(AnswerView::from),
             input_tokens: message.usage.map(|usage| usage.input_tokens),
             output_tokens: message.usage.map(|usage| usage.output_tokens),
+            cost: cost.map(CostView::from),
             created_at: message.written_at,
         }
     }
@@ -143,6 +151,10 @@ pub(super) struct MessageDetail {
     instance_id: InstanceId,
     #[schema(value_type = String)]
     correlation_id: CorrelationId,
+    /// Id of the message's trace, if traces are exported.
+    trace_id: Option<String>,
+    /// URL of the page that shows the trace, if `RECADO_TRACE_URL` is set.
+    trace_url: Option<String>,
     stored_at: Timestamp,
     model: Option<String>,
     cache_read_tokens: Option<u64>,
@@ -204,6 +216,8 @@ impl From<TimelineResult> for MessageDetail {
             conversation_id: message.conversation,
             instance_id: message.instance,
             correlation_id: message.correlation,
+            trace_id: None,
+            trace_url: None,
             stored_at: message.stored_at,
             model: message.model,
             cache_read_tokens: message.usage.map(|usage| usage.cache_read_tokens),
@@ -231,6 +245,18 @@ impl From<TimelineResult> for MessageDetail {
             history: out
                 .map(|out| out.history.into_iter().map(HistoryStepView::from).collect())
                 .unwrap_or_default(),
+        }
+    }
+}
+
+impl MessageDetail {
+    /// Adds the message's trace, where traces are exported.
+    pub(super) fn with_trace(self, links: &TraceLinks) -> Self {
+        let trace = links.find_trace(&self.correlation_id);
+        Self {
+            trace_id: trace.map(|id| id.to_string()),
+            trace_url: trace.and_then(|id| links.build_url(id)),
+            ..self
         }
     }
 }

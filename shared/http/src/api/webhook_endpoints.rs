@@ -9,14 +9,14 @@ pub(super) use failed_events::{
 };
 pub(super) use posts::{__path_post_endpoint_test, __path_post_replay, post_endpoint_test, post_replay};
 
-use super::problem_answers::{Conflict, NotFound, NotImplemented, Unprocessable};
+use super::problem_answers::{Conflict, NotFound, Unprocessable};
 use super::schema::WebhookEndpointSchema;
 use super::tenant_query::TenantQuery;
 use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -108,8 +108,7 @@ struct SigningRotation {
     params(TenantQuery),
     responses(
         (status = 200, body = ListView<EndpointView>, description = "The endpoints"),
-        NotFound,
-        NotImplemented
+        NotFound
     )
 )]
 pub(super) async fn list_webhook_endpoints(
@@ -117,7 +116,6 @@ pub(super) async fn list_webhook_endpoints(
     Extension(caller): Extension<Caller>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<ListView<EndpointView>>, HttpProblem> {
-    super::events::check_publishing(&api)?;
     let found = webhooks::list_endpoints(&*api.deps, &caller, of.tenant.as_ref()).await?;
     let page = Page {
         items: found,
@@ -139,8 +137,7 @@ pub(super) async fn list_webhook_endpoints(
         (status = 201, body = EndpointSecretView, description = "The endpoint with its signing secret"),
         NotFound,
         Conflict,
-        Unprocessable,
-        NotImplemented
+        Unprocessable
     )
 )]
 pub(super) async fn post_webhook_endpoint(
@@ -150,7 +147,6 @@ pub(super) async fn post_webhook_endpoint(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<EndpointSecretView>), HttpProblem> {
-    super::events::check_publishing(&api)?;
     let new: WebhookEndpoint = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
     let id = new.id.clone();
@@ -166,7 +162,7 @@ pub(super) async fn post_webhook_endpoint(
     path = "/v1/webhooks/{id}",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
-    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound, NotImplemented)
+    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
 )]
 pub(super) async fn get_webhook_endpoint(
     State(api): State<Api<impl ApiContext>>,
@@ -174,7 +170,6 @@ pub(super) async fn get_webhook_endpoint(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<EndpointView>, HttpProblem> {
-    super::events::check_publishing(&api)?;
     let found = webhooks::read_endpoint(&*api.deps, &caller, of.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
@@ -189,8 +184,7 @@ pub(super) async fn get_webhook_endpoint(
     responses(
         (status = 200, body = EndpointView, description = "The endpoint"),
         NotFound,
-        Unprocessable,
-        NotImplemented
+        Unprocessable
     )
 )]
 pub(super) async fn put_webhook_endpoint(
@@ -201,7 +195,6 @@ pub(super) async fn put_webhook_endpoint(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EndpointView>, HttpProblem> {
-    super::events::check_publishing(&api)?;
     let fields: EndpointFields = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
@@ -217,7 +210,7 @@ pub(super) async fn put_webhook_endpoint(
     path = "/v1/webhooks/{id}",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
-    responses((status = 204, description = "The endpoint is removed"), NotFound, NotImplemented)
+    responses((status = 204, description = "The endpoint is removed"), NotFound)
 )]
 pub(super) async fn delete_webhook_endpoint(
     State(api): State<Api<impl ApiContext>>,
@@ -225,7 +218,6 @@ pub(super) async fn delete_webhook_endpoint(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {
-    super::events::check_publishing(&api)?;
     let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
     let change = EndpointChange::Remove(id.clone());
@@ -245,8 +237,7 @@ pub(super) async fn delete_webhook_endpoint(
     request_body = Option<SigningRotation>,
     responses(
         (status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"),
-        NotFound,
-        NotImplemented
+        NotFound
     )
 )]
 pub(super) async fn post_signing_rotation(
@@ -257,13 +248,8 @@ pub(super) async fn post_signing_rotation(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EndpointSecretView>, HttpProblem> {
-    super::events::check_publishing(&api)?;
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: SigningRotation = if body.is_empty() {
-        SigningRotation::default()
-    } else {
-        parse_json_body(&body)?
-    };
+    let asked: SigningRotation = parse_optional_body(&body)?;
     let overlap = match asked.overlap_seconds {
         None => SigningSalts::OVERLAP,
         Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),

@@ -2,12 +2,12 @@
 
 pub(super) mod detailed;
 
+use super::pieced_json::PiecedJson;
 use super::problem_answers::NotFound;
 use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
 use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use recado_domain::Timestamp;
@@ -163,7 +163,7 @@ pub(super) enum WhatsappHealthAnswer {
 /// The path by which the table of permissions names this route.
 const ROUTE: &str = "/health/whatsapp";
 
-type HealthAnswer = Result<(StatusCode, Json<WhatsappHealthAnswer>), HttpProblem>;
+type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpProblem>;
 
 /// Returns the health of all instances, or with a token also the details.
 ///
@@ -221,7 +221,7 @@ pub(super) async fn get_whatsapp_health(
         instances,
     };
     let answer = WhatsappHealthAnswer::Details(Box::new(view));
-    Ok((shared_status_code(found.status, shared), Json(answer)))
+    Ok((shared_status_code(found.status, shared), PiecedJson(answer)))
 }
 
 async fn read_health(
@@ -252,5 +252,5 @@ async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {
         view
     };
     let status = shared_status_code(view.status, view.shared);
-    Ok((status, Json(WhatsappHealthAnswer::Status(view))))
+    Ok((status, PiecedJson(WhatsappHealthAnswer::Status(view))))
 }

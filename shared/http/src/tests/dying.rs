@@ -155,6 +155,7 @@ pub(super) fn job(external: &str, name: &str) -> InboundJob {
         external,
         kind: EventKind::Message,
         correlation: CorrelationId::parse("c-3").unwrap(),
+        parent: None,
         received_at: now(),
         payload: EventPayload::Inline(json!({"text": "segredo"})),
         lookalike: false,

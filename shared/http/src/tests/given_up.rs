@@ -58,6 +58,7 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
         tenant: message.tenant.clone(),
         ordinal: recado_domain::ids::Ordinal(1),
         correlation: message.correlation.clone(),
+        parent: None,
         due: None,
         file: None,
         batch: None,

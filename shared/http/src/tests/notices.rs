@@ -127,10 +127,20 @@ async fn a_charged_message_is_summed_up_once_by_its_category_and_costs_what_its_
         ),
         (&json!(2), &json!(2))
     );
-    let configuration = json!({"prices": [{"model": "meta:*", "message": "0.0068"}]});
+    let configuration = json!({"prices": [
+        {"model": "meta:*", "message": "0.5"},
+        {"model": "meta:*", "message": "0.0068", "countries": ["BR"]},
+    ]});
     let applied = site.operate("PUT", "/v1/config", &configuration).await;
     assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
     let priced = look().await;
     assert_eq!(priced[0]["costs"], json!([{"currency": "USD", "micros": 13_600}]));
     assert_eq!(priced[0]["unpriced_messages"], 0);
+    let by_country = site.operate("GET", "/v1/usage?by=country", &Value::Null).await;
+    let line = &by_country.body["items"][0];
+    assert_eq!(
+        (&line["country"], &line["charged_messages"]),
+        (&json!("BR"), &json!(2))
+    );
+    assert_eq!(line["costs"], priced[0]["costs"]);
 }

@@ -213,3 +213,30 @@ async fn a_wrong_question_for_use_is_refused() {
     }
     assert_eq!(used.look("?tenant=nobody").await.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn a_message_tells_what_its_turn_cost_as_the_use_of_its_conversation_does() {
+    let used = Used::new().await;
+    let prices = json!({"prices": [{"model": "large", "input": "3.00", "output": "15.00"}]});
+    used.site.operate("PUT", "/v1/config", &prices).await;
+    for (model, cost) in [
+        (
+            "large",
+            json!({"costs": [{"currency": "USD", "micros": 450}], "unpriced_tokens": 0}),
+        ),
+        ("small", json!({"costs": [], "unpriced_tokens": 110})),
+    ] {
+        let id = commit_old_reply(&used.site, &used.one, model, 0).await;
+        let path = format!("/v1/conversations/{id}/messages");
+        let listed = used.site.operate("GET", &path, &Value::Null).await;
+        let item = listed.body["items"][0].clone();
+        let path = format!("/v1/messages/{}", item["id"].as_str().unwrap());
+        let single = used.site.operate("GET", &path, &Value::Null).await;
+        assert_eq!(single.body["cost"], item["cost"], "{}", single.text);
+        let summed = used.look(&format!("?by=model&conversation={id}")).await;
+        for name in ["costs", "unpriced_tokens"] {
+            assert_eq!(item["cost"][name], cost[name], "{item}");
+            assert_eq!(summed.body["items"][0][name], cost[name], "{}", summed.text);
+        }
+    }
+}

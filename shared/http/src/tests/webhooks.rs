@@ -168,6 +168,28 @@ async fn the_handshake_returns_the_challenge_to_who_knows_the_token() {
 }
 
 #[tokio::test]
+async fn a_sound_traceparent_gives_the_correlation_id_once_its_sender_is_proven() {
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let site = Site::in_memory();
+    let bearer = ("authorization", &*format!("Bearer {TOKEN}"));
+    let header = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let (given, named) = (("traceparent", header.as_str()), ("x-correlation-id", "order-42"));
+    for (headers, taken) in [
+        (vec![bearer, given], Some(TRACE)),
+        (vec![bearer, given, named], Some("order-42")),
+        (vec![given], None),
+        (vec![bearer, ("traceparent", TRACE)], None),
+    ] {
+        let answered = site.ask("GET", "/v1/conversations", &headers, "").await;
+        let id = answered.header("x-correlation-id").unwrap();
+        match taken {
+            Some(taken) => assert_eq!(id, taken),
+            None => assert!(id.len() == 32 && id != TRACE, "{id}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_sound_correlation_id_is_kept_and_another_is_replaced() {
     let site = Site::in_memory();
     let bearer = ("authorization", &*format!("Bearer {TOKEN}"));

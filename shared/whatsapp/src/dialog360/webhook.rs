@@ -5,15 +5,17 @@ use super::{
     AddressedNumbers, Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER,
     read_addressed_numbers, split_webhook, verify_credentials,
 };
+use crate::meta::webhook::MetaWebhook;
 use crate::webhook::{
-    NamedKey, ProvenSecret, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
-    WebhookRequest, WebhookSetup, current_webhook_secret, restrict_notices,
+    NamedKey, ProvenSecret, ProvenWebhook, RequiredKeys, SimulatedInbound, WebhookHandler, WebhookKeys,
+    WebhookRefusal, WebhookRequest, WebhookSetup, current_webhook_secret, restrict_notices,
 };
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -127,6 +129,10 @@ impl WebhookHandler for Dialog360Webhook {
             proof_set: !keys.masters.is_empty(),
             ..WebhookSetup::NOTHING
         }
+    }
+
+    fn write_simulated_webhook(&self, external: &ExternalId, message: &SimulatedInbound<'_>) -> Value {
+        MetaWebhook.write_simulated_webhook(external, message)
     }
 }
 

@@ -26,9 +26,11 @@ impl fmt::Debug for EvolutionCredentials<'_> {
     }
 }
 
-/// Returns the version of the webhook secret of `instance` that `proof` contains, or with which its JWT was signed. The
-/// secrets are derived from `masters` (two during a rotation). One valid proof is enough. All secrets are compared in
-/// constant time.
+/// Returns the version of the webhook secret of `instance` that `proof` shows. The proof contains the secret, or a JWT that was signed
+/// with it. Of several it is the newest.
+///
+/// The secrets are derived from `masters` (two during a rotation). One valid proof is enough. Each secret is compared in constant
+/// time. A request that shows one proof is done with the first secret that fits, so its time tells the version, to who knows the secret.
 pub fn verify_credentials(
     proof: &EvolutionCredentials<'_>,
     masters: &[Secret],
@@ -36,17 +38,26 @@ pub fn verify_credentials(
     now: Timestamp,
 ) -> Option<SecretVersion> {
     let bearer = proof.authorization.and_then(parse_bearer_token);
-    let secrets = masters
+    let shown = [proof.apikey, bearer, proof.path_token];
+    let fits = |secret: &Secret| {
+        let shown = shown.into_iter().flatten();
+        let plain = shown.fold(false, |found, shown| secret.matches(shown.trim()) | found);
+        plain | bearer.is_some_and(|token| jwt::verify_jwt(token, secret, now))
+    };
+    let mut secrets = masters
         .iter()
         .flat_map(|master| derive_webhook_secrets(master, Provider::Evolution, instance));
-    secrets.fold(None, |found, (version, secret)| {
-        let plain = [proof.apikey, bearer, proof.path_token]
-            .into_iter()
-            .flatten()
-            .fold(false, |found, shown| secret.matches(shown.trim()) | found);
-        let signed = bearer.is_some_and(|token| jwt::verify_jwt(token, &secret, now));
-        if plain | signed { Some(version) } else { found }
-    })
+    if shown.into_iter().flatten().count() <= 1 {
+        return secrets
+            .find(|(_, secret)| fits(secret))
+            .map(|(version, _)| version);
+    }
+    secrets.fold(
+        None,
+        |found, (version, secret)| {
+            if fits(&secret) { Some(version) } else { found }
+        },
+    )
 }
 
 fn parse_bearer_token(header: &str) -> Option<&str> {

@@ -10,14 +10,15 @@
 
 use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
 use crate::webhook::{
-    HIDDEN_SECRET, ProvenSecret, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
-    WebhookRequest, WebhookSetup, current_webhook_secret,
+    HIDDEN_SECRET, ProvenSecret, ProvenWebhook, RequiredKeys, SimulatedInbound, WebhookHandler, WebhookKeys,
+    WebhookRefusal, WebhookRequest, WebhookSetup, current_webhook_secret,
 };
 use crate::wire::json::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
+use serde_json::{Value, json};
 
 const PATHS: [&str; 10] = [
     "/webhooks/evolution",
@@ -140,6 +141,28 @@ impl WebhookHandler for EvolutionWebhook {
             proof_set: !keys.masters.is_empty(),
             ..WebhookSetup::NOTHING
         }
+    }
+
+    fn write_simulated_webhook(&self, external: &ExternalId, message: &SimulatedInbound<'_>) -> Value {
+        let SimulatedInbound {
+            phone,
+            name,
+            text,
+            id,
+            at,
+        } = message;
+        json!({
+            "event": "messages.upsert",
+            "instance": external,
+            "data": {
+                "key": {"remoteJid": format!("{phone}@s.whatsapp.net"), "fromMe": false, "id": id},
+                "pushName": name,
+                "message": {"conversation": text},
+                "messageType": "conversation",
+                "messageTimestamp": at.as_second(),
+            },
+            "date_time": at.to_string(),
+        })
     }
 }
 

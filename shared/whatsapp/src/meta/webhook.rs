@@ -5,12 +5,13 @@ use super::parse::{TrustedNumbers, list_named_numbers};
 use super::verify::has_signature;
 use super::{answer_handshake, split_webhook, verify_signature};
 use crate::webhook::{
-    AnswerHandshake, NamedKey, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
-    WebhookRequest, WebhookSetup, restrict_notices,
+    AnswerHandshake, NamedKey, ProvenWebhook, RequiredKeys, SimulatedInbound, WebhookHandler, WebhookKeys,
+    WebhookRefusal, WebhookRequest, WebhookSetup, restrict_notices,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PATHS: [&str; 4] = [
@@ -120,6 +121,31 @@ impl WebhookHandler for MetaWebhook {
             verify_token_set: Some(!keys.named_secrets(VERIFY_TOKEN.setting).is_empty()),
             ..WebhookSetup::NOTHING
         }
+    }
+
+    fn write_simulated_webhook(&self, external: &ExternalId, message: &SimulatedInbound<'_>) -> Value {
+        let SimulatedInbound {
+            phone,
+            name,
+            text,
+            id,
+            at,
+        } = message;
+        json!({
+            "object": "whatsapp_business_account",
+            "entry": [{"changes": [{"field": "messages", "value": {
+                "messaging_product": "whatsapp",
+                "metadata": {"phone_number_id": external},
+                "contacts": [{"wa_id": phone, "profile": {"name": name}}],
+                "messages": [{
+                    "from": phone,
+                    "id": id,
+                    "timestamp": at.as_second().to_string(),
+                    "type": "text",
+                    "text": {"body": text},
+                }],
+            }}]}],
+        })
     }
 }
 

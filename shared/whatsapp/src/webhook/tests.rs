@@ -3,13 +3,15 @@ mod gateway;
 use super::*;
 use crate::registry::{
     describe_webhook_setup, list_named_keys, required_keys, webhook_handler, webhook_handlers,
+    write_simulated_webhook,
 };
 use proptest::prelude::*;
+use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ExternalId;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const BASE: &str = "https://recado.example";
 
@@ -386,4 +388,28 @@ fn only_a_request_with_the_form_of_a_signature_names_numbers_to_be_looked_up() {
         );
     }
     assert_eq!(listed(&[], &body), 0);
+}
+
+#[test]
+fn a_simulated_message_is_read_as_one_of_its_provider() {
+    let external = ExternalId::parse("100000000000001").unwrap();
+    let message = SimulatedInbound {
+        phone: "5511900000001",
+        name: "Maria",
+        text: "Oi!",
+        id: "wamid.sim",
+        at: Timestamp::UNIX_EPOCH,
+    };
+    for provider in [Provider::Evolution, Provider::Meta, Provider::Dialog360] {
+        let body = write_simulated_webhook(provider, &external, &message).unwrap();
+        let items = crate::split_webhook(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH);
+        let items = items.unwrap();
+        let [WebhookItem::Event(event)] = items.as_slice() else {
+            panic!("{provider}: {items:?}");
+        };
+        assert_eq!((event.provider, &event.external), (provider, &external));
+        let address = event.address.as_ref().map(ContactAddress::as_str).unwrap();
+        assert!(address.contains("5511900000001"), "{address}");
+    }
+    assert!(write_simulated_webhook(Provider::AwsSocial, &external, &message).is_none());
 }

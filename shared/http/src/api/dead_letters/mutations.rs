@@ -4,7 +4,7 @@ use super::super::problem_answers::{Conflict, NotFound};
 use super::super::schema::{QueueNameSchema, ReasonSchema};
 use super::super::{Api, ApiContext};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -100,6 +100,7 @@ struct RedriveRequest {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     ids: Vec<String>,
+    #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     dry_run: bool,
 }
@@ -134,15 +135,10 @@ pub(crate) async fn redrive_dead_letters(
     body: Body,
 ) -> Result<Response, HttpProblem> {
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: RedriveRequest = if body.is_empty() {
-        RedriveRequest::default()
-    } else {
-        // Only an object is accepted. A JSON list would count as an object without fields, and so select every dead
-        // letter.
-        let object: Map<String, Value> = parse_json_body(&body)?;
-        serde_json::from_value(Value::Object(object))
-            .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))?
-    };
+    // Only an object is accepted. A JSON list would count as an object without fields, and so select every dead letter.
+    let object: Map<String, Value> = parse_optional_body(&body)?;
+    let asked: RedriveRequest = serde_json::from_value(Value::Object(object))
+        .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))?;
     if asked.ids.len() > LIMIT_MAX {
         return Err(HttpProblem::bad_request(format!("at most {LIMIT_MAX} ids")));
     }
@@ -221,6 +217,7 @@ pub(crate) struct PurgeQuery {
     #[serde(default)]
     all: bool,
     /// Number of dead letters to delete at most: 1 to 1,000, 500 if absent.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 

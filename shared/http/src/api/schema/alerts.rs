@@ -48,7 +48,7 @@ pub(super) struct AlertConfigSchema {
     #[schema(required = false, maximum = 1440, default = 60)]
     customer_wait_minutes: u32,
     /// Space that must be free on the disk of the data folder, in megabytes.
-    #[schema(required = false, default = 500)]
+    #[schema(required = false, maximum = 1_000_000_000, default = 500)]
     disk_free_megabytes: u64,
     /// Destinations that are told, 10 at most.
     #[schema(required = false)]

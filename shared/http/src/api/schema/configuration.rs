@@ -67,6 +67,10 @@ struct ModelPriceSchema {
     audio_minute: Option<String>,
     /// Price of a message that the provider charges; `model` is then provider and category, such as `meta:utility`.
     message: Option<String>,
+    /// Countries of the recipients for whom the price of a message holds: two characters, such as `BR`, or a calling code, such as `+55`.
+    /// If empty, it holds for all that no other price names.
+    #[schema(required = false, example = json!(["BR", "+351"]))]
+    countries: Vec<String>,
     /// Currency of the prices: three capital letters.
     #[schema(required = false, default = "USD", pattern = "^[A-Z]{3}$")]
     currency: String,
@@ -88,7 +92,8 @@ pub(in crate::api) struct TenantSchema {
     #[schema(required = false, default = "UTC", example = "America/Sao_Paulo")]
     time_zone: String,
     /// The times for which the tenant's records are kept. If absent, the defaults.
-    retention: Option<RetentionSchema>,
+    #[schema(required = false)]
+    retention: RetentionSchema,
     /// Greatest number of tokens that the tenant's agents use on a day (UTC). If absent, there is no limit.
     #[schema(minimum = 1)]
     tokens_per_day: Option<u64>,
@@ -96,7 +101,8 @@ pub(in crate::api) struct TenantSchema {
     #[schema(minimum = 1)]
     turns_at_once: Option<u32>,
     /// The rules for deliveries: unsolicited messages.
-    deliveries: Option<DeliveryRulesSchema>,
+    #[schema(required = false)]
+    deliveries: DeliveryRulesSchema,
     /// The ways by which the tenant sends e-mails, at most 10.
     #[schema(required = false)]
     email_senders: Vec<EmailSenderSchema>,
@@ -262,7 +268,8 @@ pub(in crate::api) struct InstanceSchema {
     #[schema(required = false)]
     agent_returns: AgentReturnSchema,
     /// The contacts who may begin a conversation. If absent, everybody may.
-    access: Option<AccessListSchema>,
+    #[schema(required = false)]
+    access: AccessListSchema,
     /// Hours in which the agent answers. If absent, always.
     opening_hours: Option<OpeningHoursSchema>,
     /// Seconds to wait for more messages of a burst, the same after every message. If absent, the installation's setting.

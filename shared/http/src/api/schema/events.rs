@@ -62,7 +62,7 @@ struct PublishedDataSchema {
     /// The reason of the status, or for which the conversation waits.
     #[schema(value_type = Option<ReasonSchema>)]
     reason: Option<Reason>,
-    /// Time since which the conversation waits, the connection is so, or the alert's condition holds.
+    /// Time since which the conversation waits, the connection is so, the alert's condition holds, or pages must be made anew.
     since: Option<Timestamp>,
     /// The way in which the turn ended.
     #[schema(value_type = Option<TurnResultSchema>)]
@@ -73,7 +73,7 @@ struct PublishedDataSchema {
     /// The invitation.
     #[schema(value_type = Option<String>)]
     invitation_id: Option<InvitationId>,
-    /// The occasion of the invitation.
+    /// The occasion of the invitation or of the pages.
     #[schema(value_type = Option<String>)]
     occasion_id: Option<OccasionId>,
     /// The channel of the invitation.

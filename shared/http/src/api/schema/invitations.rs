@@ -23,8 +23,10 @@ pub(super) struct OccasionSchema {
     /// Language of guests who have none of their own.
     language: Option<String>,
     /// `true` if it does not take place: nobody is reminded of it.
-    cancelled: Option<bool>,
-    reminders: Option<Vec<OccasionReminderSchema>>,
+    #[schema(required = false, default = false)]
+    cancelled: bool,
+    #[schema(required = false)]
+    reminders: Vec<OccasionReminderSchema>,
 }
 
 /// A reminder of an occasion: a template that goes to its guests at a time before it.
@@ -38,9 +40,11 @@ struct OccasionReminderSchema {
     /// Name of the template.
     template: String,
     /// `whatsapp`, which it is if absent, or `email`.
-    channel: Option<String>,
+    #[schema(required = false)]
+    channel: String,
     /// Statuses of the guests to whom it goes: `pending`, `confirmed`, or both, which it is if absent.
-    guests: Option<Vec<String>>,
+    #[schema(required = false)]
+    guests: Vec<String>,
 }
 
 /// A template of invitations: either a text or a template that the provider approved.

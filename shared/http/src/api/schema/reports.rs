@@ -78,6 +78,9 @@ pub(in crate::api) struct PricingSchema {
     r#type: Option<String>,
     /// `marketing`, `utility`, `authentication`, `service` …
     category: Option<String>,
+    /// Country of the recipient, by its two characters.
+    #[schema(example = "BR")]
+    country: Option<String>,
 }
 
 /// An error of a failed message, without personal data.

@@ -62,7 +62,8 @@ struct HttpToolSchema {
     #[schema(example = "https://clinic.example/slots/{date}")]
     url: String,
     /// Headers of the request. They are no place for a secret: they are shown as they are.
-    headers: Option<BTreeMap<String, String>>,
+    #[schema(required = false)]
+    headers: BTreeMap<String, String>,
     /// The body. If absent, a POST, PUT or PATCH sends the arguments as they are.
     #[schema(value_type = Option<Object>)]
     body: Option<Value>,
@@ -108,9 +109,11 @@ struct McpServerSchema {
     /// The names of the server's tools that may be called: 1 to 32, each once. Its other tools are not shown to the model.
     allow: Vec<String>,
     /// The effect of single tools, where it is another than the entry's.
-    effects: Option<BTreeMap<String, ToolEffectSchema>>,
+    #[schema(required = false)]
+    effects: BTreeMap<String, ToolEffectSchema>,
     /// For tools that act: the tool of the same server which tells whether an effect happened.
-    ask: Option<BTreeMap<String, McpAskSchema>>,
+    #[schema(required = false)]
+    ask: BTreeMap<String, McpAskSchema>,
 }
 
 /// The call by which a server is asked whether an effect happened.

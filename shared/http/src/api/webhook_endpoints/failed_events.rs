@@ -1,13 +1,13 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
 use super::super::error_mapping::list_problem;
-use super::super::problem_answers::{NotFound, NotImplemented};
+use super::super::problem_answers::NotFound;
 use super::super::schema::PublishedKindSchema;
 use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
 use super::super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
+use crate::query::{PathParam, QueryParams, parse_optional_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -68,8 +68,7 @@ impl From<FailedEvent> for FailedEventView {
     params(("id" = String, Path, description = "Id of the endpoint"), TenantPageQuery),
     responses(
         (status = 200, body = ListView<FailedEventView>, description = "A page of failed events"),
-        NotFound,
-        NotImplemented
+        NotFound
     )
 )]
 pub(in crate::api) async fn list_failed_events(
@@ -78,7 +77,6 @@ pub(in crate::api) async fn list_failed_events(
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<FailedEventView>>, HttpProblem> {
-    super::super::events::check_publishing(&api)?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let of = (wanted.tenant.as_ref(), id.as_str());
     let found = webhooks::list_failed_events(&*api.deps, &caller, of, &page).await;
@@ -113,8 +111,7 @@ pub(in crate::api) struct RedrivenView {
     request_body = Option<RedriveChoice>,
     responses(
         (status = 200, body = RedrivenView, description = "The number of events that are tried again"),
-        NotFound,
-        NotImplemented
+        NotFound
     )
 )]
 pub(in crate::api) async fn post_failed_redrive(
@@ -125,13 +122,8 @@ pub(in crate::api) async fn post_failed_redrive(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<RedrivenView>, HttpProblem> {
-    super::super::events::check_publishing(&api)?;
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: RedriveChoice = if body.is_empty() {
-        RedriveChoice::default()
-    } else {
-        parse_json_body(&body)?
-    };
+    let asked: RedriveChoice = parse_optional_body(&body)?;
     let choice = match asked.cursor.as_deref().map(str::parse::<EventCursor>) {
         None => FailedChoice::All,
         Some(Ok(cursor)) => FailedChoice::One(cursor),

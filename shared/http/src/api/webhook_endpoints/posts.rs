@@ -5,7 +5,7 @@ use super::super::tenant_query::TenantQuery;
 use super::super::{Api, ApiContext, BODY_MAX};
 use super::view::EndpointView;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -48,7 +48,6 @@ pub(in crate::api) async fn post_endpoint_test(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<EndpointTestView>, HttpProblem> {
-    super::super::events::check_publishing(&api)?;
     let Some(desk) = &api.options.endpoint_desk else {
         return Err(HttpProblem::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -83,7 +82,7 @@ struct ReplayRequest {
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<ReplayRequest>,
-    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound, NotImplemented)
+    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
 )]
 pub(in crate::api) async fn post_replay(
     State(api): State<Api<impl ApiContext>>,
@@ -93,13 +92,8 @@ pub(in crate::api) async fn post_replay(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EndpointView>, HttpProblem> {
-    super::super::events::check_publishing(&api)?;
     let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: ReplayRequest = if body.is_empty() {
-        ReplayRequest::default()
-    } else {
-        parse_json_body(&body)?
-    };
+    let asked: ReplayRequest = parse_optional_body(&body)?;
     let of = of.tenant.as_ref();
     let found = webhooks::replay_events(&*api.deps, &caller, of, &id, asked.since).await?;
     Ok(Json(found.into()))

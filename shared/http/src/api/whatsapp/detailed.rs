@@ -1,14 +1,15 @@
 //! `GET /health/whatsapp/detailed`: the health with what a person needs to find a cause.
 
+use super::super::pieced_json::PiecedJson;
 use super::super::problem_answers::NotFound;
 use super::super::schema::{HealthStatusSchema, RateSchema};
 use super::super::{Api, ApiContext};
 use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
@@ -167,7 +168,7 @@ pub(crate) async fn get_detailed_whatsapp_health(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
-) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
+) -> Result<(StatusCode, PiecedJson<DetailedView>), HttpProblem> {
     let now = api.deps.system().now();
     let mut instances = Vec::new();
     let show = |one: &InstanceHealth| instances.push(show_instance(one, now));
@@ -198,7 +199,7 @@ pub(crate) async fn get_detailed_whatsapp_health(
         waiting: WaitingView::from_waiting(&found.waiting, found.at_least, now),
         instances,
     };
-    Ok((shared_status_code(found.status, shared), Json(view)))
+    Ok((shared_status_code(found.status, shared), PiecedJson(view)))
 }
 
 /// Shows an instance. Whether its counts are lower bounds is known in the end.

@@ -201,7 +201,7 @@ async fn a_missing_credential_or_address_is_named() {
         missing("META_ACCESS_TOKEN is not set")
     );
     let mut client = whatsapp(there, Some("k"), Simulation::Off);
-    client.config.evolution_base_url = None;
+    Arc::make_mut(&mut client.config).evolution_base_url = None;
     let found = client.check_credential(&evolution_instance().instance).await;
     assert!(
         matches!(&found, CredentialState::Missing(why) if why.contains("EVOLUTION_API_URL")),

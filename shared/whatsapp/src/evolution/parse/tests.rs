@@ -30,6 +30,7 @@ fn read(event: &WebhookEvent) -> InboundEvent {
         kind: event.kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
+        parent: None,
         received_at: from_unix_millis(1_760_000_000_000),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,

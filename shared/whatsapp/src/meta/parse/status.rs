@@ -5,6 +5,7 @@ use super::{ignored_item, status_detail};
 use crate::wire::json::{get_text, list_members, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
+use recado_domain::country::Country;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, derive_event_id};
 use recado_domain::ids::{ExternalId, MessageId};
@@ -41,7 +42,7 @@ pub(super) fn build_status_item(
     if reached == DeliveryStatus::Failed {
         return build_failure_item(provider, external, status, &update);
     }
-    if update.charged_category().is_some() {
+    if update.find_charge().is_some() {
         return WebhookItem::ChargedStatus {
             update,
             provider,
@@ -71,9 +72,12 @@ fn read_status_update(
         status: reached,
         at: parse_timestamp(status.get("timestamp")).unwrap_or(received_at),
         provider_message_id: id.map(str::to_owned),
-        detail: Some(status_detail::read_status_detail(status))
-            .filter(|detail| !detail.is_empty())
-            .map(Box::new),
+        detail: Some(status_detail::read_status_detail(
+            status,
+            find_recipient_country(status),
+        ))
+        .filter(|detail| !detail.is_empty())
+        .map(Box::new),
     })
 }
 
@@ -88,6 +92,14 @@ fn parse_own_message_id(callback_data: &str) -> Option<MessageId> {
 fn read_recipient(status: &Value) -> Option<ContactAddress> {
     let recipient = get_text(status, "recipient_id").or_else(|| get_text(status, "recipient_user_id"));
     recipient.and_then(ContactAddress::parse)
+}
+
+/// Returns the country of the recipient: by the number, else by the user id.
+fn find_recipient_country(status: &Value) -> Option<Country> {
+    ["recipient_id", "recipient_user_id"]
+        .into_iter()
+        .filter_map(|key| ContactAddress::parse(get_text(status, key)?))
+        .find_map(|address| Country::find_for_address(&address))
 }
 
 /// Builds the event for a failed delivery. Its payload has neither names nor the parts of the error that are masked.

@@ -3,16 +3,18 @@
 use super::super::errors::safe_error_title;
 use crate::wire::error_title::mask_error_title;
 use crate::wire::json::{get_text, list_members, parse_integer, parse_timestamp};
+use recado_domain::country::Country;
 use recado_domain::delivery::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use serde_json::Value;
 
 /// Limit on the errors that are kept of a status.
 const ERRORS_MAX: usize = 5;
 
-pub(super) fn read_status_detail(status: &Value) -> StatusDetail {
+/// Reads the details. `country` is that of the recipient.
+pub(super) fn read_status_detail(status: &Value, country: Option<Country>) -> StatusDetail {
     let object = |key: &str| status.get(key).filter(|value| value.is_object());
     StatusDetail {
-        pricing: object("pricing").map(read_pricing),
+        pricing: object("pricing").map(|pricing| read_pricing(pricing, country)),
         conversation: object("conversation").map(read_charged_conversation),
         errors: list_members(status.get("errors"))
             .iter()
@@ -22,12 +24,13 @@ pub(super) fn read_status_detail(status: &Value) -> StatusDetail {
     }
 }
 
-fn read_pricing(pricing: &Value) -> Pricing {
+fn read_pricing(pricing: &Value, country: Option<Country>) -> Pricing {
     Pricing {
         billable: pricing.get("billable").and_then(Value::as_bool),
         model: read_safe_word(pricing, "pricing_model"),
         kind: read_safe_word(pricing, "type"),
         category: read_safe_word(pricing, "category"),
+        country,
     }
 }
 
@@ -74,9 +77,12 @@ mod tests {
 
     #[test]
     fn a_price_and_its_conversation_are_kept_in_metas_words() {
-        let told = read_status_detail(&json!({"status": "sent",
+        let told = read_status_detail(
+            &json!({"status": "sent",
             "pricing": {"billable": true, "pricing_model": "PMP", "type": "free_entry_point", "category": "authentication-international"},
-            "conversation": {"id": "0123456789abcdef", "expiration_timestamp": "1760000000", "origin": {"type": "referral_conversion"}}}));
+            "conversation": {"id": "0123456789abcdef", "expiration_timestamp": "1760000000", "origin": {"type": "referral_conversion"}}}),
+            Country::parse("BR"),
+        );
         let pricing = told.pricing.unwrap();
         assert_eq!(
             (pricing.billable, pricing.model.as_deref()),
@@ -84,6 +90,7 @@ mod tests {
         );
         assert_eq!(pricing.kind.as_deref(), Some("free_entry_point"));
         assert_eq!(pricing.category.as_deref(), Some("authentication-international"));
+        assert_eq!(pricing.country, Country::parse("BR"));
         let conversation = told.conversation.unwrap();
         assert_eq!(conversation.id.as_deref(), Some("0123456789abcdef"));
         assert_eq!(conversation.origin.as_deref(), Some("referral_conversion"));
@@ -95,9 +102,10 @@ mod tests {
 
     #[test]
     fn without_billable_and_conversation_there_is_what_there_is() {
-        assert!(read_status_detail(&json!({"status": "sent"})).is_empty());
+        assert!(read_status_detail(&json!({"status": "sent"}), Country::parse("BR")).is_empty());
         let told = read_status_detail(
             &json!({"pricing": {"category": "service", "type": null}, "conversation": null}),
+            None,
         );
         assert_eq!(told.pricing.unwrap().billable, None);
         assert_eq!(told.conversation, None);
@@ -105,11 +113,14 @@ mod tests {
 
     #[test]
     fn errors_are_kept_without_what_could_name_somebody() {
-        let told = read_status_detail(&json!({"errors": [
-            {"code": 131_026, "title": "Message undeliverable", "error_data": {"details": "to 5511900000001 at https://x.example"}},
-            {"code": "131047", "title": "x", "details": "too late"},
-            {"title": "No 5511900000001"},
-        ]}));
+        let told = read_status_detail(
+            &json!({"errors": [
+                {"code": 131_026, "title": "Message undeliverable", "error_data": {"details": "to 5511900000001 at https://x.example"}},
+                {"code": "131047", "title": "x", "details": "too late"},
+                {"title": "No 5511900000001"},
+            ]}),
+            None,
+        );
         let [first, second, third] = &*told.errors else {
             panic!("{told:?}")
         };

@@ -27,6 +27,7 @@ pub(super) fn said(event: &WebhookEvent) -> InboundMessage {
         kind: event.kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
+        parent: None,
         received_at: from_unix_millis(1_760_000_000_000),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
