@@ -10,6 +10,7 @@ use recado_email::CarrierSettings;
 use recado_http::WebhookLimits;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::VariableReader;
+use recado_traces::TraceSettings;
 use recado_whatsapp::ProviderConfig;
 use recado_whatsapp::list_named_keys;
 use recado_whatsapp::webhook::WebhookKeys;
@@ -63,6 +64,8 @@ pub(crate) struct LocalEnvironment {
     pub(crate) metrics_instances: usize,
     /// `RECADO_HEARTBEAT_URL`: the URL that is requested every minute.
     pub(crate) heartbeat_url: Option<String>,
+    /// The export of traces. `None`: there is none.
+    pub(crate) traces: Option<TraceSettings>,
     /// The carriers of e-mail.
     pub(crate) email: CarrierSettings,
     /// Times and limits of the use cases.
@@ -111,6 +114,7 @@ impl LocalEnvironment {
             metrics_token: reader.read_secret("RECADO_METRICS_TOKEN"),
             metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 50),
             heartbeat_url: read_heartbeat_url(reader),
+            traces: TraceSettings::from_environment(reader),
             email: CarrierSettings::from_environment(reader),
             settings,
         }

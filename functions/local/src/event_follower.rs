@@ -130,17 +130,14 @@ impl EventFollower {
 /// Finds the place behind the newest event. `None`: no events are published here.
 async fn find_newest_place(there: &InstallationClient) -> Result<Option<String>> {
     let query = [("after", "now"), ("limit", "1")];
-    let request = there.build_request(Method::GET, &["v1", "events"])?;
-    let (status, page) = there.send_request(request.query(&query)).await?;
-    match status {
-        // An installation on AWS, or an older one.
-        StatusCode::NOT_IMPLEMENTED | StatusCode::NOT_FOUND => Ok(None),
-        status if !status.is_success() => bail!("{status}: {}", text_or_dash(&page, "detail")),
-        _ => {
-            let place = find_text(&page, "next").context("the list of events has no place to go on")?;
-            Ok(Some(place.to_owned()))
-        }
-    }
+    let request = there.build_request(Method::GET, &["v1", "events"])?.query(&query);
+    // An installation on AWS, or an older one.
+    let absent = [StatusCode::NOT_IMPLEMENTED, StatusCode::NOT_FOUND];
+    let Some(page) = there.request_unless(request, &absent).await? else {
+        return Ok(None);
+    };
+    let place = find_text(&page, "next").context("the list of events has no place to go on")?;
+    Ok(Some(place.to_owned()))
 }
 
 /// Reads the events of an answer. One that is silent for long is over.

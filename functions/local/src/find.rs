@@ -22,7 +22,8 @@ use serde_json::Value;
 pub(crate) struct FindArguments {
     /// A phone number in any spelling, an id, or a part of a name. Ids are those of conversations, messages, events and
     /// requests (correlation ids), and of messages at the provider (`wamid.…`, `3EB0…`). Parts of names and numbers are looked
-    /// for among the contacts who wrote lately. If no contact is found, words of messages are looked for, on one machine.
+    /// for in the index of one machine, and among the contacts who wrote lately. If no contact is found, words of messages are looked for,
+    /// on one machine.
     #[arg(required = true)]
     what: Vec<String>,
     /// Only the contacts of this tenant.
@@ -76,6 +77,7 @@ fn format_found_records(found: &Value) -> String {
     if let Some(way) = found.get("way").and_then(Value::as_array) {
         parts.push(way::format_way(way));
     }
+    parts.extend(traced.first().and_then(format_trace_line));
     if let Some(scheduled) = found.get("scheduled").filter(|scheduled| scheduled.is_object()) {
         parts.push(format_scheduled(scheduled));
     }
@@ -84,6 +86,13 @@ fn format_found_records(found: &Value) -> String {
         parts.push(events.iter().map(format_event_line).collect());
     }
     parts.join("\n")
+}
+
+/// Formats where the trace of a message is shown: its URL, or its id alone. `None`: traces are not exported.
+fn format_trace_line(message: &Value) -> Option<String> {
+    let text = |name| message.get(name).and_then(Value::as_str);
+    let trace = text("trace_url").or_else(|| text("trace_id"))?;
+    Some(format!("trace {trace}\n"))
 }
 
 fn format_erased_contact(conversation: &Value) -> String {
@@ -135,6 +144,7 @@ mod tests {
             "conversation": {"id": "c_1-1", "instance_id": "suporte-01", "mode": "ai", "status": "active",
                 "contact": {"phone": "+5511986600033", "name": "Bia"}},
             "messages": [{"role": "user", "content": "Oi", "created_at": "-",
+                "trace_id": "0193", "trace_url": "https://jaeger.example/trace/0193",
                 "answer": {"state": "not_owed", "reason": "stale"}}],
             "way": [{"step": "received", "at": "-", "wait_ms": null, "detail": {}}],
             "events": [{"id": "e", "kind": "message", "state": "applied", "received_at": "-", "correlation_id": "k"}],
@@ -146,6 +156,10 @@ mod tests {
         );
         assert!(
             shown.contains("\nreceived") && shown.contains("webhook -: message applied, correlation k\n  e"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("\ntrace https://jaeger.example/trace/0193\n"),
             "{shown}"
         );
     }

@@ -2,7 +2,7 @@
 
 use crate::address_file;
 use crate::environment::LocalEnvironment;
-use crate::keyring;
+use crate::{json_fields, keyring};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use recado_domain::config::{ConfigDocument, Instance};
@@ -149,9 +149,18 @@ impl InstallationClient {
 
     /// Requests a path with a query, and returns its JSON. `None`: nothing of that name is there (404).
     pub(crate) async fn find_json(&self, path: &[&str], query: &[(&str, String)]) -> Result<Option<Value>> {
-        let request = self.build_request(Method::GET, path)?;
-        match self.send_request(request.query(query)).await? {
-            (StatusCode::NOT_FOUND, _) => Ok(None),
+        let request = self.build_request(Method::GET, path)?.query(query);
+        self.request_unless(request, &[StatusCode::NOT_FOUND]).await
+    }
+
+    /// Sends a request, and returns its JSON. `None`: the answer has one of the statuses of `absent`.
+    pub(crate) async fn request_unless(
+        &self,
+        request: RequestBuilder,
+        absent: &[StatusCode],
+    ) -> Result<Option<Value>> {
+        match self.send_request(request).await? {
+            (status, _) if absent.contains(&status) => Ok(None),
             (status, body) => require_success(status, body).map(Some),
         }
     }
@@ -278,8 +287,7 @@ fn require_success(status: StatusCode, body: Value) -> Result<Value> {
 
 /// Makes an error of an answer other than a success, with the problem's `detail`.
 fn describe_refusal(status: StatusCode, body: &Value) -> anyhow::Error {
-    let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
-    anyhow!("{status}: {detail}")
+    anyhow!("{status}: {}", json_fields::text_or_dash(body, "detail"))
 }
 
 /// Tells why the installation cannot be reached, and what to do.

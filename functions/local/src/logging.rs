@@ -5,6 +5,8 @@
 
 use crate::environment::LogFormat;
 use anyhow::{Result, anyhow};
+use recado_pipeline::trace_span::TRACE_TARGET;
+use recado_traces::SpanLayer;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write, stderr};
 use std::sync::OnceLock;
@@ -13,7 +15,7 @@ use std::time::Duration;
 use tracing::{Level, Metadata};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -74,7 +76,13 @@ impl<W: Write> Write for GatheringWriter<W> {
 
 /// Logs to standard error. `RUST_LOG` selects the lines; without it `recado serve` logs from `info` on, other commands
 /// only warnings. Without a format, the lines are text on a terminal, else JSON.
-pub(crate) fn start_logging(format: Option<LogFormat>, serving: bool) -> Result<Log> {
+///
+/// `spans`, if there is one, exports spans of traces, whatever `RUST_LOG` says.
+pub(crate) fn start_logging(
+    format: Option<LogFormat>,
+    serving: bool,
+    spans: Option<SpanLayer>,
+) -> Result<Log> {
     let written = std::env::var("RUST_LOG").unwrap_or_default();
     let levels = match written.trim() {
         "" if serving => "info",
@@ -113,15 +121,16 @@ pub(crate) fn start_logging(format: Option<LogFormat>, serving: bool) -> Result<
     } else {
         (BoxMakeWriter::new(stderr), None)
     };
+    let private = filter_fn(may_be_logged).with_max_level_hint(Level::TRACE);
     let (json, text) = if is_json {
         let lines = json().with_writer(writer);
-        (Some(lines.with_filter(filter_fn(may_be_logged))), None)
+        (Some(lines.with_filter(filter.and(private))), None)
     } else {
         let lines = text().with_writer(writer);
-        (None, Some(lines.with_filter(filter_fn(may_be_logged))))
+        (None, Some(lines.with_filter(filter.and(private))))
     };
     tracing_subscriber::registry()
-        .with(filter)
+        .with(spans)
         .with(json)
         .with(text)
         .init();
@@ -148,12 +157,14 @@ impl ToldDrops {
     }
 }
 
-/// Returns whether an event may be logged. Whatever `RUST_LOG` says, libraries that write bodies to the log are limited
-/// to warnings.
+/// Returns whether an event or a span may be logged. Whatever `RUST_LOG` says, libraries that write bodies to the log are limited
+/// to warnings. Spans that exist for traces alone are left out.
 fn may_be_logged(event: &Metadata<'_>) -> bool {
-    event.is_span()
-        || !recado_http_client::is_never_logged(event.target())
-            && (!recado_http_client::logs_message_bodies(event.target()) || *event.level() <= Level::WARN)
+    event.target() != TRACE_TARGET
+        && (event.is_span()
+            || !recado_http_client::is_never_logged(event.target())
+                && (!recado_http_client::logs_message_bodies(event.target())
+                    || *event.level() <= Level::WARN))
 }
 
 /// The time of day where the machine is, for people.

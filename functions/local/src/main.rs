@@ -9,6 +9,7 @@ mod alerts;
 mod answer_note;
 mod api_request;
 mod audit;
+mod background;
 mod backup;
 mod catch_up;
 mod clock;
@@ -49,6 +50,7 @@ mod mcp;
 mod message_follower;
 mod message_lines;
 mod metrics;
+mod moving;
 mod parquet;
 mod progress;
 mod record;
@@ -67,6 +69,7 @@ mod tail;
 mod tenant;
 mod text_lines;
 mod token;
+mod traces;
 mod trends;
 mod try_command;
 mod usage;
@@ -82,6 +85,7 @@ use environment::LocalEnvironment;
 use recado_pipeline::settings::VariableReader;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use traces::StartedTraces;
 
 /// The exit status of every command, for scripts.
 const EXIT_STATUS: &str = "Exit status: 0 done; 1 failed, refused or (doctor) something to mend; 2 arguments that cannot be used. \
@@ -148,6 +152,8 @@ enum RecadoCommand {
     Record(record::RecordArguments),
     Backup(backup::BackupArguments),
     Restore(backup::RestoreArguments),
+    Export(moving::ExportFolderArguments),
+    Import(moving::ImportFolderArguments),
     Api(api_request::ApiArguments),
     Mcp(mcp::McpArguments),
     Completions(completions::CompletionArguments),
@@ -189,11 +195,17 @@ fn list_variables(arguments: &CommandLine) -> impl Iterator<Item = (OsString, Os
 
 /// Reads the settings and starts the log. A variable that has no effect is a warning; a value that cannot be used is an
 /// error.
-fn read_environment(arguments: &CommandLine) -> Result<(LocalEnvironment, logging::Log)> {
+fn read_environment(
+    arguments: &CommandLine,
+) -> Result<(LocalEnvironment, logging::Log, Option<StartedTraces>)> {
     let mut reader = VariableReader::new(list_variables(arguments));
     let environment = LocalEnvironment::from_variables(&mut reader);
     let serving = matches!(arguments.command, Some(RecadoCommand::Serve(_)));
-    let log = logging::start_logging(environment.log, serving)?;
+    // Only what serves makes spans that belong to messages.
+    let is_server = serving || arguments.command.is_none();
+    let traces = StartedTraces::prepare(environment.traces.as_ref().filter(|_| is_server))?;
+    let spans = traces.as_ref().map(StartedTraces::create_layer);
+    let log = logging::start_logging(environment.log, serving, spans)?;
     for (name, why) in reader.list_warnings() {
         tracing::warn!(name, why, "this variable is ignored");
     }
@@ -202,15 +214,16 @@ fn read_environment(arguments: &CommandLine) -> Result<(LocalEnvironment, loggin
         let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
         bail!("these settings cannot be used:{}", lines.concat());
     }
-    Ok((environment, log))
+    Ok((environment, log, traces))
 }
 
 fn run_command(arguments: CommandLine) -> Result<ExitCode> {
     let Some(arguments) = run_without_settings(arguments)? else {
         return Ok(ExitCode::SUCCESS);
     };
-    let (environment, log) = read_environment(&arguments)?;
+    let (environment, log, traces) = read_environment(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let traces = traces.map(|traces| traces.start_delivery(runtime.handle()));
     let done = match arguments.command {
         None => runtime
             .block_on(serve::serve_until_signal(environment, true))
@@ -225,6 +238,9 @@ fn run_command(arguments: CommandLine) -> Result<ExitCode> {
             .block_on(run_short_command(command, &environment))
             .map(|()| ExitCode::SUCCESS),
     };
+    if let Some(traces) = traces {
+        runtime.block_on(traces.flush_spans(traces::LAST_SPANS));
+    }
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();
     drop(log);
@@ -256,6 +272,8 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         RecadoCommand::Record(command) => record::run_record_command(command),
         RecadoCommand::Backup(command) => backup::run_backup(command, environment).await,
         RecadoCommand::Restore(command) => backup::run_restore(command).await,
+        RecadoCommand::Export(command) => moving::run_export(command, environment).await,
+        RecadoCommand::Import(command) => moving::run_import(command, environment).await,
         RecadoCommand::ConnectCalendar(command) => {
             connect_calendar::connect_calendar(command, environment).await
         }

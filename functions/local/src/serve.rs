@@ -1,6 +1,7 @@
 //! `recado serve`: runs the HTTP server and the workers until a signal.
 
 use crate::address_file;
+use crate::background::BackgroundRuntime;
 use crate::clock;
 use crate::compose::{LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
@@ -74,9 +75,10 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let server = server::serve_connections(listener, router, environment.server.clone(), closing);
     let server = tokio::spawn(server);
     let feeding = tokio::spawn(feed_event_streams(event_feed, embedded.clone()));
-    let posting = start_endpoint_posts(&deps, poster, &embedded, &stopped);
+    let background = BackgroundRuntime::start_threads()?;
+    let posting = start_endpoint_posts(&background, (&deps, poster), &embedded, &stopped);
     let watchman = Watchman::new(&environment)?;
-    let workers = tokio::spawn(workers::run_workers(
+    let workers = background.spawn_work(workers::run_workers(
         Arc::clone(&deps),
         emails,
         embedded.clone(),
@@ -240,13 +242,13 @@ async fn probe_periodically(
 
 /// Begins to post published events to the endpoints of tenants.
 fn start_endpoint_posts(
-    deps: &Arc<LocalDeps>,
-    poster: EndpointPoster,
+    background: &BackgroundRuntime,
+    (deps, poster): (&Arc<LocalDeps>, EndpointPoster),
     embedded: &Embedded,
     stopped: &watch::Receiver<bool>,
 ) -> JoinHandle<()> {
     let posting = run_endpoint_posts(Arc::clone(deps), poster, embedded.clone(), stopped.clone());
-    tokio::spawn(posting)
+    background.spawn_work(posting)
 }
 
 /// Time between two reads of the log of published events at least, so that many changes cost one read.

@@ -44,6 +44,7 @@ enum UsagePart {
     Day,
     Agent,
     Model,
+    Country,
     Tenant,
 }
 
@@ -53,6 +54,7 @@ impl UsagePart {
             Self::Day => "day",
             Self::Agent => "agent",
             Self::Model => "model",
+            Self::Country => "country",
             Self::Tenant => "tenant",
         }
     }
@@ -154,8 +156,11 @@ fn format_usage(answer: &Value, by: &str) -> String {
     let items = answer.get("items").and_then(Value::as_array);
     let items = items.map_or(&[][..], Vec::as_slice);
     let cells = items.iter().map(|item| {
-        let columns = std::iter::once(by).chain(TABLE_NUMBERS);
-        columns.map(|name| read_usage_cell(item, name)).collect()
+        let name = Some(read_usage_cell(item, by)).filter(|name| !name.is_empty());
+        let numbers = TABLE_NUMBERS.map(|name| read_usage_cell(item, name));
+        std::iter::once(name.unwrap_or_else(|| "-".to_owned()))
+            .chain(numbers)
+            .collect()
     });
     let headings = [by, "replies", "input", "output", "cached", "to cache"];
     let below = items

@@ -61,9 +61,12 @@ impl RecordLookup {
         {
             return Ok(Some(found));
         }
+        if let Some(found) = self.search_conversations("contact", text).await? {
+            return Ok(Some(found));
+        }
         match self.find_among_newest(text).await? {
             Some(found) => Ok(Some(found)),
-            None => self.find_by_words(text).await,
+            None => self.search_conversations("text", text).await,
         }
     }
 
@@ -95,15 +98,11 @@ impl RecordLookup {
             query.extend(self.instance.clone().map(|instance| ("instance", instance)));
         }
         let request = self.there.build_request(Method::GET, &["v1", "trace"])?;
-        let (status, trace) = self.there.send_request(request.query(&query)).await?;
-        match status {
-            // A text that is no id is refused, too.
-            StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => return Ok(None),
-            status if !status.is_success() => {
-                bail!("{status}: {}", json_fields::text_or_dash(&trace, "detail"))
-            }
-            _ => {}
-        }
+        // A text that is no id is refused, too.
+        let absent = [StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST];
+        let Some(trace) = self.there.request_unless(request.query(&query), &absent).await? else {
+            return Ok(None);
+        };
         let ids = list_items(&trace, "messages")
             .iter()
             .filter_map(|one| json_fields::find_text(one, "id"));
@@ -159,15 +158,14 @@ impl RecordLookup {
         let request = self
             .there
             .build_request(Method::POST, &["v1", "contacts", "find"])?;
-        let (status, answer) = self.there.send_request(request.json(&body)).await?;
-        match status {
-            status if status.is_success() => {}
-            // No such tenant or instance, no address after all, or a token that only reads.
-            StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::FORBIDDEN => {
-                return Ok(Vec::new());
-            }
-            status => bail!("{status}: {}", json_fields::text_or_dash(&answer, "detail")),
-        }
+        // No such tenant or instance, no address after all, or a token that only reads.
+        let absent = [
+            StatusCode::NOT_FOUND,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            StatusCode::FORBIDDEN,
+        ];
+        let answer = self.there.request_unless(request.json(&body), &absent).await?;
+        let answer = answer.unwrap_or_default();
         let people = list_items(&answer, "items").iter();
         Ok(people
             .flat_map(|person| list_items(person, "conversations"))
@@ -215,24 +213,18 @@ impl RecordLookup {
         ids.truncate(THREADS_MAX);
         self.read_found_threads(&ids).await
     }
-}
 
-impl RecordLookup {
-    /// Finds the newest conversations with a message that holds the words of a text. `None`: there is none, or the installation
-    /// searches no texts.
-    async fn find_by_words(&self, text: &str) -> Result<Option<Value>> {
-        let mut query = vec![("text", text.to_owned()), ("limit", THREADS_MAX.to_string())];
+    /// Searches the conversations by words of one message (`text`), or of the contact (`contact`). Reads the newest. `None`: there is
+    /// none, or the installation searches no words.
+    async fn search_conversations(&self, field: &'static str, text: &str) -> Result<Option<Value>> {
+        let mut query = vec![(field, text.to_owned()), ("limit", THREADS_MAX.to_string())];
         query.extend(self.instance.clone().map(|instance| ("instance", instance)));
         let request = self.there.build_request(Method::GET, &["v1", "conversations"])?;
-        let (status, page) = self.there.send_request(request.query(&query)).await?;
-        match status {
-            // The text holds no word, or texts are not searched.
-            StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED => return Ok(None),
-            status if !status.is_success() => {
-                bail!("{status}: {}", json_fields::text_or_dash(&page, "detail"))
-            }
-            _ => {}
-        }
+        // The text holds no word, or texts are not searched.
+        let absent = [StatusCode::BAD_REQUEST, StatusCode::NOT_IMPLEMENTED];
+        let Some(page) = self.there.request_unless(request.query(&query), &absent).await? else {
+            return Ok(None);
+        };
         let ids = list_items(&page, "items")
             .iter()
             .filter_map(|one| json_fields::find_text(one, "id"));

@@ -1,0 +1,47 @@
+//! The threads of the work in the background: what follows from webhooks, and what runs by the clock.
+//!
+//! A webhook waits for its acknowledgement, and a person for an answer of the API. Nobody waits for the work in the background as
+//! closely. So it has threads of its own, whose share of the processors is smaller where these have more to do than they can. On
+//! a machine with free processors it is as fast as it would be without that.
+
+use anyhow::{Context, Result};
+use std::future::Future;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+
+/// The runtime of the work in the background. Dropping it ends the threads without waiting for tasks.
+#[derive(Debug)]
+pub(crate) struct BackgroundRuntime(Option<Runtime>);
+
+impl BackgroundRuntime {
+    /// Starts the threads.
+    pub(crate) fn start_threads() -> Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("recado-work")
+            .on_thread_start(recado_embedded::yield_to_acknowledgements)
+            .build()
+            .context("the threads of the background could not be started")?;
+        Ok(Self(Some(runtime)))
+    }
+
+    /// Runs `work` on the threads. The handle can be waited for elsewhere.
+    pub(crate) fn spawn_work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        match &self.0 {
+            Some(runtime) => runtime.spawn(work),
+            None => tokio::spawn(work),
+        }
+    }
+}
+
+impl Drop for BackgroundRuntime {
+    fn drop(&mut self) {
+        // A runtime that is dropped within another one must not wait for its tasks.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

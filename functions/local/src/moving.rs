@@ -1,0 +1,156 @@
+//! `recado export` and `recado import`: write the installation of a data folder into a folder that AWS or another machine takes,
+//! and the reverse.
+
+use crate::environment::LocalEnvironment;
+use crate::progress::ProgressBar;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use jiff::Timestamp;
+use recado_embedded::{Clock, Embedded};
+use recado_moving::{
+    ExportManifest, ExportOptions, ImportReport, MovingStep, check_export, export_installation,
+    import_installation,
+};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Writes all records and files of the data folder into a new folder, for `recado-on-aws import` or `recado import`. No server may run
+/// on the data folder. The export holds personal data, and no secrets.
+#[derive(Debug, Args)]
+pub(crate) struct ExportFolderArguments {
+    /// The new folder; with --check, the export to check.
+    to: PathBuf,
+    /// Checks an export by its checksums, and writes nothing.
+    #[arg(long)]
+    check: bool,
+    /// Prints the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Takes an export into a new data folder (--data), and compares all that it took. If it is cut off, run it again. What is still
+/// owed is done after the first start.
+#[derive(Debug, Args)]
+pub(crate) struct ImportFolderArguments {
+    /// The export.
+    from: PathBuf,
+    /// Prints the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes or checks an export.
+pub(crate) async fn run_export(
+    arguments: ExportFolderArguments,
+    environment: &LocalEnvironment,
+) -> Result<()> {
+    let ExportFolderArguments { to, check, json } = arguments;
+    if check {
+        let manifest = check_export(&to).context("this export cannot be used")?;
+        print_export("The export is whole", &manifest, None, json);
+        return Ok(());
+    }
+    let data = &environment.data;
+    if !data.join("recado.db").exists() {
+        bail!(
+            "{} holds no data of Recado: name its folder with --data (RECADO_DATA)",
+            data.display()
+        );
+    }
+    let embedded = Embedded::open_folder(data, Clock::from_system()).context("nothing was exported")?;
+    if embedded.is_unstarted_backup().await? {
+        bail!(
+            "this data folder comes from a backup, and was not started since: start and stop it once, then export it"
+        );
+    }
+    let options = ExportOptions {
+        now: Timestamp::now(),
+        quiet_for: None,
+    };
+    let bar = Mutex::new(ProgressBar::start_counting());
+    let show = |step, _| show_step(&bar, step);
+    let exported = export_installation(&embedded, &embedded, &to, options, &show).await;
+    bar.lock().unwrap_or_else(PoisonError::into_inner).clear_line();
+    embedded.shut_down().await;
+    print_export(
+        "Exported",
+        &exported.context("nothing was exported")?,
+        Some(&to),
+        json,
+    );
+    Ok(())
+}
+
+/// Takes an export, and says what comes next.
+pub(crate) async fn run_import(
+    arguments: ImportFolderArguments,
+    environment: &LocalEnvironment,
+) -> Result<()> {
+    let ImportFolderArguments { from, json } = arguments;
+    let data = &environment.data;
+    let embedded =
+        Embedded::open_folder_to_import(data, Clock::from_system()).context("nothing was imported")?;
+    let bar = Mutex::new(ProgressBar::start_counting());
+    let show = |step, _| show_step(&bar, step);
+    let imported = import_installation(&embedded, &embedded, &from, Timestamp::now(), &show).await;
+    bar.lock().unwrap_or_else(PoisonError::into_inner).clear_line();
+    embedded.shut_down().await;
+    let report = imported.context("the import is not finished")?;
+    print_import(&report, json);
+    if !json {
+        println!(
+            "Set its secrets (docs/moving.md), then start it: recado serve --data {}",
+            data.display()
+        );
+    }
+    Ok(())
+}
+
+fn show_step(bar: &Mutex<ProgressBar>, step: MovingStep) {
+    let name = match step {
+        MovingStep::Records => "records",
+        MovingStep::Files => "files",
+        MovingStep::Check => "comparing",
+    };
+    bar.lock().unwrap_or_else(PoisonError::into_inner).show_step(name);
+}
+
+fn print_export(done: &str, manifest: &ExportManifest, folder: Option<&Path>, as_json: bool) {
+    let (records, files) = (manifest.count_records(), &manifest.files);
+    if as_json {
+        let (recado, taken_at, count) = (&manifest.recado, manifest.taken_at, files.count);
+        println!(
+            "{}",
+            json!({"recado": recado, "taken_at": taken_at, "records": records, "files": count, "bytes": files.bytes})
+        );
+        return;
+    }
+    let folder = folder.map(|folder| format!(" {}", folder.display()));
+    let folder = folder.unwrap_or_default();
+    let (taken_at, count) = (manifest.taken_at, files.count);
+    println!("{done}{folder}: the state of {taken_at:.0}, {records} records, {count} files");
+}
+
+fn print_import(report: &ImportReport, as_json: bool) {
+    let (files, expired) = (report.manifest.files.count, report.expired);
+    if as_json {
+        let (records, finished) = (report.records, report.was_finished);
+        let result = json!({
+            "records": records, "files": files, "expired": expired, "left_out": report.left_out, "was_finished": finished,
+        });
+        println!("{result}");
+        return;
+    }
+    if report.was_finished {
+        println!("This export was imported before. Nothing was changed");
+        return;
+    }
+    println!("Imported and compared: {} records, {files} files", report.records);
+    if expired > 0 {
+        println!("{expired} records expired since the export, and were left out");
+    }
+    for (kind, count) in &report.left_out {
+        println!("Left out, since they are not kept here: {count} {kind}");
+    }
+}
