@@ -1,7 +1,7 @@
 # `make test` and `make policy` are what CI runs; CONTRIBUTING.md says when to use which target.
 
 VENV := .tools/venv
-FUNCTIONS := webhook processor deferred-reply sender api reconcile
+FUNCTIONS := webhook processor deferred-reply sender api reconcile publisher poster
 EMULATOR := tests/emulator/emulator.py
 # The machine's own Python, found before the path below puts the tools' one first.
 PYTHON := $(shell command -v python3)
@@ -14,12 +14,14 @@ export INSTA_UPDATE := no
 # A run from cold builds each crate once: what a second build would need is not written (6 GB). Set it to 1 to change and test often.
 export CARGO_INCREMENTAL ?= 0
 
-.PHONY: console-test test tools lint policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: console-test test tools lint dynamo-build policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
 # dependencies again, with fewer. What waits for processes and servers runs beside what computes: `extra` has built both.
-test: tools lint functions extra
+test: tools
+	tests/side_by_side.sh lint dynamo-build
+	$(MAKE) --no-print-directory functions extra
 	tests/side_by_side.sh waiting busy
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
@@ -102,6 +104,10 @@ exhaustive:
 dynamo:
 	cd tests/dynamo && cargo test
 
+# Its build fills the processors while the lints wait for one large crate after the other.
+dynamo-build:
+	cd tests/dynamo && cargo test --no-run
+
 # Builds for AWS, deploys, and looks at what was deployed (docs/aws.md): ARCHITECTURE=x86_64, PARAMETERS='Name=value …',
 # CONFIG_ENV=staging, FEATURES=aws-social.
 deploy: tools
@@ -137,6 +143,8 @@ figures: tools
 	benches/tenants.py
 	cargo build --quiet --release -p recado-load
 	benches/engine.py
+	benches/console.py search
+	benches/console.py live
 
 # 10,000 messages of 500 conversations over 5 instances, with `kill -9` ten times: none lost, none sent twice, in order.
 # Needs no tools. RECADO_SEED=… plays a run again; SOAK="--storm" lets the provider fail, too.

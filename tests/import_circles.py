@@ -9,7 +9,7 @@ import re
 import sys
 
 LIMITS = {"whatsapp": 0, "onboarding": 0}
-LIMIT_IN_ALL = 3
+LIMIT_IN_ALL = 1
 VISIBLE = r"(?:pub(?:\([^)]*\))?\s+)?"
 ITEM = re.compile(rf"(?m)^{VISIBLE}(?:(?:async|const|unsafe)\s+)*(?:fn|struct|enum|trait|type|const|static)\s+(\w+)")
 USE = re.compile(rf"(?m)^ *{VISIBLE}use\s+([^;]+);")

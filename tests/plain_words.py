@@ -62,8 +62,8 @@ def read(paths):
             place = f"{path}:{number}"
             if found := FUNCTION.match(line):
                 functions.append((found[1], place))
-            # Four spaces and `type`: an associated type, which each implementation names.
-            if (found := TYPE.match(line)) and not line.startswith("    type "):
+            # Spaces and `type`: an associated type, which each implementation names.
+            if (found := TYPE.match(line)) and not re.match(" +type ", line):
                 types[found[1]].append(place)
             if found := COMMENT.match(line):
                 begun = begun if block else number

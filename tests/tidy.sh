@@ -36,6 +36,12 @@ for name in $(sed -n '/^\[workspace.dependencies\]/,/^\[workspace.lints/s/^\([a-
   grep -qE "^$name(\.workspace)? *=" functions/*/Cargo.toml shared/*/Cargo.toml tests/*/Cargo.toml ||
     complain "no crate uses the workspace's dependency $name"
 done
+# Each crate uses what it depends on.
+for manifest in functions/*/Cargo.toml shared/*/Cargo.toml; do
+  for name in $(awk '/^\[/ { own = /^\[dependencies\]/ } own && /^[a-z]/ { sub(/[. =].*/, ""); print }' "$manifest"); do
+    git grep -qw "${name//-/_}" -- "$(dirname "$manifest")/*.rs" || complain "$manifest names $name, and nothing there uses it"
+  done
+done
 # The use cases have no clock, no dice and no environment of their own.
 if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
   complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"
@@ -109,7 +115,7 @@ while IFS=$'\t' read -r place comment; do
 done < <(awk 'FNR == 1 { comment = "" } /^-- / { comment = comment " " $0; next }
   /^CREATE (UNIQUE )?INDEX/ { print FILENAME ":" FNR "\t" comment } { comment = "" }' "$schema"/*.sql)
 # Every function has a resource in the template, and the reverse.
-for function in webhook processor deferred-reply sender api reconcile; do
+for function in webhook processor deferred-reply sender api reconcile publisher poster; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"
   grep -q "target/lambda/$function/" template.yaml || complain "template.yaml does not deploy $function"
 done

@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { findViolations, openPage, startBrowser, takePicture } from "./browser.mjs";
 import { TOKEN, startEvolution, startRecado } from "./server.mjs";
 import * as stories from "./stories.mjs";
-import { receiveEvents } from "./webhooks.mjs";
+import { manageEndpoints, receiveEvents } from "./webhooks.mjs";
 
 const PAGES = {
   overview: "", conversations: "/conversations", "dead-letters": "/dead-letters", instances: "/instances",
   instance: "/instances/suporte-01", pairing: "/instances/caixa", webhook: "/instances/suporte-01/webhook", agents: "/agents",
   agent: "/agents/ana", tools: "/tools", tool: "/tools/opening_slots", calendars: "/calendars", calendar: "/calendars/agenda",
-  appointments: "/appointments", search: "/conversations?text=saturday",
+  appointments: "/appointments", search: "/conversations?text=saturday", endpoints: "/endpoints", endpoint: "/endpoints/erp",
+  contact: "/conversations?contact=maria",
   occasions: "/occasions", occasion: "/occasions/open-day?tenant=demo", batches: "/batches?tenant=demo", usage: "/usage",
   alerts: "/alerts", tokens: "/tokens", audit: "/audit", settings: "/settings", tenant: "/settings/tenants/demo",
   "opt-outs": "/settings/opt-outs?tenant=demo", contacts: "/settings/contacts", trace: "/trace", simulator: "/simulator",
@@ -89,6 +90,7 @@ try {
   await tell("notes and labels", stories.writeBeside);
   await tell("a label that is none", stories.refuseLabel);
   await tell("words of messages", stories.searchTexts);
+  await tell("names and numbers of contacts", stories.searchContacts);
   await tell("appointments", stories.listAppointments);
   await tell("keys and new messages", stories.readWithKeys);
   await tell("a dead letter", stories.redriveDeadLetter);
@@ -97,6 +99,7 @@ try {
   await tell("pairing", stories.pairPhone);
   await tell("guests and a batch", stories.pauseBatch);
   await tell("events that are posted", receiveEvents);
+  await tell("webhook endpoints", manageEndpoints);
   const token = await tell("a token", stories.createToken);
   const viewer = await openPage(browser, url, token, problems);
   await tell("a viewer", () => stories.lookAsViewer({ viewer, url, thread }));

@@ -27,6 +27,7 @@ export async function followConversation({ page, other, url }) {
   await page.getByRole("heading", { name: "Maria" }).waitFor();
   const address = page.url();
   await page.getByText("[simulated]").first().waitFor();
+  assert.match(await page.locator(".bubble.assistant .cost").first().innerText(), /^\d\.\d+ USD$/);
   await writeAsCustomer(other, url, { from: "+55 11 90000-0002", name: "Maria", text: "A live question" });
   await page.getByText("A live question").first().waitFor();
   await page.locator(".bubble.assistant").nth(1).waitFor();
@@ -118,6 +119,22 @@ export async function searchTexts({ page, url, api }) {
   await page.locator("#searched").waitFor();
   await page.getByRole("link", { name: /Maria/ }).waitFor();
   await page.getByLabel("Words of a message").fill("nobody wrote this");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByText("No conversation fits this filter.").waitFor();
+}
+
+/** A conversation is found by the name and by a part of the number of its contact. */
+export async function searchContacts({ page, url, api }) {
+  await askUntil(async () => (await api("GET", "/v1/conversations?contact=maria")).items.length > 0);
+  for (const contact of ["MARI", "+55 11 90000-0002", "0002"]) {
+    await page.goto(`${url}/console/conversations`);
+    await page.getByLabel("Name or number of the contact").fill(contact);
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.locator("#searched").waitFor();
+    await page.getByRole("link", { name: /Maria/ }).waitFor();
+    assert.equal(await page.locator("ul.rows a").count(), 1, `one conversation is of ${contact}`);
+  }
+  await page.getByLabel("Name or number of the contact").fill("nobody");
   await page.getByRole("button", { name: "Filter" }).click();
   await page.getByText("No conversation fits this filter.").waitFor();
 }
@@ -259,4 +276,7 @@ export async function lookAsViewer({ viewer, url, thread }) {
   assert.equal(await viewer.getByRole("link", { name: "Tokens" }).count(), 0);
   await viewer.goto(`${url}/console/agents/ana`);
   assert.equal(await viewer.locator("#agent-form").count(), 0);
+  await viewer.goto(`${url}/console/endpoints/erp`);
+  await viewer.getByRole("heading", { name: /erp/ }).waitFor();
+  assert.equal(await viewer.locator("form[action^='/console/api']").count(), 0);
 }

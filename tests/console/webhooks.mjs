@@ -52,3 +52,41 @@ export async function receiveEvents({ api }) {
     receiver.close();
   }
 }
+
+/** An endpoint is added, tested, switched off and given a new secret in the console. It stays, for the pictures. */
+export async function manageEndpoints({ page, url, api }) {
+  const receiver = await startReceiver();
+  try {
+    await page.goto(`${url}/console/endpoints`);
+    const form = page.locator("#endpoint-form");
+    await form.getByLabel("Id", { exact: true }).fill("erp");
+    await form.getByLabel("Address", { exact: true }).fill(receiver.url);
+    await form.getByLabel(/^Kinds of events/).fill("alert.*");
+    await form.getByRole("button", { name: "Add an endpoint" }).click();
+    await page.getByText("It is shown only now").waitFor();
+    const secret = await page.locator("#created #secret").textContent();
+    await page.goto(`${url}/console/endpoints`);
+    await page.getByRole("link", { name: /erp/ }).click();
+    const test = page.getByRole("button", { name: "Send a test event" });
+    await test.click();
+    await page.getByText("The endpoint did not accept the test").waitFor();
+    await test.click();
+    await page.getByText("The endpoint accepted the test with status 204").waitFor();
+    const { headers, body } = receiver.posts.at(-1);
+    assert.equal(new Webhook(secret).verify(body, headers).kind, "webhook.test");
+    await page.locator("#rotate-form").getByRole("button").click();
+    await page.locator("#rotated #secret").waitFor();
+    assert.notEqual(await page.locator("#rotated #secret").textContent(), secret);
+    await page.locator("#endpoint-form").getByLabel(/^Disabled/).check();
+    await page.locator("#endpoint-form").getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await page.locator("h1 .badge", { hasText: "Disabled" }).waitFor();
+    await page.locator("#replay-form input[type=datetime-local]").fill("2026-11-01T10:30");
+    await page.locator("#replay-form").getByRole("button").click();
+    await page.getByText("Saved.").waitFor();
+    const { disabled, kinds } = await api("GET", "/v1/webhooks/erp");
+    assert.deepEqual([disabled, kinds], [true, ["alert.*"]]);
+  } finally {
+    receiver.close();
+  }
+}

@@ -242,6 +242,8 @@ def repeat_concurrency_as_number(arguments):
     """The emulator keeps a number that comes from a parameter as text, and then polls no queue at all."""
     lambda_client = client(arguments, "lambda")
     for mapping in lambda_client.list_event_source_mappings()["EventSourceMappings"]:
+        if "MaximumConcurrency" not in mapping.get("ScalingConfig", {}):
+            continue
         concurrency = int(mapping["ScalingConfig"]["MaximumConcurrency"])
         lambda_client.update_event_source_mapping(
             UUID=mapping["UUID"], ScalingConfig={"MaximumConcurrency": concurrency}

@@ -52,7 +52,10 @@ fn write_macro(name: &str, cases: &str) -> String {
 #[macro_export]
 macro_rules! {name} {{
     ($make:expr) => {{
-        $crate::contract_tests! {{ $make;
+        $crate::{name}!($make, $crate::contract::check_nothing_more);
+    }};
+    ($make:expr, $after:expr) => {{
+        $crate::contract_tests! {{ $make, $after;
             {cases}
         }}
     }};

@@ -109,6 +109,18 @@ impl Connector {
         })
     }
 
+    pub(crate) fn start_stream(&self) -> Result<(), SimulationError> {
+        self.state(|state| state.database.start_stream())
+    }
+
+    pub(crate) fn changes(
+        &self,
+        place: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<Value>, Option<String>), SimulationError> {
+        self.state(|state| state.database.changes(place, limit))
+    }
+
     pub(crate) fn records(&self) -> Result<Vec<Record>, SimulationError> {
         self.state(|state| state.database.records())
     }
@@ -127,6 +139,19 @@ impl Connector {
             assert!(answer.succeeded(), "{answer:?}");
             state.readers.written(Verb::Update, &body)
         })
+    }
+
+    pub(crate) fn put_items(&self, items: &[Value]) -> Result<(), SimulationError> {
+        for item in items {
+            let body = json!({"TableName": TABLE, "Item": item}).to_string().into_bytes();
+            self.state(|state| {
+                let answer = state.database.serve(Verb::Put, &body);
+                assert!(answer.succeeded(), "{answer:?}");
+                state.first_due = FirstDue::Unknown;
+                state.readers.written(Verb::Put, &body)
+            })?;
+        }
+        Ok(())
     }
 
     pub(crate) fn first_due(&self) -> Result<Option<i64>, SimulationError> {

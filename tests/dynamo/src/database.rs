@@ -101,6 +101,66 @@ impl Database {
         })
     }
 
+    /// Has the table tell its changes from now on, with the record before and after each.
+    pub(crate) fn start_stream(&self) -> Result<(), SimulationError> {
+        let request = json!({
+            "TableName": TABLE,
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        });
+        call(request.to_string().as_bytes(), |request| {
+            self.inner.update_table(request)
+        })?;
+        Ok(())
+    }
+
+    /// Returns at most `limit` changes behind a place, in the form in which Lambda passes them on, and the place behind them.
+    pub(crate) fn changes(
+        &self,
+        place: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<Value>, Option<String>), SimulationError> {
+        let begin = match place {
+            Some(place) => place.to_owned(),
+            None => self.first_place()?,
+        };
+        let request = json!({"ShardIterator": begin, "Limit": limit});
+        let page = call(request.to_string().as_bytes(), |request| {
+            self.inner.get_records(request)
+        })?;
+        let mut page: Value = serde_json::from_str(&page).map_err(|error| unreadable(&error))?;
+        let next = page["NextShardIterator"].as_str().map(str::to_owned);
+        Ok(match page["Records"].take() {
+            Value::Array(records) => (records, next),
+            _ => (Vec::new(), next),
+        })
+    }
+
+    /// Returns the place before all changes that the table tells.
+    fn first_place(&self) -> Result<String, SimulationError> {
+        let ask = |found: Result<String, DynoxideError>, name: &str| {
+            let found: Value = serde_json::from_str(&found?).map_err(|error| unreadable(&error))?;
+            Ok::<_, DynoxideError>(
+                found
+                    .pointer(name)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        };
+        let request = json!({"TableName": TABLE}).to_string();
+        let listed = call(request.as_bytes(), |request| self.inner.list_streams(request));
+        let stream = ask(listed, "/Streams/0/StreamArn")?;
+        let request = json!({"StreamArn": stream}).to_string();
+        let described = call(request.as_bytes(), |request| self.inner.describe_stream(request));
+        let shard = ask(described, "/StreamDescription/Shards/0/ShardId")?;
+        let request =
+            json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}).to_string();
+        let begun = call(request.as_bytes(), |request| {
+            self.inner.get_shard_iterator(request)
+        });
+        Ok(ask(begun, "/ShardIterator")?)
+    }
+
     /// Removes what has expired by `now`; how many records.
     pub(crate) fn expire(&self, now: Timestamp) -> Result<usize, SimulationError> {
         self.clock.set(u64::try_from(now.as_second()).unwrap_or_default());

@@ -6,6 +6,9 @@ pub enum SimulationError {
     /// `template.yaml` does not declare the table as this crate reads it.
     #[error("the template's table: {0}")]
     Template(String),
+    /// A change of the table cannot be read.
+    #[error("a change of the table: {0}")]
+    Change(String),
     /// The in-process DynamoDB refused.
     #[error("the in-process database: {0}")]
     Database(#[from] dynoxide::DynoxideError),

@@ -7,9 +7,10 @@ use crate::hooks::Hooks;
 use crate::operation::{Record, RecordKey};
 use crate::template::TABLE;
 use jiff::Timestamp;
-use recado_aws::DynamoStore;
+use recado_aws::{DynamoStore, StreamRecord};
 use recado_pipeline::Settings;
 use recado_pipeline::ports::System;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,9 +58,34 @@ impl Dynamo {
         self.0.records()
     }
 
+    /// Has the table tell its changes from now on. Nothing is published unless somebody reads them.
+    pub fn start_stream(&self) -> Result<(), SimulationError> {
+        self.0.start_stream()
+    }
+
+    /// Returns at most `limit` changes behind a place (`None`: all that are told), and the place behind them. It is no request.
+    pub fn changes(
+        &self,
+        place: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<StreamRecord>, Option<String>), SimulationError> {
+        let (changes, next) = self.0.changes(place, limit)?;
+        let read = changes.into_iter().map(serde_json::from_value);
+        let read: Result<_, serde_json::Error> = read.collect();
+        Ok((
+            read.map_err(|error| SimulationError::Change(error.to_string()))?,
+            next,
+        ))
+    }
+
     /// Counts the read units of requests from here on. Returns those that were counted before.
     pub fn count_read_units(&self) -> f64 {
         self.0.count_read_units()
+    }
+
+    /// Puts items as an export of a table holds them. It is no request either.
+    pub fn put_items(&self, items: &[Value]) -> Result<(), SimulationError> {
+        self.0.put_items(items)
     }
 
     /// Changes an attribute of a record into a text, as nothing of ours would write it. It is no request either.

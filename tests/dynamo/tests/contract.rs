@@ -4,8 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
 use recado_aws::{DynamoStore, OsSystem};
+use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// A store that remembers no configuration: cases change it and look.
 fn store_on(dynamo: &Dynamo) -> DynamoStore<OsSystem> {
@@ -16,20 +19,47 @@ fn store_on(dynamo: &Dynamo) -> DynamoStore<OsSystem> {
     dynamo.store(OsSystem, &options)
 }
 
+/// Publishes what the table tells, as `publisher` does, until the case ends. `place` is shared by all who do so: one at a time, as
+/// of a shard. A case that ends in between leaves changes to the next, which publishes some of them once more.
+async fn publish_changes(dynamo: Dynamo, store: DynamoStore<OsSystem>, place: Arc<Mutex<Option<String>>>) {
+    loop {
+        let mut place = place.lock().await;
+        let (changes, next) = dynamo.changes(place.as_deref(), 50).unwrap();
+        if changes.is_empty() {
+            drop(place);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            continue;
+        }
+        let published = store
+            .publish_changes(&changes, DEFAULT_EVENT_RETENTION)
+            .await
+            .unwrap();
+        assert_eq!(published.come_back, None, "one shard tells all in order");
+        *place = next;
+    }
+}
+
 mod own {
     use super::*;
-    use std::future::ready;
 
-    fn dynamo_store() -> impl Future<Output = DynamoStore<OsSystem>> {
-        ready(store_on(&Dynamo::new(Hooks::new(jiff::Timestamp::now)).unwrap()))
+    async fn dynamo_store() -> DynamoStore<OsSystem> {
+        let dynamo = Dynamo::new(Hooks::new(jiff::Timestamp::now)).unwrap();
+        dynamo.start_stream().unwrap();
+        let store = store_on(&dynamo);
+        tokio::spawn(publish_changes(dynamo, store.clone(), Arc::default()));
+        store
     }
 
-    recado_testkit::store_contract!(dynamo_store);
+    /// Checks that whatever a case leaves moves into another table.
+    async fn check_moving(store: &DynamoStore<OsSystem>) {
+        recado_testkit::moved_records::check_all_move(store, &dynamo_store().await).await;
+    }
+
+    recado_testkit::store_contract!(dynamo_store, check_moving);
 }
 
 mod shared {
     use super::*;
-    use std::future::ready;
     use std::sync::LazyLock;
 
     /// Requests wait on their way there and back, so that those of one case overtake each other.
@@ -37,8 +67,12 @@ mod shared {
         let hooks = Hooks::new(jiff::Timestamp::now)
             .before(|operation| pause(operation.number))
             .after(|operation| pause(operation.number / 7));
-        Dynamo::new(hooks).unwrap()
+        let dynamo = Dynamo::new(hooks).unwrap();
+        dynamo.start_stream().unwrap();
+        dynamo
     });
+
+    static PLACE: LazyLock<Arc<Mutex<Option<String>>>> = LazyLock::new(Arc::default);
 
     fn pause(number: u64) -> recado_dynamo_simulation::Pause {
         Box::pin(async move {
@@ -48,8 +82,10 @@ mod shared {
         })
     }
 
-    fn shared_store() -> impl Future<Output = DynamoStore<OsSystem>> {
-        ready(store_on(&DYNAMO))
+    async fn shared_store() -> DynamoStore<OsSystem> {
+        let store = store_on(&DYNAMO);
+        tokio::spawn(publish_changes(DYNAMO.clone(), store.clone(), PLACE.clone()));
+        store
     }
 
     recado_testkit::store_contract!(shared_store);

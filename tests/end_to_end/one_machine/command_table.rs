@@ -124,7 +124,7 @@ pub(crate) const ASKING: &[(&str, Printed, &str)] = &[
 ];
 
 /// The commands that ask no installation: what they print is tested elsewhere.
-pub(crate) const ALONE: [&str; 9] = [
+pub(crate) const ALONE: [&str; 11] = [
     "serve",
     "init",
     "completions",
@@ -132,6 +132,8 @@ pub(crate) const ALONE: [&str; 9] = [
     "eval",
     "backup",
     "restore",
+    "export",
+    "import",
     "alerts runbook",
     "help",
 ];

@@ -25,6 +25,11 @@ fn examples() -> Vec<(&'static str, Option<Value>)> {
     examples
 }
 
+/// The commands of the page, in order.
+pub(crate) fn list_example_commands() -> Vec<&'static str> {
+    examples().into_iter().map(|(commands, _)| commands).collect()
+}
+
 /// The first difference between the answer and what the page shows: a field that is missing or of another type, or
 /// another word. Ids, times and texts differ.
 fn find_difference(told: &Value, answer: &Value) -> Option<String> {

@@ -55,6 +55,7 @@ fn read(event: &WebhookEvent) {
         kind: event.kind,
         group: "group".to_owned(),
         correlation: CorrelationId::parse("fuzz").expect("an id"),
+        parent: None,
         received_at: millis::from_unix_millis(1_772_443_000_000),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,

@@ -224,17 +224,13 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     acknowledgement::missing_acknowledgement(&scene).await;
     number_quality::judged_number(&scene).await;
     budget::used_up_budget(&scene).await;
-    if store.publishes_events() {
-        webhooks::failing_endpoint(&scene).await;
-    }
+    webhooks::failing_endpoint(&scene).await;
     full_disk(&mut scene).await;
     scene.quiet_minutes(3).await;
     let live = succeed(store.list_live_alerts(None, 100)).await;
     assert_eq!(live, []);
     let kinds: BTreeSet<AlertKind> = ended_kinds(store).await.into_iter().collect();
-    // Without published events nothing is posted to endpoints.
-    let is_possible = |kind: &AlertKind| *kind != AlertKind::WebhookFails || store.publishes_events();
-    let expected = AlertKind::ALL.into_iter().filter(is_possible).collect();
+    let expected = AlertKind::ALL.into_iter().collect();
     assert_eq!(kinds, expected, "each kind was there");
 }
 

@@ -163,6 +163,7 @@ impl Fixture {
             external,
             kind: EventKind::Message,
             correlation: correlation(),
+            parent: None,
             received_at: BASE,
             payload: EventPayload::Inline(
                 json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}}),

@@ -2,7 +2,7 @@
 //!
 //! A backend runs all of it with `store_contract!(make)` and `queues_contract!(make)`. `make` is an async function, or a
 //! closure that returns a future, without arguments. It returns the store (or the queues): a new one each time, or a
-//! handle to one that all cases share. The calling crate needs `tokio` with `macros`, `rt` and `time`. Each `pub async fn`
+//! handle to one that all cases share. A second argument, an async function, is called with the store after each case. The calling crate needs `tokio` with `macros`, `rt` and `time`. Each `pub async fn`
 //! of a file in this folder is a case: `build.rs` lists them, so none can be forgotten.
 //!
 //! Every case makes ids of its own and looks only at what bears them, so all can run at once on one store, and again on
@@ -70,11 +70,16 @@ pub mod yielding;
 pub(crate) mod given;
 mod patience;
 
+/// Is what follows each case where nothing else is said.
+pub fn check_nothing_more<S>(_: &S) -> std::future::Ready<()> {
+    std::future::ready(())
+}
+
 /// Makes a module of each list, and a test of each of its cases.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! contract_tests {
-    ($make:expr; $($list:ident { $($case:ident,)* })+) => {
+    ($make:expr, $after:expr; $($list:ident { $($case:ident,)* })+) => {
         $(
             mod $list {
                 #[allow(unused_imports, reason = "`make` may be a path that needs no import")]
@@ -85,6 +90,7 @@ macro_rules! contract_tests {
                     async fn $case() {
                         let store = ($make)().await;
                         $crate::contract::$list::$case(&store).await;
+                        ($after)(&store).await;
                     }
                 )*
             }

@@ -4,6 +4,7 @@
 
 mod beside;
 mod clock;
+mod kept;
 mod requests;
 
 use crate::builders::{Fixture, accepted, claimed, correlation, far_ahead, identity_key};
@@ -148,9 +149,15 @@ impl Written<'_> {
 }
 
 impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
-    /// Fills the store and the queues.
+    /// Fills the store and the queues, for tenants that nobody else has.
     pub async fn live(store: S, queues: Q, clock: ErasureClock) -> Self {
-        let site = Self {
+        Self::over(store, queues, clock, [Fixture::new(), Fixture::new()])
+            .fill()
+            .await
+    }
+
+    fn over(store: S, queues: Q, clock: ErasureClock, [fixture, neighbour]: [Fixture; 2]) -> Self {
+        Self {
             deps: Components {
                 store,
                 queues,
@@ -161,10 +168,14 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
                 retry_lock: RetryLock::default(),
                 exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
             },
-            fixture: Fixture::new(),
-            neighbour: Fixture::new(),
-        };
-        let store = &site.deps.store;
+            fixture,
+            neighbour,
+        }
+    }
+
+    /// Writes what there is of everybody.
+    async fn fill(self) -> Self {
+        let (site, store) = (&self, &self.deps.store);
         succeed(store.put_identity_key_if_absent(&identity_key())).await;
         for fixture in [&site.fixture, &site.neighbour] {
             succeed(store.apply_configuration(&fixture.document())).await;
@@ -188,7 +199,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         let text = Content::from_text("segredo-canario 3");
         site.order("+55 11 98765-0001", text, Some("pedido-do-canario"), false)
             .await;
-        Box::pin(site.send_open_message()).await;
+        Box::pin(site.send_open_message(NUMBER, "WAMID-CANARIO-4")).await;
         Box::pin(site.leave_events()).await;
         let picture = site.upload().await;
         site.order(
@@ -200,7 +211,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         .await;
         site.order("551187650001", picture, None, false).await;
         Box::pin(site.store_beside()).await;
-        site
+        self
     }
 
     /// Stores what there is of the contact, of another contact of the tenant, and of the contact at the other tenant, beside their
@@ -361,20 +372,20 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
     }
 
     /// The provider accepts the message that is open, and tells that it was read.
-    async fn send_open_message(&self) {
+    async fn send_open_message(&self, to: &str, provider_id: &str) {
         let store = &self.deps.store;
-        let open = succeed(store.list_open_messages(&self.find_thread(&self.fixture, NUMBER).await)).await;
+        let open = succeed(store.list_open_messages(&self.find_thread(&self.fixture, to).await)).await;
         let (sending, flight) = claimed(&open[0]);
         given::claim(store, &sending, &flight).await;
         let mut sent = accepted(&sending);
-        sent.provider_message_id = Some("WAMID-CANARIO-4".to_owned());
+        sent.provider_message_id = Some(provider_id.to_owned());
         given::assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
         let (provider, external) = (self.fixture.bound.instance.provider, self.fixture.external());
         let read = StatusUpdate {
-            key: DeliveryKey::from_provider_id(provider, &external, "WAMID-CANARIO-4"),
+            key: DeliveryKey::from_provider_id(provider, &external, provider_id),
             status: DeliveryStatus::Read,
             at: self.deps.system.now(),
-            provider_message_id: Some("WAMID-CANARIO-4".to_owned()),
+            provider_message_id: Some(provider_id.to_owned()),
             detail: None,
         };
         succeed(store.record_status(&read, far_ahead())).await;

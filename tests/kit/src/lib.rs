@@ -6,7 +6,8 @@
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
-//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`kept_queues`] are queues and files in memory.
+//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`kept_queues`] are queues and files in memory, and
+//! [`kept_answers`] compares what an earlier program answered.
 
 #![expect(
     clippy::unwrap_used,
@@ -23,7 +24,9 @@ pub mod damaged_letter_story;
 pub mod emf;
 pub mod erasure_story;
 pub mod idle;
+pub mod kept_answers;
 pub mod kept_queues;
+pub mod moved_records;
 pub mod pdf_files;
 pub mod ports;
 pub mod retention_story;

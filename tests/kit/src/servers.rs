@@ -31,6 +31,8 @@ mod shape;
 mod stand_in;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "traces")]
+pub mod traces;
 
 pub use anthropic::anthropic_message;
 pub use behaviour::Behaviour;

@@ -10,7 +10,12 @@ mod in_memory {
         ready(Embedded::in_memory(Clock::from_system()).unwrap())
     }
 
-    recado_testkit::store_contract!(embedded_store);
+    /// Checks that whatever a case leaves moves into another store.
+    async fn check_moving(store: &Embedded) {
+        recado_testkit::moved_records::check_all_move(store, &embedded_store().await).await;
+    }
+
+    recado_testkit::store_contract!(embedded_store, check_moving);
     recado_testkit::queues_contract!(embedded_store);
 }
 

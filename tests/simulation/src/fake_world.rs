@@ -30,6 +30,7 @@ pub use webhooks::{Changed, Said, connection_event, failed_event};
 use crate::executor::Simulation;
 use crate::person::{self, Shows};
 use recado_domain::contact::ContactAddress;
+use recado_domain::country::Country;
 use recado_domain::decision::AgentDecision;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, Pricing, StatusDetail, StatusUpdate};
 use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
@@ -449,6 +450,7 @@ fn name_price() -> StatusDetail {
         pricing: Some(Pricing {
             billable: Some(true),
             category: Some("utility".to_owned()),
+            country: Country::parse("BR"),
             ..Pricing::default()
         }),
         ..StatusDetail::default()
@@ -457,7 +459,7 @@ fn name_price() -> StatusDetail {
 
 /// The item of a status of Meta, as the parser makes it.
 fn tell_charge(update: StatusUpdate, external: &ExternalId) -> WebhookItem {
-    if update.charged_category().is_none() {
+    if update.find_charge().is_none() {
         return WebhookItem::Status(update);
     }
     WebhookItem::ChargedStatus {

@@ -8,7 +8,7 @@ use recado_domain::ids::{
 };
 use recado_domain::invitations::{
     Batch, BatchOrder, BatchReminder, BatchState, Guest, GuestStatus, Invitation, InvitationChannel,
-    InvitationState, RecipientStatus, TemplateValues, split_recipients, write_batch_id,
+    InvitationState, InvitationStatus, TemplateValues, split_recipients, write_batch_id,
 };
 use recado_pipeline::ports::{
     BatchOutcome, CommittedInvitation, GuestOutcome, InvitationClaim, InvitationCommit, InvitationOutcome,
@@ -122,7 +122,7 @@ pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(st
         );
     }
     assert_eq!(succeed(store.list_batch_chunks(&own, &one.id)).await, chunks);
-    chunks[1].recipients[0].status = RecipientStatus::Queued;
+    chunks[1].recipients[0].status = InvitationStatus::Queued.into();
     chunks[1].rev += 1;
     assert_eq!(
         succeed(store.save_batch_chunk(&chunks[1])).await,

@@ -102,6 +102,7 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
             tenant: fixture.bound.tenant.id.clone(),
             ordinal: Ordinal(1),
             correlation: correlation(),
+            parent: None,
             due: Some(at(60_000)),
             file: None,
             batch: None,

@@ -3,6 +3,7 @@
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
 use futures::future::join_all;
+use recado_domain::country::Country;
 use recado_domain::delivery::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
 use recado_domain::delivery::{
     ChargedConversation, Delivery, DeliveryKey, DeliveryStatus, DeliveryTimes, Pricing, StatusDetail,
@@ -213,6 +214,7 @@ fn price() -> StatusDetail {
             model: Some("PMP".to_owned()),
             kind: Some("regular".to_owned()),
             category: Some("utility".to_owned()),
+            country: Country::parse("BR"),
         }),
         conversation: Some(ChargedConversation {
             id: Some("0123456789abcdef".to_owned()),

@@ -6,19 +6,10 @@ use crate::builders::{Fixture, accepted, at, change_instance, claimed, far_ahead
 use crate::ports::succeed;
 use recado_domain::alert::{Alert, AlertSubject};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::published_event::{EventCursor, PublishedEvent, PublishedKind};
 use recado_pipeline::ports::{DeliveryLink, LoggedEvent, Store};
-
-/// Returns whether the store publishes events, and says so if it does not: then its cases show nothing.
-fn publishes<S: Store>(store: &S) -> bool {
-    let publishes = store.publishes_events();
-    if !publishes {
-        eprintln!("left out: this store publishes no events");
-    }
-    publishes
-}
 
 /// Reads what was published of the tenant after a place, `limit` at a time.
 async fn follow<S: Store>(
@@ -54,9 +45,6 @@ fn kinds(events: &[PublishedEvent]) -> Vec<PublishedKind> {
 
 pub async fn an_answered_message_is_published_step_by_step<S: Store>(store: &S) {
     use PublishedKind::{ConversationUpdated, MessageCreated, MessageStatus};
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     let reply = replied(store, &fixture, &mut conversation).await;
@@ -109,9 +97,6 @@ pub async fn an_answered_message_is_published_step_by_step<S: Store>(store: &S) 
 }
 
 pub async fn a_reader_that_follows_next_sees_each_event_once_and_in_order<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     for _ in 0..4 {
@@ -144,9 +129,6 @@ pub async fn a_reader_that_follows_next_sees_each_event_once_and_in_order<S: Sto
 }
 
 pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     let tenant = Some(&fixture.bound.tenant.id);
     let before = succeed(store.find_newest_cursor(tenant)).await;
@@ -164,12 +146,10 @@ pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store
 }
 
 pub async fn the_place_before_a_time_leads_to_everything_since<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     let tenant = Some(&fixture.bound.tenant.id);
     begun(store, &fixture).await;
+    published(store, &fixture, 2).await;
     let found = follow(store, &fixture.bound.tenant.id, EventCursor::START, 10).await;
     let before = succeed(store.find_cursor_before(found[0].event.at)).await;
     assert!(before < found[0].cursor);
@@ -179,9 +159,6 @@ pub async fn the_place_before_a_time_leads_to_everything_since<S: Store>(store: 
 }
 
 pub async fn a_place_ahead_of_the_log_is_refused<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     let ahead = EventCursor(i64::MAX.unsigned_abs());
     let refused = store
@@ -191,9 +168,6 @@ pub async fn a_place_ahead_of_the_log_is_refused<S: Store>(store: &S) {
 }
 
 pub async fn a_write_that_lost_publishes_nothing<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     let mut late = conversation.clone();
@@ -218,9 +192,6 @@ pub async fn a_write_that_lost_publishes_nothing<S: Store>(store: &S) {
 }
 
 pub async fn events_of_tenants_do_not_mix<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let (one, other) = (Fixture::new(), Fixture::new());
     begun(store, &one).await;
     begun(store, &other).await;
@@ -232,9 +203,6 @@ pub async fn events_of_tenants_do_not_mix<S: Store>(store: &S) {
 }
 
 pub async fn another_connection_of_an_instance_is_published<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
-    }
     let fixture = Fixture::new();
     succeed(store.apply_configuration(&fixture.document())).await;
     for status in [
@@ -253,10 +221,22 @@ pub async fn another_connection_of_an_instance_is_published<S: Store>(store: &S)
     );
 }
 
-pub async fn an_alert_is_published_when_it_begins_and_when_it_ends<S: Store>(store: &S) {
-    if !publishes(store) {
-        return;
+pub async fn pages_that_must_be_made_anew_are_published_once_for_each_later_time<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let (tenant, occasion) = (&fixture.bound.tenant.id, OccasionId::parse("party").unwrap());
+    for since in [at(1_000), at(500), at(1_000), at(2_000)] {
+        succeed(store.mark_pages_changed(tenant, &occasion, since, far_ahead())).await;
     }
+    let events = published(store, &fixture, 2).await;
+    let told = events
+        .iter()
+        .map(|event| (event.kind, event.data.occasion.as_ref(), event.data.since));
+    let expected =
+        [at(1_000), at(2_000)].map(|since| (PublishedKind::LandingInvalidated, Some(&occasion), Some(since)));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+pub async fn an_alert_is_published_when_it_begins_and_when_it_ends<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let mut alert = Alert::for_test(at(1_000));
     alert.id = fresh("alert");

@@ -80,15 +80,10 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
     succeed(store.put_notice(&notice, far_ahead())).await;
 }
 
-/// The number of kinds of which `put_records` puts a record that this store keeps.
-fn count_kinds<S: Store>(store: &S) -> usize {
-    8 + usize::from(store.publishes_events())
-}
+/// The number of kinds of which `put_records` puts a record.
+const KINDS: usize = 9;
 
 async fn has_events<S: Store>(store: &S, tenant: &TenantId) -> bool {
-    if !store.publishes_events() {
-        return false;
-    }
     let page = succeed(store.list_published_events(Some(tenant), EventCursor::START, 10)).await;
     !page.events.is_empty()
 }
@@ -151,19 +146,19 @@ pub async fn records_of_a_tenant_are_deleted_and_those_of_others_stay<S: Store>(
         eventually(
             INDEX,
             async || list_kinds(store, fixture).await,
-            |kinds| kinds.len() == count_kinds(store),
+            |kinds| kinds.len() == KINDS,
         )
         .await
     };
-    assert_eq!(all(&one).await.len(), count_kinds(store));
-    assert_eq!(all(&other).await.len(), count_kinds(store));
+    assert_eq!(all(&one).await.len(), KINDS);
+    assert_eq!(all(&other).await.len(), KINDS);
     let delete_all = async || {
         delete(store, &one, LIMIT).await;
         list_kinds(store, &one).await
     };
     let left = eventually(INDEX, delete_all, Vec::is_empty).await;
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(all(&other).await.len(), count_kinds(store));
+    assert_eq!(all(&other).await.len(), KINDS);
 }
 
 pub async fn no_more_than_the_limit_is_deleted_at_once<S: Store>(store: &S) {

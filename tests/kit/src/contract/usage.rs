@@ -6,6 +6,7 @@ use crate::ports::succeed;
 use jiff::civil::{Date, date};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::conversation::Conversation;
+use recado_domain::country::Country;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::message::TokenUsage;
 use recado_domain::price::PriceList;
@@ -270,10 +271,16 @@ pub async fn a_message_adds_its_charge_once_whichever_of_its_statuses_tell_of_it
         assert_eq!(sums, [charged(&fixture, "meta:utility", number)], "{order:?}");
     }
     let other = charged(&fixture, "meta:marketing", 1);
-    let update = reached(&some_delivery(&fixture), Delivered, 2);
-    succeed(store.record_charged_status(&update, far_ahead(), &other)).await;
+    let abroad = UsageSum {
+        country: Country::parse("BR"),
+        ..other.clone()
+    };
+    for charge in [&abroad, &other] {
+        let update = reached(&some_delivery(&fixture), Delivered, 2);
+        succeed(store.record_charged_status(&update, far_ahead(), charge)).await;
+    }
     let sums = list_all_usage(store, &fixture).await;
-    assert_eq!(sums, [other, charged(&fixture, "meta:utility", 2)]);
+    assert_eq!(sums, [other, abroad, charged(&fixture, "meta:utility", 2)]);
 }
 
 pub async fn statuses_at_once_add_one_charge_for_each_message<S: Store>(store: &S) {

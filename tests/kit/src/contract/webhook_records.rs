@@ -11,21 +11,6 @@ use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
 /// A time at which records that failed then are not expired by any clock.
 const AHEAD: i64 = 4_102_444_800_000;
 
-/// Returns whether the store has such records, and says so if it has not: then its cases show that it refuses them.
-async fn keeps_records<S: Store>(store: &S) -> bool {
-    if store.publishes_events() {
-        return true;
-    }
-    let state = state();
-    assert!(store.save_endpoint_state(&state, &[]).await.is_err());
-    assert_eq!(
-        succeed(store.find_endpoint_state(&state.tenant, &state.endpoint)).await,
-        None
-    );
-    eprintln!("left out: this store publishes no events");
-    false
-}
-
 fn state() -> EndpointState {
     let tenant = Fixture::new().bound.tenant.id;
     let endpoint = WebhookEndpointId::parse(&fresh("crm")).unwrap();
@@ -64,9 +49,6 @@ async fn list<S: Store>(store: &S, of: &EndpointState) -> Vec<FailedEvent> {
 }
 
 pub async fn a_state_is_written_if_it_follows_the_stored_one<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let first = state();
     let find = async || succeed(store.find_endpoint_state(&first.tenant, &first.endpoint)).await;
     assert_eq!(find().await, None);
@@ -87,9 +69,6 @@ pub async fn a_state_is_written_if_it_follows_the_stored_one<S: Store>(store: &S
 }
 
 pub async fn states_are_listed_by_tenant<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let (one, mut sibling, other) = (state(), state(), state());
     sibling.tenant = one.tenant.clone();
     for state in [&one, &sibling, &other] {
@@ -112,9 +91,6 @@ pub async fn states_are_listed_by_tenant<S: Store>(store: &S) {
 }
 
 pub async fn a_state_that_lost_stores_no_failed_events<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let state = state();
     let one = failed(&state, 8, None);
     let written = succeed(store.save_endpoint_state(&state, std::slice::from_ref(&one))).await;
@@ -125,9 +101,6 @@ pub async fn a_state_that_lost_stores_no_failed_events<S: Store>(store: &S) {
 }
 
 pub async fn failed_events_are_listed_found_replaced_and_removed<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let (state, other) = (state(), state());
     let mut events = [30, 9, 100].map(|cursor| failed(&state, cursor, None));
     for event in &events {
@@ -151,9 +124,6 @@ pub async fn failed_events_are_listed_found_replaced_and_removed<S: Store>(store
 }
 
 pub async fn events_that_are_due_come_in_the_order_of_their_times<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let state = state();
     for (cursor, next_at) in [(1, Some(5)), (2, Some(3)), (3, None), (4, Some(9))] {
         succeed(store.put_failed_event(&failed(&state, cursor, next_at))).await;
@@ -173,9 +143,6 @@ pub async fn events_that_are_due_come_in_the_order_of_their_times<S: Store>(stor
 }
 
 pub async fn all_records_of_an_endpoint_are_deleted<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let (state, other) = (state(), state());
     for one in [&state, &other] {
         let written = succeed(store.save_endpoint_state(one, &[failed(one, 8, None)])).await;
@@ -192,9 +159,6 @@ pub async fn all_records_of_an_endpoint_are_deleted<S: Store>(store: &S) {
 }
 
 pub async fn records_of_endpoints_go_with_their_tenant<S: Store>(store: &S) {
-    if !keeps_records(store).await {
-        return;
-    }
     let (state, other) = (state(), state());
     for one in [&state, &other] {
         let written = succeed(store.save_endpoint_state(one, &[failed(one, 8, None)])).await;

@@ -37,6 +37,8 @@ pub struct Request {
     pub headers: Vec<String>,
     /// The body.
     pub text: String,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
     /// The body as JSON.
     pub body: serde_json::Value,
 }
@@ -126,8 +128,8 @@ async fn serve(mut stream: TcpStream, does: Does, seen: Arc<Mutex<Vec<Request>>>
 async fn read(stream: &mut TcpStream) -> Request {
     let mut bytes = Vec::new();
     loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            let (head, body) = (String::from_utf8_lossy(&bytes[..end]), &bytes[end + 4..]);
             let mut lines = head.split("\r\n").map(str::to_owned);
             let line = lines.next().unwrap_or_default();
             let headers: Vec<String> = lines.map(|line| line.to_lowercase()).collect();
@@ -135,13 +137,12 @@ async fn read(stream: &mut TcpStream) -> Request {
                 .iter()
                 .find_map(|header| header.strip_prefix("content-length: ")?.parse().ok());
             if body.len() >= length.unwrap_or(0usize) {
-                let text = body.to_owned();
-                let body = serde_json::from_str(body).unwrap_or_default();
                 return Request {
-                    text,
+                    text: String::from_utf8_lossy(body).into_owned(),
                     line: line.trim_end_matches(" HTTP/1.1").to_owned(),
                     headers,
-                    body,
+                    bytes: body.to_vec(),
+                    body: serde_json::from_slice(body).unwrap_or_default(),
                 };
             }
         }

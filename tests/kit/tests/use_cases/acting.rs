@@ -74,6 +74,7 @@ async fn run_turn(setup: &Setup) -> Verdict {
         tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation(),
+        parent: None,
         due: None,
         file: None,
         batch: None,

@@ -1,6 +1,8 @@
 //! How batches of invitations end: finished once each delivery reached its end, or cancelled, which frees what was not sent.
 
-use crate::batches::{expand, guest_id, leave, look_for_end, order, progress, request, take, with_guests};
+use crate::batches::{
+    expand, guest_id, leave, look_for_end, message_of, order, progress, request, take, with_guests,
+};
 use crate::invitations::{occasion_id, try_invite};
 use crate::world::Setup;
 use recado_domain::access::Caller;
@@ -113,7 +115,7 @@ async fn recipients_are_listed_page_by_page_with_ids_and_failures() {
     assert_eq!(statuses, ["sent", "queued", "queued", "refused", "refused"]);
     let (guest, id) = all[0].invited.clone().unwrap();
     assert_eq!((id, &all[0].failure), (batch.derive_invitation_id(&guest), &None));
-    let failures = [RecipientStatus::Failed, RecipientStatus::Refused];
+    let failures = [InvitationStatus::Failed.into(), RecipientStatus::Refused];
     let first = list_recipients(&setup, &batch.id, &failures, (1, None))
         .await
         .unwrap();
@@ -129,6 +131,33 @@ async fn recipients_are_listed_page_by_page_with_ids_and_failures() {
     );
     let wrong = list_recipients(&setup, &batch.id, &[], (5, Some("x".to_owned()))).await;
     assert!(matches!(wrong, Err(InvitationError::Cursor)));
+}
+
+#[tokio::test]
+async fn a_cancelled_recipient_who_may_have_got_it_is_told_from_the_others() {
+    let setup = with_guests(2).await;
+    let batch = take(&setup, request(0..2, None)).await.unwrap().batch;
+    expand(&setup, &batch.id).await;
+    setup.times_out();
+    let first = message_of(&setup, &batch, 0).await;
+    let _ = setup.job(&first.conversation_and_ordinal().unwrap().0).await;
+    order(&setup, &batch.id, BatchOrder::Cancel).await.unwrap();
+    leave(&setup, &batch, 0..2).await;
+    assert_eq!(
+        setup.world.providers.sent(),
+        1,
+        "nobody is sent it after the order"
+    );
+    setup.pass(31);
+    let listed = list_recipients(&setup, &batch.id, &[], (10, None)).await.unwrap();
+    let told: Vec<(&str, bool)> = listed
+        .items
+        .iter()
+        .map(|one| (one.status.as_str(), one.failure.is_some()))
+        .collect();
+    assert_eq!(told, [("cancelled", true), ("cancelled", false)]);
+    let why = listed.items[0].failure.as_deref().unwrap_or_default();
+    assert!(why.contains("may have it"), "{why}");
 }
 
 #[tokio::test]

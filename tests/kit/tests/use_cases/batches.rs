@@ -96,7 +96,7 @@ pub(crate) async fn expand(setup: &Setup, id: &BatchId) -> i64 {
     panic!("the batch is never expanded");
 }
 
-async fn message_of(setup: &Setup, batch: &Batch, number: usize) -> MessageId {
+pub(crate) async fn message_of(setup: &Setup, batch: &Batch, number: usize) -> MessageId {
     let id = batch.derive_invitation_id(&guest_id(number));
     let found = deliver::find_invitation(&setup.world, &Caller::installation(), None, id.as_str()).await;
     match found.unwrap().invitation.state {

@@ -1,11 +1,12 @@
 //! Dead letters, the copies in the dead-letter queues, and what becomes of both.
 
 use crate::bucket;
-use crate::world::Setup;
+use crate::world::{Setup, beside};
+use futures::future::join_all;
 use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::reason::Reason;
-use recado_pipeline::operate::dead_letters;
+use recado_pipeline::operate::{OperateError, dead_letters};
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetterQueues, DeadLetters, Queues, SendOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
@@ -105,4 +106,33 @@ async fn what_is_redriven_has_all_its_attempts_again() {
     setup.send(&conversation).await;
     assert_eq!(setup.world.providers.sent(), 15);
     assert_eq!(dead_letter().await, None);
+}
+
+/// A request enqueues the send job and then revives the message itself, so the job often is at work meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_redrive_that_others_carry_out_at_the_same_moment_does_not_fail() {
+    let setup = Setup::set(Fixture::new()).await;
+    let message = setup.client_writes("5511900000077").await;
+    let conversation = message.conversation.unwrap();
+    for _ in 0..20 {
+        for _ in 0..5 {
+            setup.answers(SendOutcome::Retryable {
+                why: "busy".to_owned(),
+                after: None,
+            });
+        }
+        setup.send(&conversation).await;
+        let redrives = (0..8).map(|_| {
+            let (world, id) = (beside(&setup.world), message.id.clone());
+            tokio::spawn(async move {
+                dead_letters::redrive_dead_letter(&world, &Caller::installation(), id.as_str()).await
+            })
+        });
+        for done in join_all(redrives).await {
+            match done.unwrap() {
+                Ok(_) | Err(OperateError::NotFound(_)) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
 }

@@ -82,6 +82,20 @@ async fn what_a_cancelled_batch_of_emails_left_unsent_may_go_again() {
     assert_eq!((first.cancelled, second.sent), (2, 2));
 }
 
+/// Works for so many seconds. Returns the seconds between one attempt and the next.
+async fn measure_waits(setup: &Setup, carriers: &Carriers, seconds: i64) -> Vec<i64> {
+    let begun = setup.now();
+    let mut times = Vec::new();
+    for _ in 0..seconds {
+        let (known, now) = (carriers.given(), setup.now());
+        work(setup, carriers, 1).await;
+        if carriers.given() > known {
+            times.push(now.duration_since(begun).as_secs());
+        }
+    }
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
 #[tokio::test]
 async fn a_certain_refusal_waits_1_5_20_and_60_seconds() {
     let setup = setup(EmailSenderKind::Ses, DeliveryRules::default()).await;
@@ -90,17 +104,8 @@ async fn a_certain_refusal_waits_1_5_20_and_60_seconds() {
         carriers.answers(refused_for_now());
     }
     try_invite(&setup, to_guest(&setup, "g1")).await.unwrap();
-    let begun = setup.now();
-    let mut times = Vec::new();
-    for _ in 0..120 {
-        let (known, now) = (carriers.given(), setup.now());
-        work(&setup, &carriers, 1).await;
-        if carriers.given() > known {
-            times.push(now.duration_since(begun).as_secs());
-        }
-    }
-    let waits: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert_eq!(waits.len(), 4, "{times:?}");
+    let waits = measure_waits(&setup, &carriers, 120).await;
+    assert_eq!(waits.len(), 4, "{waits:?}");
     for (wait, wanted) in waits.iter().zip([1, 5, 20, 60]) {
         assert!((wanted..=wanted + 1).contains(wait), "{waits:?}");
     }
@@ -112,7 +117,7 @@ async fn an_email_whose_carrier_is_asked_too_often_waits_without_using_attempts(
     let setup = setup(EmailSenderKind::Resend, DeliveryRules::default()).await;
     let carriers = Carriers::default();
     for _ in 0..8 {
-        carriers.answers(EmailError::Later {
+        carriers.answers(EmailError::Throttled {
             why: "Resend answers 429".to_owned(),
             after: Some(Duration::from_secs(10)),
         });
@@ -129,6 +134,25 @@ async fn an_email_whose_carrier_is_asked_too_often_waits_without_using_attempts(
     assert_eq!(carriers.given(), 9);
     assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
     assert!(letters(&setup).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_carrier_that_is_asked_too_often_and_names_no_time_is_asked_ever_more_seldom() {
+    let setup = setup(EmailSenderKind::Resend, DeliveryRules::default()).await;
+    let carriers = Carriers::default();
+    for _ in 0..3 {
+        carriers.answers(EmailError::Throttled {
+            why: "Resend answers 429".to_owned(),
+            after: None,
+        });
+    }
+    try_invite(&setup, to_guest(&setup, "g1")).await.unwrap();
+    let waits = measure_waits(&setup, &carriers, 90).await;
+    assert_eq!(waits.len(), 3, "{waits:?}");
+    // 10 s, 10 s and 20 s, each up to a quarter shorter or longer, as is the time waited before it.
+    for (wait, wanted) in waits.iter().zip([7..=14, 7..=17, 11..=37]) {
+        assert!(wanted.contains(wait), "{waits:?}");
+    }
 }
 
 #[tokio::test]

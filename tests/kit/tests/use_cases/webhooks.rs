@@ -1,7 +1,6 @@
 //! Published events reach the endpoints of a tenant: at least once, in order where they answer, and each endpoint apart.
 
 use crate::world::Setup;
-use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::config::{Instance, WebhookEndpoint};
 use recado_domain::ids::{InstanceId, TenantId};
@@ -9,12 +8,15 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::millis::add_millis;
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, PostError};
+use recado_domain::{SignedDuration, Timestamp};
+use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
     ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, WebhookRecords,
 };
 use recado_pipeline::webhooks::{
-    FailedChoice, list_posted_endpoints, post_due_events, redrive_failed_events, remove_unknown_states,
-    replay_events, rotate_signing_secret, test_endpoint,
+    FailedChoice, handle_endpoint_job, list_due_jobs, list_jobs_of_news, list_posted_endpoints,
+    post_due_events, redrive_failed_events, remove_unknown_states, replay_events, rotate_signing_secret,
+    test_endpoint,
 };
 use recado_testkit::builders::{Fixture, change_instance, seen};
 use recado_testkit::ports::succeed;
@@ -432,4 +434,31 @@ async fn what_is_known_of_an_endpoint_goes_when_a_document_removes_it() {
     let left = succeed(store.list_endpoint_states(Some(&scene.tenant), 10)).await;
     let left: Vec<&str> = left.iter().map(|state| state.endpoint.as_str()).collect();
     assert_eq!(left, ["crm"]);
+}
+
+#[tokio::test]
+async fn a_job_posts_all_that_is_due_and_comes_back_when_the_next_attempt_is() {
+    let scene = Scene::begin(&["crm"]).await;
+    let (world, crm) = (&scene.setup.world, StandIn::new(Does::Fails));
+    scene.publish(0, 3).await;
+    let tenants = [scene.tenant.clone()];
+    let jobs = succeed(list_jobs_of_news(world, tenants.iter())).await;
+    assert_eq!(jobs.len(), 1);
+    let body = serde_json::to_string(&jobs[0]).unwrap();
+    let handle = async || handle_endpoint_job(world, &crm, &body, None).await;
+    let waits = SignedDuration::from_secs(5);
+    assert_eq!(handle().await, Verdict::Retry { after: waits });
+    assert_eq!(succeed(list_jobs_of_news(world, tenants.iter())).await, []);
+    assert_eq!(succeed(list_due_jobs(world)).await, [], "its job waits");
+    crm.now_does(Does::Accepts);
+    world.system.pass(5_000);
+    assert_eq!(
+        succeed(list_due_jobs(world)).await,
+        jobs,
+        "should the job be lost"
+    );
+    assert_eq!(handle().await, Verdict::Done);
+    assert_eq!(crm.count(), 4);
+    assert_eq!(succeed(list_due_jobs(world)).await, []);
+    assert_eq!(handle_endpoint_job(world, &crm, "{}", None).await, Verdict::Done);
 }

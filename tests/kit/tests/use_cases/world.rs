@@ -970,6 +970,7 @@ impl Setup {
             tenant: conversation.tenant,
             ordinal: ordinal.map_or(conversation.turn_upto, Ordinal),
             correlation: correlation(),
+            parent: None,
             due: None,
             file: None,
             batch: None,

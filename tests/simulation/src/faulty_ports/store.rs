@@ -371,10 +371,6 @@ impl<S: Store> Gauges for FaultyPort<S> {
 }
 
 impl<S: Store> PublishedEvents for FaultyPort<S> {
-    fn publishes_events(&self) -> bool {
-        self.inner.publishes_events()
-    }
-
     delegate_calls! {
         list_published_events(tenant: Option<&TenantId>, after: EventCursor, limit: usize) -> PublishedPage;
         find_cursor_before(since: Timestamp) -> EventCursor;

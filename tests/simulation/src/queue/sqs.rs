@@ -68,6 +68,16 @@ impl Sqs {
         }
     }
 
+    /// Forgets all messages, schedules and dead-letter queues, as queues that were made anew beside an old table. Bodies and files
+    /// stay.
+    pub fn lose_messages(&self) {
+        let mut state = self.state();
+        state.items.clear();
+        state.known.clear();
+        state.schedules.clear();
+        state.dead.clear();
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

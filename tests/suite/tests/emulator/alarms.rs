@@ -9,22 +9,25 @@ use serde_json::{Value, json};
 
 const MONITORING: &str = include_str!("../../../../infra/monitoring.yaml");
 
-const FUNCTIONS: [&str; 6] = [
+const FUNCTIONS: [&str; 8] = [
     "webhook",
     "processor",
     "deferred-reply",
     "sender",
     "api",
     "reconcile",
+    "publisher",
+    "poster",
 ];
 
 /// What AWS emits by itself, as its documentation lists it, with the one dimension of each. The emulator emits Lambda's only.
-const EMITTED_BY_AWS: [(&str, &str, &str); 6] = [
+const EMITTED_BY_AWS: [(&str, &str, &str); 7] = [
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName"),
     ("AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName"),
     ("AWS/Lambda", "Errors", "FunctionName"),
     ("AWS/Lambda", "Invocations", "FunctionName"),
     ("AWS/Lambda", "Throttles", ""),
+    ("AWS/Lambda", "IteratorAge", "FunctionName"),
     ("AWS/ApiGateway", "5xx", "ApiId"),
 ];
 

@@ -26,6 +26,7 @@ mod knowledge;
 mod logs;
 mod metrics;
 mod people;
+mod published;
 mod queues;
 mod replies;
 mod requests;

@@ -9,20 +9,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-const FUNCTIONS: [&str; 6] = [
+const FUNCTIONS: [&str; 8] = [
     "webhook",
     "processor",
     "deferred-reply",
     "sender",
     "api",
     "reconcile",
+    "publisher",
+    "poster",
 ];
 
 /// Of these each function has one, and cannot do without it.
-const QUEUES: [&str; 3] = [
+const QUEUES: [&str; 4] = [
     "RECADO_INBOUND_QUEUE_URL",
     "RECADO_TURNS_QUEUE_URL",
     "RECADO_OUTBOUND_QUEUE_URL",
+    "RECADO_WEBHOOKS_QUEUE_URL",
 ];
 
 type Variables = BTreeMap<String, String>;

@@ -289,6 +289,8 @@ fn run_deploy(stand_ins: &StandIns, (resend, ses): (&EmailStandIn, &EmailStandIn
         // A request that hung is repeated after this; the audit waits for some.
         "UnknownWaitSeconds=30".to_owned(),
         "LogAwsRequests=true".to_owned(),
+        // The endpoints that are told of events are on this machine.
+        "PrivateTools=true".to_owned(),
     ];
     let mut command = Command::new(script);
     command.args(["deploy", "--port", port, "--account", ACCOUNT]);
