@@ -3,6 +3,7 @@
 
     benches/bulk.py                                        10,000 guests at 80 messages a second, target/release/recado
     benches/bulk.py --guests 1000 --seconds 10             a short run
+    benches/bulk.py --recado PATH --load PATH              other builds of recado and of the load generator (recado-load)
 
 Customers ask complete questions at a steady rate, each of a contact of its own, first alone, then while the batch goes out on the same
 instance. The times are those of the records: from the webhook's arrival until the provider has accepted the reply. The simulated model
@@ -54,6 +55,7 @@ text = "Olá, {{{{guest_name}}}}! Você vem?"
 def main():
     parser = argparse.ArgumentParser(description="Measures reply times with and without a batch on the same instance.")
     parser.add_argument("--recado", type=Path, default=ROOT / "target" / "release" / "recado")
+    parser.add_argument("--load", type=Path, default=compare.LOAD, help="the load generator: cargo build --release -p recado-load")
     parser.add_argument("--guests", type=int, default=10_000)
     parser.add_argument("--rate", type=int, default=5, help="questions of customers a second")
     parser.add_argument("--seconds", type=int, help="how long customers write; if absent, as long as the batch takes")
@@ -112,7 +114,7 @@ def measure(arguments, scratch, guests):
         began = time.monotonic()
         template = compare.write_template(address, folder, "Vocês abrem amanhã?")
         options = ["--seconds", arguments.seconds, "--rate", arguments.rate, "--contacts", engine.OF_THEIR_OWN]
-        count = compare.load(address, template, 8, turn_time.FIRST, options)["count"]
+        count = compare.load(address, template, 8, turn_time.FIRST, options, arguments.load.resolve())["count"]
         seconds, database = time.monotonic() - began, folder / "data" / "recado.db"
         sent = count_invited(database)
         if not eventually(lambda: len(turn_time.read_times(database)) >= count, ENDED_SECONDS_MAX, pause=1):

@@ -5,9 +5,13 @@
     benches/compare.py --connections 256 --rounds 5
     benches/compare.py --recado target/release/recado --no-build
     benches/compare.py --only Recado --only Express
+    benches/compare.py --limit PROGRAM              beside a program that shows what one machine could take
 
 Each round starts every server anew, the order turned around in every other round. First as many webhooks as the server
 takes, then a steady rate, at which a latency counts from the time when its request was due. Prints the medians as Markdown.
+
+The program of `--limit` is given the path of a database, and answers any path on port 8204: a bound, such as one row for each
+webhook, without proof of the sender, without order and without processing.
 
 Express and FastAPI come from npm and PyPI, pinned in benches/others, into target/compare. `redis-server` must be on the
 PATH, or is taken from the packages of Debian into target/compare; without it the command says so and ends."""
@@ -16,6 +20,7 @@ import argparse
 import json
 import os
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -35,6 +40,7 @@ TOOLS = ROOT / "target" / "compare"
 REDIS_PACKAGES = ("redis-server", "redis-tools", "liblzf1", "libjemalloc2", "liblua5.1-0", "lua-cjson", "lua-bitop", "libhiredis0.14")
 NUMBER, CONTACT = "@@NUMBER@@@@@@@@", "@CONTACT"
 START_SECONDS_MAX = 30
+SYNCS = {"everysec": "up to a second is lost when the power fails", "always": "each command is synced to the disk"}
 FIGURES = (
     ("acknowledged a second, at most", "per_second", "{:,.0f}"),
     ("p50 then, ms", "p50_ms", "{:.1f}"),
@@ -56,6 +62,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=6)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--rate", type=int, default=1_000)
+    parser.add_argument("--limit", type=Path, metavar="PROGRAM", help="measure this program, too, which is a bound and no product")
     parser.add_argument("--only", action="append", help="those whose name begins so; may be repeated")
     arguments = parser.parse_args()
     TOOLS.mkdir(parents=True, exist_ok=True)
@@ -75,20 +82,34 @@ def prepare(arguments):
     if not arguments.no_build:
         for package in ("recado", "recado-load"):
             run(["cargo", "build", "--quiet", "--release", "-p", package], "the release build", cwd=ROOT)
-    redis = find_redis()
-    modules, python = install_express(), install_fastapi()
-    express = lambda environment: (["node", "server.js"], environment, modules)
-    fastapi = lambda environment: ([python, "-m", "uvicorn", "server:app", "--port", "0", "--no-access-log"], environment, OTHERS)
-    contestants = [
-        ("Recado, replies on", "each acknowledgement is synced to the disk", lambda folder: Recado(arguments.recado, folder, replies=True)),
-        ("Recado, replies put off", "each acknowledgement is synced to the disk", lambda folder: Recado(arguments.recado, folder, replies=False)),
-    ]
-    for name, command in (("Express", express), ("FastAPI", fastapi)):
-        for sync, loses in (("everysec", "up to a second is lost when the power fails"), ("always", "each command is synced to the disk")):
-            start = lambda folder, command=command, sync=sync: WithRedis(redis, command, sync, folder)
-            contestants.append((f"{name} + Redis, `{sync}`", loses, start))
     wanted = tuple(arguments.only or [""])
-    return [contestant for contestant in contestants if contestant[0].startswith(wanted)]
+    synced = "each acknowledgement is synced to the disk"
+    contestants = [
+        ("Recado, replies on", synced, lambda folder: Recado(arguments.recado, folder, replies=True)),
+        ("Recado, replies put off", synced, lambda folder: Recado(arguments.recado, folder, replies=False)),
+    ]
+    for name, prepare_command in (("Express", prepare_express), ("FastAPI", prepare_fastapi)):
+        if not any(f"{name} + Redis, `{sync}`".startswith(wanted) for sync in SYNCS):
+            continue
+        redis, command = find_redis(), prepare_command()
+        for sync, loses in SYNCS.items():
+            start = lambda folder, redis=redis, command=command, sync=sync: WithRedis(redis, command, sync, folder)
+            contestants.append((f"{name} + Redis, `{sync}`", loses, start))
+    contestants = [contestant for contestant in contestants if contestant[0].startswith(wanted)]
+    if arguments.limit:
+        contestants.append(("Limit", synced, lambda folder: Limit(arguments.limit, folder)))
+    return contestants
+
+
+def prepare_express():
+    """A function that makes of an environment the command, its environment and its folder."""
+    modules = install_express()
+    return lambda environment: (["node", "server.js"], environment, modules)
+
+
+def prepare_fastapi():
+    python = install_fastapi()
+    return lambda environment: ([python, "-m", "uvicorn", "server:app", "--port", "0", "--no-access-log"], environment, OTHERS)
 
 
 def run(command, what, **options):
@@ -172,6 +193,33 @@ class Recado:
         return embedded.port_of(self.processes[0], self.log)
 
 
+class Limit:
+    """A program that acknowledges and does nothing else."""
+
+    PORT = 8204
+
+    def __init__(self, program, folder):
+        if self.answers():
+            raise MeasurementError(f"port {self.PORT} is in use: end what listens there")
+        self.log = folder / "limit.log"
+        with open(self.log, "wb") as log:
+            command = [str(program.resolve()), str(folder / "limit.db")]
+            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        self.processes = [process]
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.PORT), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    def port(self):
+        if not eventually(self.answers, START_SECONDS_MAX):
+            raise MeasurementError(f"the program of --limit did not start:\n{tail(self.log)}")
+        return self.PORT
+
+
 class WithRedis:
     """A server of benches/others before a Redis with an append-only file."""
 
@@ -247,8 +295,12 @@ def write_template(address, folder, text=None):
     return file
 
 
-def load(address, template, connections, first, options):
-    command = [ROOT / "target" / "release" / "recado-load", "--address", address, "--template", template]
+# The program that posts webhooks (benches/load).
+LOAD = ROOT / "target" / "release" / "recado-load"
+
+
+def load(address, template, connections, first, options, program=None):
+    command = [program or LOAD, "--address", address, "--template", template]
     command += ["--connections", connections, "--first", first, *options]
     answers = json.loads(run(command, "the load generator"))["answers"]
     if set(answers["statuses"]) != {"200"}:

@@ -13,10 +13,21 @@ def memory_kib(pid):
     return int(fields["VmRSS"].split()[0]), int(fields["VmHWM"].split()[0])
 
 
+def anonymous_kib(pid):
+    """Resident memory that is no file's: without the program's code and the pages of files."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(fields["RssAnon"].split()[0])
+
+
 def cpu_seconds(pid):
     """Time on a processor, of all threads that still run, to the nanosecond."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    nanoseconds = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            nanoseconds += int((task / "schedstat").read_text().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # It has ended meanwhile.
+    return nanoseconds / 1e9
 
 
 def end(process):

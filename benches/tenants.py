@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from evolution import MASTER
-from processes import MeasurementError, end, eventually, memory_kib, tail
+from processes import MeasurementError, anonymous_kib, end, eventually, memory_kib, tail
 
 ROOT = Path(__file__).resolve().parents[1]
 TOKEN = "token-of-the-measurements-of-recado"
@@ -132,6 +132,7 @@ def measure(binary, tenants, busy, runs, scratch):
                 end(there.process)
         figures["start_ms"] = statistics.median(starts) * 1000
         figures["resident_mib"], figures["start_most_mib"] = resident / 1024, most / 1024
+        figures["anonymous_mib"] = anonymous_kib(there.process.pid) / 1024
         figures["change_document_ms"] = there.median(
             runs, lambda run: ("PUT", "/v1/config", {"agents": [agent(0, f"Run {run}.")]})
         )
@@ -144,6 +145,7 @@ def measure(binary, tenants, busy, runs, scratch):
         # One pass in five looks for silent instances, which reads the states of all.
         figures["reconcile_ms"] = wait_for_reconcile(there, 6 if tenants > 1 else 1)
         figures["resident_after_mib"], figures["most_mib"] = (kib / 1024 for kib in memory_kib(there.process.pid))
+        figures["anonymous_after_mib"] = anonymous_kib(there.process.pid) / 1024
         return figures
     finally:
         end(there.process)
@@ -167,6 +169,7 @@ def wait_for_reconcile(there, passes):
 ROWS = [
     ("start to the first 200 of `/health`", "start_ms", "ms"),
     ("memory two seconds later", "resident_mib", "MiB"),
+    ("… of it anonymous", "anonymous_mib", "MiB"),
     ("… at most until then", "start_most_mib", "MiB"),
     ("applying one change, by a document", "change_document_ms", "ms"),
     ("… by `PUT /v1/agents/{id}`", "change_entry_ms", "ms"),
@@ -175,6 +178,7 @@ ROWS = [
     ("… of one instance", "health_one_ms", "ms"),
     ("the longest pass of `reconcile`", "reconcile_ms", "ms"),
     ("memory after these", "resident_after_mib", "MiB"),
+    ("… of it anonymous", "anonymous_after_mib", "MiB"),
     ("… at most", "most_mib", "MiB"),
 ]
 
@@ -186,6 +190,7 @@ def main():
     parser.add_argument("--busy", type=int, default=500)
     parser.add_argument("--runs", type=int, default=20)
     arguments = parser.parse_args()
+    (ROOT / "target").mkdir(exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="tenants-", dir=ROOT / "target")
     try:
         load = os.getloadavg()[0]
