@@ -94,6 +94,7 @@ impl Database {
             Verb::BatchGet => call(body, |request| database.batch_get_item(request)),
             Verb::TransactGet => call(body, |request| database.transact_get_items(request)),
             Verb::Query => call(body, |request| database.query(request)),
+            Verb::Scan => call(body, |request| database.scan(request)),
             Verb::Put => call(body, |request| database.put_item(request)),
             Verb::Update => call(body, |request| database.update_item(request)),
             Verb::Delete => call(body, |request| database.delete_item(request)),

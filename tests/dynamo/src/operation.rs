@@ -16,6 +16,8 @@ pub enum Verb {
     TransactGet,
     /// `RecordQuery`.
     Query,
+    /// `Scan`.
+    Scan,
     /// `PutItem`.
     Put,
     /// `UpdateItem`.
@@ -34,6 +36,7 @@ impl Verb {
             "BatchGetItem" => Self::BatchGet,
             "TransactGetItems" => Self::TransactGet,
             "Query" => Self::Query,
+            "Scan" => Self::Scan,
             "PutItem" => Self::Put,
             "UpdateItem" => Self::Update,
             "DeleteItem" => Self::Delete,
@@ -44,7 +47,7 @@ impl Verb {
 
     /// Whether it reads without waiting for transactions.
     pub fn reads_plainly(self) -> bool {
-        matches!(self, Self::Get | Self::BatchGet | Self::Query)
+        matches!(self, Self::Get | Self::BatchGet | Self::Query | Self::Scan)
     }
 
     /// Whether it changes records.
