@@ -131,9 +131,8 @@ impl EventFollower {
 async fn find_newest_place(there: &InstallationClient) -> Result<Option<String>> {
     let query = [("after", "now"), ("limit", "1")];
     let request = there.build_request(Method::GET, &["v1", "events"])?.query(&query);
-    // An installation on AWS, or an older one.
-    let absent = [StatusCode::NOT_IMPLEMENTED, StatusCode::NOT_FOUND];
-    let Some(page) = there.request_unless(request, &absent).await? else {
+    // An older installation.
+    let Some(page) = there.request_unless(request, &[StatusCode::NOT_FOUND]).await? else {
         return Ok(None);
     };
     let place = find_text(&page, "next").context("the list of events has no place to go on")?;

@@ -8,10 +8,8 @@ use clap::Args;
 use jiff::Timestamp;
 use recado_embedded::{Clock, Embedded};
 use recado_moving::{
-    ExportManifest, ExportOptions, ImportReport, MovingStep, check_export, export_installation,
-    import_installation,
+    ExportManifest, ExportOptions, MovingStep, check_export, export_installation, import_installation,
 };
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -97,60 +95,29 @@ pub(crate) async fn run_import(
     bar.lock().unwrap_or_else(PoisonError::into_inner).clear_line();
     embedded.shut_down().await;
     let report = imported.context("the import is not finished")?;
-    print_import(&report, json);
-    if !json {
-        println!(
-            "Set its secrets (docs/moving.md), then start it: recado serve --data {}",
-            data.display()
-        );
+    if json {
+        println!("{}", report.summarize_as_json());
+        return Ok(());
     }
+    report.list_lines().iter().for_each(|line| println!("{line}"));
+    println!(
+        "Set its secrets (docs/moving.md), then start it: recado serve --data {}",
+        data.display()
+    );
     Ok(())
 }
 
 fn show_step(bar: &Mutex<ProgressBar>, step: MovingStep) {
-    let name = match step {
-        MovingStep::Records => "records",
-        MovingStep::Files => "files",
-        MovingStep::Check => "comparing",
-    };
-    bar.lock().unwrap_or_else(PoisonError::into_inner).show_step(name);
+    let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+    bar.show_step(&step.to_string());
 }
 
 fn print_export(done: &str, manifest: &ExportManifest, folder: Option<&Path>, as_json: bool) {
-    let (records, files) = (manifest.count_records(), &manifest.files);
     if as_json {
-        let (recado, taken_at, count) = (&manifest.recado, manifest.taken_at, files.count);
-        println!(
-            "{}",
-            json!({"recado": recado, "taken_at": taken_at, "records": records, "files": count, "bytes": files.bytes})
-        );
+        println!("{}", manifest.summarize_as_json());
         return;
     }
     let folder = folder.map(|folder| format!(" {}", folder.display()));
     let folder = folder.unwrap_or_default();
-    let (taken_at, count) = (manifest.taken_at, files.count);
-    println!("{done}{folder}: the state of {taken_at:.0}, {records} records, {count} files");
-}
-
-fn print_import(report: &ImportReport, as_json: bool) {
-    let (files, expired) = (report.manifest.files.count, report.expired);
-    if as_json {
-        let (records, finished) = (report.records, report.was_finished);
-        let result = json!({
-            "records": records, "files": files, "expired": expired, "left_out": report.left_out, "was_finished": finished,
-        });
-        println!("{result}");
-        return;
-    }
-    if report.was_finished {
-        println!("This export was imported before. Nothing was changed");
-        return;
-    }
-    println!("Imported and compared: {} records, {files} files", report.records);
-    if expired > 0 {
-        println!("{expired} records expired since the export, and were left out");
-    }
-    for (kind, count) in &report.left_out {
-        println!("Left out, since they are not kept here: {count} {kind}");
-    }
+    println!("{done}{folder}: {}", manifest.describe_content());
 }

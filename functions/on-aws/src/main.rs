@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
 use recado_moving::{ExportOptions, MovingStep, export_installation, import_installation};
 use recado_pipeline::settings::VariableReader;
-use serde_json::json;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -87,15 +86,11 @@ async fn run_export(arguments: MoveArguments) -> Result<()> {
     let show = |step, more| show_step(&done, step, more);
     let exported = export_installation(&stack.store, &stack.queues, &arguments.folder, options, &show).await;
     let manifest = exported.context("nothing was exported")?;
-    let (records, files, taken_at) = (manifest.count_records(), manifest.files.count, manifest.taken_at);
     if arguments.json {
-        println!(
-            "{}",
-            json!({"taken_at": taken_at, "records": records, "files": files})
-        );
+        println!("{}", manifest.summarize_as_json());
     } else {
         let folder = arguments.folder.display();
-        println!("Exported {folder}: the state of {taken_at:.0}, {records} records, {files} files");
+        println!("Exported {folder}: {}", manifest.describe_content());
     }
     Ok(())
 }
@@ -107,17 +102,10 @@ async fn run_import(arguments: MoveArguments) -> Result<()> {
     let folder = &arguments.folder;
     let imported = import_installation(&stack.store, &stack.queues, folder, Timestamp::now(), &show).await;
     let report = imported.context("the import is not finished")?;
-    let (records, files) = (report.records, report.manifest.files.count);
     if arguments.json {
-        let (expired, finished) = (report.expired, report.was_finished);
-        println!(
-            "{}",
-            json!({"records": records, "files": files, "expired": expired, "was_finished": finished})
-        );
-    } else if report.was_finished {
-        println!("This export was imported before. Nothing was changed");
+        println!("{}", report.summarize_as_json());
     } else {
-        println!("Imported and compared: {records} records, {files} files");
+        report.list_lines().iter().for_each(|line| println!("{line}"));
     }
     Ok(())
 }
@@ -126,6 +114,6 @@ async fn run_import(arguments: MoveArguments) -> Result<()> {
 fn show_step(done: &AtomicUsize, step: MovingStep, more: usize) {
     let before = done.fetch_add(more, Ordering::Relaxed);
     if before / SHOWN_EACH != (before + more) / SHOWN_EACH {
-        eprintln!("{} ({step:?})", before + more);
+        eprintln!("{} ({step})", before + more);
     }
 }

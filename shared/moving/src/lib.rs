@@ -12,6 +12,7 @@ mod file_copies;
 mod folder;
 mod import;
 mod manifest;
+mod report;
 mod tallies;
 
 pub use check::check_export;

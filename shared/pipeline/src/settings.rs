@@ -140,6 +140,16 @@ pub struct TurnReadLimits {
     pub transcript_chars: usize,
 }
 
+impl Default for TurnReadLimits {
+    fn default() -> Self {
+        Self {
+            messages: 20,
+            message_chars: 8_000,
+            transcript_chars: 40_000,
+        }
+    }
+}
+
 /// The way in which a message that needs those before it becomes a question that stands alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewriteWay {
@@ -183,6 +193,16 @@ pub struct AttemptLimits {
     pub outbound: u32,
 }
 
+impl Default for AttemptLimits {
+    fn default() -> Self {
+        Self {
+            inbound: 3,
+            turn: 3,
+            outbound: 5,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let seconds = SignedDuration::from_secs;
@@ -202,11 +222,7 @@ impl Default for Settings {
             delivery_ttl: seconds(30 * 86_400),
             key_ttl: seconds(48 * 3600),
             invitation_window: seconds(24 * 3600),
-            turn_reads: TurnReadLimits {
-                messages: 20,
-                message_chars: 8_000,
-                transcript_chars: 40_000,
-            },
+            turn_reads: TurnReadLimits::default(),
             model_files: ModelFileLimits::default(),
             rewriting: RewriteSettings::default(),
             question_vector_timeout: seconds(1),
@@ -219,11 +235,7 @@ impl Default for Settings {
             provider_timeout: seconds(20),
             send_lease: seconds(35),
             public_url: None,
-            attempts: AttemptLimits {
-                inbound: 3,
-                turn: 3,
-                outbound: 5,
-            },
+            attempts: AttemptLimits::default(),
             inbound_backoff: Backoff::default(),
             turns_backoff: Backoff::default(),
             outbound_backoff: Backoff::default(),

@@ -14,7 +14,7 @@ pub enum Verb {
     BatchGet,
     /// `TransactGetItems`.
     TransactGet,
-    /// `RecordQuery`.
+    /// `Query`.
     Query,
     /// `Scan`.
     Scan,

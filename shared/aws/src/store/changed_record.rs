@@ -28,7 +28,7 @@ use recado_pipeline::ports::{PortError, PortResult};
 
 const WHAT: &str = "reading a changed record";
 
-/// What a change tells.
+/// The events of a change, or what is missing to derive them.
 pub(super) enum ChangedRecord {
     /// These events; none, if people see nothing new.
     Events(Vec<PublishedEvent>),
@@ -36,7 +36,7 @@ pub(super) enum ChangedRecord {
     SentMessage {
         /// The message.
         message: MessageId,
-        /// Its tenant and instance.
+        /// The tenant and the instance of the message.
         owner: MessageOwner,
         /// The events.
         events: Vec<PublishedEvent>,

@@ -4,7 +4,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
-use super::publishing::number_of_time;
+use super::publishing::{number_of_time, parse_number};
 use super::table::RecordQuery;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::TenantId;
@@ -27,9 +27,9 @@ pub(super) fn parse_logged(
     let text = item::get_string(item, "events").unwrap_or_default();
     let events: Vec<PublishedEvent> =
         serde_json::from_str(text).map_err(|error| PortError::invalid(what, error))?;
-    let first = item::get_integer(item, "first").and_then(|first| u64::try_from(first).ok());
+    let first = parse_number(item, "first");
     let first = first.ok_or_else(|| PortError::invalid(what, "events without a number"))?;
-    let logged = (first..).zip(events).map(|(number, event)| LoggedEvent {
+    let logged = (first.0..).zip(events).map(|(number, event)| LoggedEvent {
         cursor: EventCursor(number),
         event,
     });

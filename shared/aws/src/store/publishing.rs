@@ -134,12 +134,13 @@ impl LogHead {
     }
 }
 
-fn parse_number(item: &Item, name: &str) -> Option<EventCursor> {
+/// Returns the number in an attribute; `None` if there is none.
+pub(super) fn parse_number(item: &Item, name: &str) -> Option<EventCursor> {
     let number = u64::try_from(item::get_integer(item, name)?).ok()?;
     Some(EventCursor(number))
 }
 
-/// What a try to write a chunk found.
+/// The result of a try to write a chunk.
 enum ChunkOutcome {
     Written,
     /// The changes up to this place of the stream are published.
@@ -372,7 +373,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
-/// Whose the message of a changed delivery is.
+/// The owner of the message of a changed delivery.
 enum DeliveryOwner {
     Known(MessageOwner),
     /// The message was erased, or its retention is over.
