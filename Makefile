@@ -61,14 +61,15 @@ console-test:
 	cargo build --package recado --bin recado
 	cd tests/console && npm ci --no-audit --no-fund --silent && node run.mjs
 
-# The suite in two parts. The second names every test file but those of the first, so that none is left out.
+# The suite in two parts. The second names every test file but those of the first, and every program that has tests, so that
+# none is left out.
 WAITING := one_machine contract emulator
 waiting: functions
 	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE) $(addprefix --test ,$(WAITING))
 	$(MAKE) smoke
 
 busy: dynamo
-	others=$$(tests/list_tests.py --without $(WAITING)) && cargo test --workspace --no-fail-fast $(SUITE) --lib --bins $$others
+	others=$$(tests/list_tests.py --without $(WAITING)) && cargo test --workspace --no-fail-fast $(SUITE) --lib $$others
 	cargo test --workspace --no-fail-fast $(SUITE) --doc
 
 # The steps for a real account (docs/aws.md), as far as the emulator goes.
