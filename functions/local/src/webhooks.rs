@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Webhook endpoints of a tenant, to which its published events are posted. Without a command: lists them.
 #[derive(Debug, Args)]
@@ -43,6 +43,30 @@ enum WebhookCommand {
     },
     /// Shows one endpoint.
     Show {
+        /// The endpoint's id.
+        id: String,
+    },
+    /// Changes the URL of an endpoint, or the kinds of its events. All else stays: its place, its secret, its failed events.
+    Change {
+        /// The endpoint's id.
+        id: String,
+        /// The URL to which events are posted from now on.
+        #[arg(long, value_name = "URL", required_unless_present_any = ["kinds", "all_kinds"])]
+        endpoint_url: Option<String>,
+        /// The kinds of events from now on, such as `message.*`, in place of those before.
+        #[arg(long = "kind", value_name = "KIND")]
+        kinds: Vec<String>,
+        /// All kinds of events from now on.
+        #[arg(long, conflicts_with = "kinds")]
+        all_kinds: bool,
+    },
+    /// Posts nothing to an endpoint until it is enabled. What happens meanwhile is posted then, as far as it is kept.
+    Disable {
+        /// The endpoint's id.
+        id: String,
+    },
+    /// Posts to a disabled endpoint again, from where it stopped.
+    Enable {
         /// The endpoint's id.
         id: String,
     },
@@ -98,6 +122,9 @@ enum WebhookCommand {
     },
 }
 
+/// The fields of an endpoint that a request replaces together.
+const ENDPOINT_FIELDS: [&str; 3] = ["url", "kinds", "disabled"];
+
 /// The endpoints of an installation.
 struct WebhookClient {
     there: InstallationClient,
@@ -150,29 +177,31 @@ impl WebhookClient {
                 show_secret(made.with_context(|| format!("{id} was not created"))?)
             }
             WebhookCommand::Show { id } => show_fields(self.get_json(&[&id]).await?),
-            WebhookCommand::Remove { id, yes } => {
-                confirm_action(
-                    &format!("Remove the webhook endpoint {id} with its failed events?"),
-                    yes,
-                )?;
-                let removed = self.send_request(Method::DELETE, &[&id], &[], None).await;
-                removed.with_context(|| format!("{id} was not removed"))?;
-                (json!({"removed": id}), format!("Removed {id}.\n"))
+            WebhookCommand::Change {
+                id,
+                endpoint_url,
+                kinds,
+                all_kinds,
+            } => {
+                let kinds = (all_kinds || !kinds.is_empty()).then(|| json!(kinds));
+                let changed = [("url", endpoint_url.map(Value::from)), ("kinds", kinds)];
+                self.replace_fields(&id, changed).await?
             }
+            WebhookCommand::Disable { id } => {
+                self.replace_fields(&id, [("disabled", Some(json!(true)))])
+                    .await?
+            }
+            WebhookCommand::Enable { id } => {
+                self.replace_fields(&id, [("disabled", Some(json!(false)))])
+                    .await?
+            }
+            WebhookCommand::Remove { id, yes } => self.remove_endpoint(&id, yes).await?,
             WebhookCommand::Rotate {
                 id,
                 overlap_hours,
                 yes,
             } => self.rotate_secret(&id, overlap_hours, yes).await?,
-            WebhookCommand::Failed { id, limit, cursor } => {
-                let mut query = vec![("limit", limit.to_string())];
-                query.extend(cursor.map(|cursor| ("cursor", cursor)));
-                let answer = self
-                    .send_request(Method::GET, &[&id, "failed"], &query, None)
-                    .await?;
-                let text = format_failed(&answer);
-                (answer, text)
-            }
+            WebhookCommand::Failed { id, limit, cursor } => self.list_failed(&id, limit, cursor).await?,
             WebhookCommand::Redrive { id, event } => {
                 let body = json!({ "cursor": event });
                 let redriven = self.post_json(&[&id, "failed", "redrive"], body).await?;
@@ -184,6 +213,45 @@ impl WebhookClient {
             }
             WebhookCommand::Test { id } => show_fields(self.post_json(&[&id, "test"], json!({})).await?),
         })
+    }
+
+    /// Replaces fields of an endpoint. A field without a value stays as it is.
+    async fn replace_fields<const COUNT: usize>(
+        &self,
+        id: &str,
+        changed: [(&str, Option<Value>); COUNT],
+    ) -> Result<(Value, String)> {
+        let stored = self.get_json(&[id]).await?;
+        let mut fields: Map<String, Value> = ENDPOINT_FIELDS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), stored.get(*name)?.clone())))
+            .collect();
+        for (name, value) in changed {
+            fields.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        let body = Some(Value::Object(fields));
+        let replaced = self.send_request(Method::PUT, &[id], &[], body).await;
+        Ok(show_fields(
+            replaced.with_context(|| format!("{id} was not changed"))?,
+        ))
+    }
+
+    async fn remove_endpoint(&self, id: &str, yes: bool) -> Result<(Value, String)> {
+        let question = format!("Remove the webhook endpoint {id} with its failed events?");
+        confirm_action(&question, yes)?;
+        let removed = self.send_request(Method::DELETE, &[id], &[], None).await;
+        removed.with_context(|| format!("{id} was not removed"))?;
+        Ok((json!({"removed": id}), format!("Removed {id}.\n")))
+    }
+
+    async fn list_failed(&self, id: &str, limit: usize, cursor: Option<String>) -> Result<(Value, String)> {
+        let mut query = vec![("limit", limit.to_string())];
+        query.extend(cursor.map(|cursor| ("cursor", cursor)));
+        let answer = self
+            .send_request(Method::GET, &[id, "failed"], &query, None)
+            .await?;
+        let text = format_failed(&answer);
+        Ok((answer, text))
     }
 
     async fn rotate_secret(&self, id: &str, overlap_hours: u32, yes: bool) -> Result<(Value, String)> {

@@ -4,7 +4,7 @@ use crate::commands::run;
 use crate::machine::{INSTANCE, Machine, eventually, seconds};
 use recado_testkit::servers::scripted::{Does, Request, StandIn};
 use recado_testkit::webhooks::evolution_text;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
@@ -40,6 +40,31 @@ fn stored_messages(endpoint: &StandIn) -> BTreeSet<String> {
     created
         .map(|request| request.body["message_id"].as_str().unwrap().to_owned())
         .collect()
+}
+
+/// Changes the endpoint by the command line: what a command does not name stays.
+fn change_endpoint(machine: &Machine, url: &str) {
+    let moved = format!("{url}/moved");
+    for (arguments, shown) in [
+        (
+            ["disable", "crm"].as_slice(),
+            json!([url, ["message.created"], true]),
+        ),
+        (
+            &["change", "crm", "--endpoint-url", &moved],
+            json!([moved, ["message.created"], true]),
+        ),
+        (&["change", "crm", "--all-kinds"], json!([moved, [], true])),
+        (&["enable", "crm"], json!([moved, [], false])),
+        (
+            &["change", "crm", "--kind", "turn.*", "--kind", "alert.fired"],
+            json!([moved, ["turn.*", "alert.fired"], false]),
+        ),
+    ] {
+        let answer = webhooks(machine, arguments);
+        let fields = json!([answer["url"], answer["kinds"], answer["disabled"]]);
+        assert_eq!(fields, shown, "{arguments:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -79,10 +104,8 @@ async fn events_are_posted_signed_again_after_a_failure_and_on_after_a_crash() {
         (&shown["status"], shown.get("secret")),
         (&Value::from("working"), None)
     );
-    assert_eq!(
-        webhooks(&machine, &["failed", "crm"])["items"],
-        serde_json::json!([])
-    );
+    assert_eq!(webhooks(&machine, &["failed", "crm"])["items"], json!([]));
+    change_endpoint(&machine, &url);
     webhooks(&machine, &["remove", "crm", "--yes"]);
-    assert_eq!(webhooks(&machine, &["list"])["items"], serde_json::json!([]));
+    assert_eq!(webhooks(&machine, &["list"])["items"], json!([]));
 }
