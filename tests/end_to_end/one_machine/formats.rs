@@ -2,7 +2,7 @@
 
 use crate::examples::list_example_commands;
 use crate::machine::{INSTANCE, Machine, eventually, seconds};
-use recado_testkit::kept_answers::find_missing;
+use recado_testkit::kept_answers::{PASSING, find_missing};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::evolution_text;
 use reqwest::{Method, StatusCode};
@@ -45,9 +45,6 @@ const PARTS: [(&str, &str, &[&str]); 2] = [
         &["guests?tenant=demo"],
     ),
 ];
-
-/// Fields that change with the time and with the next message, and say nothing of what is stored.
-const PASSING: [&str; 6] = ["connection", "state", "health", "age_seconds", "waiting", "rev"];
 
 const CONTACT: &str = "5511900000002@s.whatsapp.net";
 const UNSENT: &str = "Não chegou";

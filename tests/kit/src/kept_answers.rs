@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// Fields that change with the time and with the next message, and say nothing of what is stored.
+pub const PASSING: [&str; 6] = ["connection", "state", "health", "age_seconds", "waiting", "rev"];
+
 /// Finds the first thing of `before` that `now` lacks or tells differently, in fields that are not `passing`. `now` may have
 /// more fields and more items.
 pub fn find_missing(before: &Value, now: &Value, passing: &[&str]) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What every backend must do, on the services of AWS as the emulator plays them.
+//! What every backend must do, on the services of AWS as the emulator plays them; and a move to them and back.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,4 +10,5 @@
 mod account;
 mod dynamodb;
 mod erasure;
+mod moving;
 mod queues;

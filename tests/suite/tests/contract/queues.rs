@@ -106,7 +106,7 @@ async fn make_queue(clients: &Clients, name: String) -> String {
     request.send().await.unwrap().queue_url.unwrap()
 }
 
-async fn make_bucket(clients: &Clients, name: &str) -> String {
+pub(crate) async fn make_bucket(clients: &Clients, name: &str) -> String {
     clients.s3.create_bucket().bucket(name).send().await.unwrap();
     name.to_owned()
 }
