@@ -214,6 +214,12 @@ pub enum Mutation {
     CancelledKeepsClaims,
     /// Nobody looks after batches from which nothing was heard, or whose end is not stored.
     BatchesForgotten,
+    /// A batch goes on although its portfolio wrote to as many people as it may.
+    PeopleUncounted,
+    /// The numbers of a portfolio do not know that they share a limit of people.
+    NumbersCountApart,
+    /// A single invitation claims neither its guest and template nor its request's key.
+    SingleClaimsForgotten,
 }
 
 impl Mutation {
@@ -324,6 +330,9 @@ impl Mutation {
         Self::InvitationClaimsForgotten,
         Self::CancelledKeepsClaims,
         Self::BatchesForgotten,
+        Self::PeopleUncounted,
+        Self::NumbersCountApart,
+        Self::SingleClaimsForgotten,
     ];
 
     /// Whether it leaves `other` out.

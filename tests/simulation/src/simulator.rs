@@ -5,6 +5,7 @@ mod aids;
 mod batches;
 mod catch_up;
 mod clients;
+mod invitations;
 mod ledger;
 mod people;
 mod post;
@@ -12,7 +13,7 @@ mod strangers;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
-pub use batches::{BatchStop, ClientBatch, InvitedContact};
+pub use batches::{BatchStop, ClientBatch, InvitedContact, ToldLimit};
 pub use clients::{ClientOrder, Erasure, Removal};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::OperatorRequest;

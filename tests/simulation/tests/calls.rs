@@ -238,11 +238,11 @@ fn the_expansion_of_a_batch_costs_at_most_three_requests_a_recipient() {
         .connect(&instance.id, instance.provider, Fates::calm());
     let sim = Arc::new(sim);
     let guests: Vec<_> = (0..GUESTS).map(|number| address(0, number)).collect();
-    sim.prepare_occasion(&guests);
+    sim.prepare_occasion(0, &guests);
     sim.ledger().pending += 1;
     let client = Arc::clone(&sim);
     simulation.spawn(Life::default(), async move {
-        client.send_batch(GUESTS, "batch").await;
+        client.send_batch(0, GUESTS, "batch").await;
         client.ledger().pending -= 1;
     });
     let outcome = finish(&sim);

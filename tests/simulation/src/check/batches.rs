@@ -1,11 +1,12 @@
-//! Each guest of a batch gets the invitation once, a batch that was stopped sends nothing from when its client was told, and in the end each
-//! is finished or cancelled.
+//! Each guest gets the invitation once, a batch that was stopped sends nothing from when its client was told, and in the end each is finished
+//! or cancelled. The batches of all numbers of a portfolio write to no more people than are for batches.
 
 use super::Told;
 use crate::queue::WorkQueues;
-use crate::simulator::{ClientBatch, Simulator};
+use crate::simulator::{ClientBatch, InvitedContact, Simulator};
 use futures::executor::block_on;
 use recado_domain::ids::{BatchId, MessageId};
+use recado_domain::instance::CAMPAIGN_SHARE;
 use recado_domain::invitations::BatchState;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::Store;
@@ -37,6 +38,7 @@ where
                 .broken(format!("{:?} arrived as {count} messages", one.words));
         }
     }
+    keep_limits(sim, &invited);
     let of_batches: BTreeMap<MessageId, BatchId> = told
         .iter()
         .flat_map(|(_, messages)| messages)
@@ -55,6 +57,28 @@ fn is_in_doubt(told: &[Told], words: &str) -> bool {
         let in_doubt = |out: &Outbox| out.maybe_sent && matches!(out.state, OutboxState::Cancelled { .. });
         message.out.as_ref().is_some_and(in_doubt) && message.content.render_text() == words
     })
+}
+
+/// Until a limit is raised, no more people got an invitation than the share of it that is for batches.
+fn keep_limits<S, Q>(sim: &Simulator<S, Q>, invited: &[InvitedContact]) {
+    let (limits, phones) = (sim.ledger().limits.clone(), sim.fake_world.phones());
+    for (told, raised) in limits.iter().zip(limits.iter().skip(1)) {
+        let is_before = |one: &&InvitedContact| {
+            let arrived = phones.get(&(one.instance.clone(), one.to.clone()));
+            let mut arrived = arrived.into_iter().flatten();
+            arrived.any(|arrived| arrived.text == one.words && arrived.at_ms < raised.from_ms)
+        };
+        let (people, share) = (
+            invited.iter().filter(is_before).count(),
+            u64::from(told.people) * CAMPAIGN_SHARE / 100,
+        );
+        if people as u64 > share {
+            let of = told.people;
+            sim.common.broken(format!(
+                "batches wrote to {people} people, where {share} of {of} are for batches"
+            ));
+        }
+    }
 }
 
 fn has_ended<S, Q>(sim: &Simulator<S, Q>, batch: &ClientBatch)

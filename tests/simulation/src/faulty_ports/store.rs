@@ -246,6 +246,9 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
                 .tools
                 .iter_mut()
                 .for_each(|tool| tool.once_per_turn &= !often);
+            if self.injector.lacks(Mutation::NumbersCountApart) {
+                bound.instance.portfolio = None;
+            }
             self.injector.saw(&bound.tenant.id);
         }
         Ok(bound)

@@ -300,6 +300,14 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::None,
     ),
     promise(Mutation::BatchesForgotten, Story::BatchPaused, Troubles::None),
+    promise(Mutation::PeopleUncounted, Story::OnePortfolio, Troubles::None),
+    promise(Mutation::NumbersCountApart, Story::OnePortfolio, Troubles::None),
+    promise(
+        Mutation::SingleClaimsForgotten,
+        Story::InvitedAlone,
+        Troubles::None,
+    ),
+    promise(Mutation::KeyForgotten, Story::InvitedAlone, Troubles::Crash),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -1,3 +1,4 @@
+use super::batches::portfolio_bounds;
 use super::teller::Teller;
 use crate::executor::START_MS;
 use crate::fake_world::{Fate, TOKENS_PER_REPLY};
@@ -177,6 +178,10 @@ pub enum Story {
     BatchPaused,
     /// A batch of invitations is cancelled in the middle, and its guests are sent the same template again.
     BatchCancelled,
+    /// Two numbers of a portfolio have a batch each, for more people than its limit leaves to batches, until it rises.
+    OnePortfolio,
+    /// A client invites a guest twice, and two clients invite another one at once.
+    InvitedAlone,
 }
 
 impl Story {
@@ -256,6 +261,8 @@ impl Story {
         Self::SpentTokens,
         Self::BatchPaused,
         Self::BatchCancelled,
+        Self::OnePortfolio,
+        Self::InvitedAlone,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
@@ -292,6 +299,7 @@ impl Story {
             | Self::LooksUp
             | Self::BatchPaused
             | Self::BatchCancelled
+            | Self::OnePortfolio
             | Self::Knowledge => 600_000,
             _ => 120_000,
         }
@@ -299,6 +307,9 @@ impl Story {
 
     /// Who is configured.
     pub fn bounds(self) -> Vec<InstanceConfig> {
+        if self == Self::OnePortfolio {
+            return portfolio_bounds();
+        }
         let provider = match self {
             Self::UnheardAtMeta
             | Self::FailedLater
@@ -393,6 +404,8 @@ impl Story {
             Self::Knowledge => tell.knowledge(),
             Self::LooksUp => tell.looks_up(),
             Self::BatchPaused | Self::BatchCancelled => tell.batch(self),
+            Self::OnePortfolio => tell.one_portfolio(),
+            Self::InvitedAlone => tell.invited_alone(),
             _ if self.acts() => tell.acts(self),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {

@@ -38,10 +38,12 @@ where
     }
 
     pub(super) fn connect(&self) {
-        let instance = &self.bound().instance;
-        self.sim
-            .fake_world
-            .connect(&instance.id, instance.provider, Fates::calm());
+        for bound in &self.sim.bounds {
+            let instance = &bound.instance;
+            self.sim
+                .fake_world
+                .connect(&instance.id, instance.provider, Fates::calm());
+        }
     }
 
     pub(super) fn happens<F: Future<Output = ()> + Send + 'static>(&self, happening: F) {

@@ -3,14 +3,18 @@
 use super::Simulator;
 use super::people::REQUEST_PATIENCE_MS;
 use crate::fault_injector::FaultInjector;
+use crate::plan::template;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
 use recado_domain::ids::{BatchId, GuestId, IdempotencyKey, InstanceId, InvitationTemplateName, OccasionId};
+use recado_domain::instance::{InstanceChange, InstanceState, MessagingLimit, SeenStanding};
 use recado_domain::invitations::{
     BatchOrder, BatchState, GuestRow, InvitationChannel, InvitationTemplate, Occasion, TemplateValues,
 };
+use recado_domain::provider::Provider;
 use recado_pipeline::deliver::{self, BatchRequest};
 use recado_pipeline::occasions;
 use recado_pipeline::ports::Store;
@@ -47,15 +51,24 @@ pub struct ClientBatch {
     pub stops: Vec<BatchStop>,
 }
 
-fn occasion_id() -> OccasionId {
-    OccasionId::parse("party").expect("an id")
+/// A limit of the people to whom a portfolio's numbers may write first in 24 hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToldLimit {
+    /// When the provider told it, in milliseconds since the start.
+    pub from_ms: i64,
+    /// Number of people.
+    pub people: u32,
 }
 
-fn template_name() -> InvitationTemplateName {
+pub(super) fn occasion_id(line: usize) -> OccasionId {
+    OccasionId::parse(&format!("party-{line}")).expect("an id")
+}
+
+pub(super) fn template_name() -> InvitationTemplateName {
     InvitationTemplateName::parse("invite").expect("a name")
 }
 
-fn guest_id(number: usize) -> GuestId {
+pub(super) fn guest_id(number: usize) -> GuestId {
     GuestId::parse(&format!("g{number}")).expect("an id")
 }
 
@@ -64,11 +77,12 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    /// Stores an occasion of the first instance with these guests, and a template.
-    pub fn prepare_occasion(&self, guests: &[ContactAddress]) {
-        let instance = &self.bounds[0].instance;
+    /// Stores an occasion of an instance with these guests, and a template. At Meta that is one that was approved, since nobody wrote before.
+    pub fn prepare_occasion(&self, line: usize, guests: &[ContactAddress]) {
+        let instance = &self.bounds[line].instance;
+        let approved = (instance.provider == Provider::Meta).then(template);
         let occasion = Occasion {
-            id: occasion_id(),
+            id: occasion_id(line),
             tenant: instance.tenant.clone(),
             name: Some("party".to_owned()),
             instance: instance.id.clone(),
@@ -78,6 +92,10 @@ where
             cancelled: false,
             reminders: Vec::new(),
         };
+        let words = |number: usize| match &approved {
+            Some(approved) => Content::Template(approved.clone()).render_text(),
+            None => format!("invite b{number}"),
+        };
         let template = InvitationTemplate {
             name: template_name(),
             tenant: instance.tenant.clone(),
@@ -85,8 +103,8 @@ where
             language: None,
             subject: None,
             html: None,
-            text: Some("invite {{guest_name}}".to_owned()),
-            approved: None,
+            text: approved.is_none().then(|| "invite {{guest_name}}".to_owned()),
+            approved: approved.clone(),
         };
         block_on(self.store.put_occasion(&occasion)).expect("the occasion is kept");
         block_on(self.store.put_invitation_template(&template)).expect("the template is kept");
@@ -106,15 +124,34 @@ where
         let invited = guests.iter().enumerate().map(|(number, to)| InvitedContact {
             instance: instance.id.clone(),
             to: to.clone(),
-            words: format!("invite b{number}"),
+            words: words(number),
         });
         self.ledger().invited.extend(invited);
     }
 
-    /// A client sends a batch to the first `guests` guests, again until that is answered. Returns its place in the ledger.
-    pub async fn send_batch(self: &Arc<Self>, guests: usize, key: &str) -> Option<usize> {
+    /// The provider tells of all numbers that their portfolio may write first to so many people in 24 hours.
+    pub async fn tell_limit(&self, people: u32) {
+        let standing = InstanceChange::Standing {
+            seen: SeenStanding {
+                limit: Some(MessagingLimit::People(people)),
+                ..SeenStanding::default()
+            },
+            now: self.simulation().now(),
+        };
+        for bound in &self.bounds {
+            let (id, seen) = (&bound.instance.id, InstanceState::default());
+            let told = self.store.change_instance_state(id, &seen, &standing).await;
+            told.expect("the limit is kept");
+        }
+        let from_ms = self.simulation().elapsed_ms();
+        self.ledger().limits.push(ToldLimit { from_ms, people });
+    }
+
+    /// A client sends a batch to the first `guests` guests of an instance's occasion, again until that is answered. Returns its place in
+    /// the ledger.
+    pub async fn send_batch(self: &Arc<Self>, line: usize, guests: usize, key: &str) -> Option<usize> {
         for _ in 0..20 {
-            if let Some(id) = self.send_batch_once(guests, key).await {
+            if let Some(id) = self.send_batch_once(line, guests, key).await {
                 let mut ledger = self.ledger();
                 ledger.batches.push(ClientBatch {
                     id,
@@ -127,12 +164,12 @@ where
         None
     }
 
-    async fn send_batch_once(self: &Arc<Self>, guests: usize, key: &str) -> Option<BatchId> {
+    async fn send_batch_once(self: &Arc<Self>, line: usize, guests: usize, key: &str) -> Option<BatchId> {
         let injector = FaultInjector::new(&self.common, "api");
         let (world, caller) = (self.world(&injector), injector.clone());
         let request = BatchRequest {
             tenant: None,
-            occasion: occasion_id(),
+            occasion: occasion_id(line),
             guests: (0..guests).map(guest_id).collect(),
             channel: InvitationChannel::Whatsapp,
             template: template_name(),

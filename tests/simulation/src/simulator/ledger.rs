@@ -9,7 +9,7 @@ use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClientBatch, ClientOrder, Erasure, InvitedContact, OperatorRequest, Removal};
+use super::{ClientBatch, ClientOrder, Erasure, InvitedContact, OperatorRequest, Removal, ToldLimit};
 
 /// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
 pub const LINGERS_MS: i64 = 600_000;
@@ -35,6 +35,8 @@ pub struct Ledger {
     pub batches: Vec<ClientBatch>,
     /// Guests who are to get an invitation once.
     pub invited: Vec<InvitedContact>,
+    /// Limits of a portfolio, in the order in which its provider told them.
+    pub limits: Vec<ToldLimit>,
     /// Contacts that were erased.
     pub erased: Vec<Erasure>,
     /// Tenants that were removed.

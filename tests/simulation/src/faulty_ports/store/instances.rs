@@ -61,7 +61,12 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
         change: &InstanceChange,
     ) -> PortResult<ChangedInstance> {
         let effect = async {
-            let changed = self.inner.change_instance_state(id, seen, change).await?;
+            let mut changed = self.inner.change_instance_state(id, seen, change).await?;
+            if self.injector.lacks(Mutation::PeopleUncounted)
+                && matches!(change, InstanceChange::ReservePeople { .. })
+            {
+                changed.done = true;
+            }
             if let InstanceChange::Connection(update) = change {
                 let at_ms = self.injector.common.simulation.elapsed_ms();
                 let is_open = update.connection == ConnectionStatus::Open;

@@ -1,10 +1,11 @@
 use super::FaultyPort;
+use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
 use recado_pipeline::ports::{
-    GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, Store,
-    WriteOutcome,
+    GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortResult,
+    Store, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -24,9 +25,6 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
             tenant: &TenantId, phone: &PhoneKey, occasion: Option<&OccasionId>
         ) -> Vec<Guest>;
         delete_guest(guest: &Guest) -> ();
-        begin_invitation(
-            invitation: &Invitation, claims: &[InvitationClaim], now: Timestamp
-        ) -> InvitationOutcome;
         save_invitation(invitation: &Invitation) -> WriteOutcome;
         find_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Invitation>;
         list_invitations_of_month(
@@ -42,5 +40,17 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
         list_invitations(
             tenant: &TenantId, occasion: &OccasionId, guest: Option<&GuestId>, page: &PageRequest
         ) -> Page<Invitation>;
+    }
+
+    async fn begin_invitation(
+        &self,
+        invitation: &Invitation,
+        claims: &[InvitationClaim],
+        now: Timestamp,
+    ) -> PortResult<InvitationOutcome> {
+        let is_forgotten = self.injector.lacks(Mutation::SingleClaimsForgotten);
+        let claims = if is_forgotten { &[] } else { claims };
+        let begins = self.inner.begin_invitation(invitation, claims, now);
+        self.around("begin_invitation", begins).await
     }
 }
