@@ -102,11 +102,11 @@ impl House {
 
     /// The program of AWS, on the table and the bucket.
     fn on_aws(&self, arguments: &[&str]) -> Command {
-        let mut command = program("recado-on-aws");
+        let (mut command, endpoint) = (program("recado-on-aws"), emulator());
         let variables = [
             ("RECADO_TABLE", self.table.as_str()),
-            ("RECADO_BUCKET", &self.bucket),
-            ("AWS_ENDPOINT_URL", &emulator()),
+            ("RECADO_BUCKET", self.bucket.as_str()),
+            ("AWS_ENDPOINT_URL", endpoint.as_str()),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", ACCOUNT),
             ("AWS_SECRET_ACCESS_KEY", "test"),
