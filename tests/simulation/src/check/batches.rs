@@ -1,5 +1,5 @@
-//! Each guest gets the invitation once, a batch that was stopped sends nothing from when its client was told, and in the end each is finished
-//! or cancelled. The batches of all numbers of a portfolio write to no more people than are for batches.
+//! Each guest gets the invitation once, a batch that was stopped sends nothing from when its client was told, and in the end
+//! each is finished or cancelled. The batches of all numbers of a portfolio write to no more people than are for batches.
 
 use super::Told;
 use crate::queue::WorkQueues;

@@ -1,4 +1,5 @@
-//! Stories of invitations: batches that are paused and resumed, cancelled and sent anew, or that share a limit of people; single invitations.
+//! Stories of invitations: batches that are paused and resumed, cancelled and sent anew, or that share a limit of people, and
+//! single invitations.
 
 use super::story::Story;
 use super::teller::Teller;

@@ -77,7 +77,8 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    /// Stores an occasion of an instance with these guests, and a template. At Meta that is one that was approved, since nobody wrote before.
+    /// Stores an occasion of an instance with these guests, and a template. At Meta that is an approved one, since nobody wrote
+    /// before.
     pub fn prepare_occasion(&self, line: usize, guests: &[ContactAddress]) {
         let instance = &self.bounds[line].instance;
         let approved = (instance.provider == Provider::Meta).then(template);
