@@ -6,9 +6,8 @@ use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_http_client::{FetchLimits, GuardedClients, HostReach};
-use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
+use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document};
 use recado_pipeline::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The limits within which a document of a business is read.
@@ -80,17 +79,16 @@ async fn split_text_document(
     }
 }
 
-/// Builds the index of a snapshot's file and keeps it on the shelf.
+/// Builds the index of a snapshot's file and keeps it on the shelf, also if nobody waits any more: the next question finds it.
 pub(crate) async fn load_index(
     shelf: &KnowledgeShelf,
     name: &SnapshotName,
     bytes: Vec<u8>,
 ) -> Result<(), LibraryError> {
-    let built = tokio::task::spawn_blocking(move || KnowledgeIndex::from_bytes(&bytes)).await;
+    let (shelf, name) = (shelf.clone(), name.clone());
+    let built = tokio::task::spawn_blocking(move || shelf.build_kept_index(&name, &bytes)).await;
     let built = built.map_err(|error| LibraryError(error.to_string()))?;
-    let built = built.map_err(|error| LibraryError(error.to_string()))?;
-    shelf.keep_index(name.clone(), Arc::new(built));
-    Ok(())
+    built.map_err(|error| LibraryError(error.to_string()))
 }
 
 /// Searches a snapshot on the shelf; `None` if it is not there.

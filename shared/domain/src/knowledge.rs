@@ -27,8 +27,31 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of sources of an agent.
 pub const SOURCES_MAX: usize = 1_000;
 
-/// Maximum number of blocks of an agent.
-pub const BLOCKS_MAX: usize = 20_000;
+/// Size of a block's vector in a snapshot, in bytes, if it has 1,536 dimensions.
+const USUAL_VECTOR_BYTES: usize = 2 * 1_536 + 8;
+
+/// The size that the knowledge of an agent may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnowledgeLimits {
+    /// Maximum number of blocks, at most [`Self::BLOCKS_MAX`].
+    pub blocks: usize,
+}
+
+impl KnowledgeLimits {
+    /// The largest limit that can be set. Searches of so many blocks were measured.
+    pub const BLOCKS_MAX: usize = 100_000;
+
+    /// Returns the room for vectors in a snapshot, in bytes: enough for all blocks with 1,536 dimensions.
+    pub fn vector_bytes(self) -> usize {
+        self.blocks.saturating_mul(USUAL_VECTOR_BYTES)
+    }
+}
+
+impl Default for KnowledgeLimits {
+    fn default() -> Self {
+        Self { blocks: 20_000 }
+    }
+}
 
 /// Time after which the snapshot of a writer that never finished is deleted.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_hours(1);

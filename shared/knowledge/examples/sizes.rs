@@ -1,20 +1,26 @@
-//! Measures large indexes: a snapshot of 10,000 blocks is built, loaded and searched, and 100,000 vectors of 1,536 numbers.
-//! `cargo run --release -p recado-knowledge --example sizes`
+//! Measures snapshots of 10,000 and of 100,000 blocks: how long they take to load, to search and to change, their memory, and how
+//! many of the exact five nearest vectors are found. `cargo run --release -p recado-knowledge --example sizes` takes about two minutes and 6
+//! GB of memory; with `-- 10000`, only the snapshot of so many blocks is measured.
 
 #![expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
 
 use recado_domain::Timestamp;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId};
-use recado_knowledge::{KnowledgeIndex, SplitSettings, VectorIndex, analyze_document};
+use recado_domain::knowledge::{
+    KnowledgeBlock, KnowledgeLimits, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId,
+};
+use recado_knowledge::{KnowledgeIndex, SplitSettings, analyze_document, search_vector_rows};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-const BLOCKS: usize = 10_000;
-const VECTORS: usize = 100_000;
+const LIMITS: KnowledgeLimits = KnowledgeLimits {
+    blocks: KnowledgeLimits::BLOCKS_MAX,
+};
+const BLOCKS_OF_DOCUMENT: usize = 100;
 const DIMENSIONS: usize = 1_536;
-const QUESTIONS: usize = 100;
+const TOPICS: usize = 300;
+const QUESTIONS: usize = 200;
 
 /// Numbers that are the same in each run (xorshift).
 struct Dice(u64);
@@ -63,79 +69,66 @@ fn milliseconds(took: Duration) -> String {
     format!("{:.1} ms", took.as_secs_f64() * 1_000.0)
 }
 
-/// Returns the median and the longest of some times.
+/// Returns the median, the 99th percentile and the longest of some times.
 fn summarize(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
-    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
-    format!(
-        "{} (median), {} (longest)",
-        milliseconds(median),
-        milliseconds(longest)
-    )
+    let at = |percent: usize| milliseconds(times[(times.len() - 1) * percent / 100]);
+    format!("{} (median), {} (p99), {} (longest)", at(50), at(99), at(100))
 }
 
-/// Returns the memory that the process holds, in MiB.
-fn held_memory() -> u64 {
+/// Returns a line of the process's state in MiB: `VmRSS`, the memory that it holds, or `VmHWM`, the most that it held.
+fn read_memory(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
+    let found = status.lines().find_map(|known| known.strip_prefix(line));
+    let kib = found.and_then(|found| {
+        found
+            .trim_matches([':', ' ', '\t'])
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
     kib.unwrap_or(0) / 1024
 }
 
-fn measure_words(dice: &mut Dice) -> Result<(), Box<dyn Error>> {
+/// Makes a snapshot of invented documents without vectors.
+fn build_snapshot(blocks: usize, dice: &mut Dice) -> Result<KnowledgeSnapshot, Box<dyn Error>> {
     let began = Instant::now();
     let agent = AgentId::parse("bench")?;
     let mut parts = Vec::new();
-    for number in 0..BLOCKS / 100 {
+    for number in 0..blocks.div_ceil(BLOCKS_OF_DOCUMENT) {
         let title = format!("document-{number}.md");
-        let parts_of_text: Vec<String> = (0..100)
+        let texts: Vec<String> = (0..BLOCKS_OF_DOCUMENT)
             .map(|block| format!("# Part {block}\n{}\n", dice.text(90)))
             .collect();
-        let text = parts_of_text.concat();
+        let text = texts.concat();
         let document = analyze_document(&title, &text, SplitSettings::default());
         let id = SourceId::of_title(&agent, &title);
-        let blocks: Vec<KnowledgeBlock> = document
-            .blocks
-            .into_iter()
-            .map(|block| block.into_block_of(&id))
-            .collect();
+        let of_document = document.blocks.into_iter().map(|block| block.into_block_of(&id));
+        let of_document: Vec<KnowledgeBlock> = of_document.collect();
         let source = KnowledgeSource {
             id,
             title,
             content_hash: String::new(),
             bytes: text.len() as u64,
             added_at: Timestamp::UNIX_EPOCH,
-            blocks: blocks.len(),
+            blocks: of_document.len(),
             is_cut: false,
             words: document.words,
         };
-        parts.push((source, blocks));
+        parts.push((source, of_document));
     }
-    let mut snapshot = KnowledgeSnapshot::default().with_changes(&[], parts)?;
-    println!(
-        "{} blocks: split and analyzed in {}",
-        snapshot.blocks.len(),
-        milliseconds(began.elapsed())
-    );
-    measure_snapshot("words alone", &snapshot, dice)?;
-    let mut made = MadeVectors::begin_for_model("bench");
-    for (hash, _) in snapshot.list_unembedded(None) {
-        let vector: Vec<f32> = (0..DIMENSIONS).map(|_| dice.number()).collect();
-        made.add_made_vector(hash, &vector)?;
-    }
-    snapshot
-        .add_made_vectors(&made)
-        .map_err(|gap| format!("the vectors do not fit: {}", gap.as_str()))?;
-    drop(made);
-    measure_snapshot("words and vectors", &snapshot, dice)
+    let snapshot = KnowledgeSnapshot::default().with_changes(LIMITS, &[], parts)?;
+    let took = milliseconds(began.elapsed());
+    println!("{} blocks: split and analyzed in {took}", snapshot.blocks.len());
+    Ok(snapshot)
 }
 
-/// Measures the file of a snapshot: its size, how long it takes to load and to search, and its memory.
-fn measure_snapshot(what: &str, snapshot: &KnowledgeSnapshot, dice: &mut Dice) -> Result<(), Box<dyn Error>> {
+/// Measures the file of a snapshot: its size, and how long it takes to load, with its memory.
+fn measure_load(what: &str, snapshot: &KnowledgeSnapshot) -> Result<KnowledgeIndex, Box<dyn Error>> {
     let bytes = snapshot.to_bytes()?;
-    println!("{what}: {:.1} MB", bytes.len() as f64 / 1e6);
-    let has_vectors = snapshot.vectors.is_some();
-    let before = held_memory();
+    println!("{what}: a file of {:.1} MB", bytes.len() as f64 / 1e6);
+    let before = read_memory("VmRSS");
     let mut loads = Vec::new();
     let mut index = None;
     for _ in 0..5 {
@@ -144,16 +137,24 @@ fn measure_snapshot(what: &str, snapshot: &KnowledgeSnapshot, dice: &mut Dice) -
         index = Some(KnowledgeIndex::from_bytes(&bytes)?);
         loads.push(began.elapsed());
     }
+    println!("load: {}", summarize(loads));
     println!(
-        "load: {}; {} MiB more",
-        summarize(loads),
-        held_memory().saturating_sub(before)
+        "memory of the index: {} MiB",
+        read_memory("VmRSS").saturating_sub(before)
     );
-    let index = index.ok_or("no index")?;
+    index.ok_or_else(|| "no index".into())
+}
+
+/// Measures searches as questions are searched for.
+fn measure_searches(
+    index: &KnowledgeIndex,
+    topics: Option<&[Vec<f32>]>,
+    dice: &mut Dice,
+) -> Result<(), Box<dyn Error>> {
     let mut searches = Vec::new();
     for _ in 0..QUESTIONS {
         let question = dice.text(8);
-        let vector: Option<Vec<f32>> = has_vectors.then(|| (0..DIMENSIONS).map(|_| dice.number()).collect());
+        let vector = topics.map(|topics| dice.vector(topics));
         let began = Instant::now();
         let found = index.search(&question, vector.as_deref(), 5);
         searches.push(began.elapsed());
@@ -165,34 +166,30 @@ fn measure_snapshot(what: &str, snapshot: &KnowledgeSnapshot, dice: &mut Dice) -
     Ok(())
 }
 
-fn measure_vectors(dice: &mut Dice) -> Result<(), Box<dyn Error>> {
-    let topics: Vec<Vec<f32>> = (0..300)
-        .map(|_| (0..DIMENSIONS).map(|_| dice.number()).collect())
-        .collect();
-    let vectors: Vec<Vec<f32>> = (0..VECTORS).map(|_| dice.vector(&topics)).collect();
-    let before = held_memory();
-    let began = Instant::now();
-    let index = VectorIndex::of_vectors(vectors.iter().map(Vec::as_slice))?;
-    let built = milliseconds(began.elapsed());
-    println!(
-        "{VECTORS} vectors of {DIMENSIONS}: built in {built}; {} MiB more",
-        held_memory().saturating_sub(before)
-    );
+/// Measures the search in the vectors alone, and how many of the exact five nearest it finds.
+fn measure_recall(
+    index: &KnowledgeIndex,
+    vectors: &[Vec<f32>],
+    topics: &[Vec<f32>],
+    dice: &mut Dice,
+) -> Result<(), Box<dyn Error>> {
+    let rows = &index.find_block_vectors().ok_or("no vectors")?.rows;
     let (mut times, mut same) = (Vec::new(), 0);
     for _ in 0..QUESTIONS {
-        let question = dice.vector(&topics);
+        let question = dice.vector(topics);
         let began = Instant::now();
-        let found: BTreeSet<usize> = index
-            .search(&question, 5)?
-            .iter()
-            .map(|found| found.block)
-            .collect();
+        let found = search_vector_rows(rows, &question, 5)?;
         times.push(began.elapsed());
-        same += list_nearest(&vectors, &question).intersection(&found).count();
+        let found: BTreeSet<usize> = found.iter().map(|found| found.block).collect();
+        same += list_nearest(vectors, &question).intersection(&found).count();
     }
     println!(
-        "search: {}; recall of the exact five: {:.3}",
-        summarize(times),
+        "search in {} vectors of {DIMENSIONS}: {}",
+        vectors.len(),
+        summarize(times)
+    );
+    println!(
+        "recall@5 of the exact five: {:.3}",
         same as f64 / (QUESTIONS * 5) as f64
     );
     Ok(())
@@ -212,8 +209,68 @@ fn list_nearest(vectors: &[Vec<f32>], question: &[f32]) -> BTreeSet<usize> {
     scores.into_iter().take(5).map(|(_, number)| number).collect()
 }
 
+/// Measures a change: the snapshot is read, one document leaves, and the next snapshot is made as a file.
+fn measure_change(snapshot: KnowledgeSnapshot) -> Result<(), Box<dyn Error>> {
+    let removed = snapshot.sources.first().map(|source| source.id.clone());
+    let bytes = snapshot.to_bytes()?;
+    drop(snapshot);
+    let (before, began) = (read_memory("VmRSS"), Instant::now());
+    let present = KnowledgeSnapshot::from_bytes(&bytes)?;
+    let next = present.with_changes(LIMITS, &removed.into_iter().collect::<Vec<_>>(), Vec::new())?;
+    let written = next.to_bytes()?;
+    let took = milliseconds(began.elapsed());
+    let held = read_memory("VmRSS").saturating_sub(before) + bytes.len() as u64 / 1_048_576;
+    println!(
+        "change: {took} for {:.1} MB; {held} MiB",
+        written.len() as f64 / 1e6
+    );
+    Ok(())
+}
+
+fn measure_size(blocks: usize, dice: &mut Dice) -> Result<(), Box<dyn Error>> {
+    let mut snapshot = build_snapshot(blocks, dice)?;
+    let index = measure_load("words alone", &snapshot)?;
+    measure_searches(&index, None, dice)?;
+    drop(index);
+    let topics: Vec<Vec<f32>> = (0..TOPICS)
+        .map(|_| (0..DIMENSIONS).map(|_| dice.number()).collect())
+        .collect();
+    let mut made = MadeVectors::begin_for_model("bench");
+    let mut vectors = Vec::new();
+    for (hash, _) in snapshot.list_unembedded(None) {
+        let vector = dice.vector(&topics);
+        made.add_made_vector(hash, &vector)?;
+        vectors.push(vector);
+    }
+    snapshot
+        .add_made_vectors(&made, LIMITS.vector_bytes())
+        .map_err(|gap| format!("the vectors do not fit: {}", gap.as_str()))?;
+    drop(made);
+    let index = measure_load("words and vectors", &snapshot)?;
+    measure_searches(&index, Some(&topics), dice)?;
+    measure_recall(&index, &vectors, &topics, dice)?;
+    drop((index, vectors));
+    measure_change(snapshot)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-    measure_words(&mut dice)?;
-    measure_vectors(&mut dice)
+    let wanted: Vec<usize> = std::env::args()
+        .skip(1)
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()?;
+    let sizes = if wanted.is_empty() {
+        vec![10_000, 100_000]
+    } else {
+        wanted
+    };
+    for blocks in sizes {
+        measure_size(blocks, &mut dice)?;
+        println!();
+    }
+    println!(
+        "memory at most, with the exact vectors: {} MiB",
+        read_memory("VmHWM")
+    );
+    Ok(())
 }

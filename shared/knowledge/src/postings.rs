@@ -13,7 +13,7 @@ const LENGTH_WEIGHT: f32 = 0.5;
 /// The blocks in which each stem occurs, with its weight in each.
 #[derive(Default)]
 pub(crate) struct Postings {
-    by_stem: HashMap<String, Vec<(usize, f32)>>,
+    by_stem: HashMap<String, Vec<(u32, f32)>>,
     blocks: usize,
 }
 
@@ -26,7 +26,7 @@ impl Postings {
             by_stem: HashMap::new(),
             blocks: blocks.len(),
         };
-        for (block, stems) in blocks.iter().enumerate() {
+        for (block, stems) in (0..).zip(blocks) {
             let mut stems: Vec<&str> = stems.split_ascii_whitespace().collect();
             let length = as_float(stems.len()) / mean_length;
             stems.sort_unstable();
@@ -34,10 +34,13 @@ impl Postings {
                 postings.add_stem(same[0], block, weigh_stem(as_float(same.len()), length));
             }
         }
+        for blocks in postings.by_stem.values_mut() {
+            blocks.shrink_to_fit();
+        }
         postings
     }
 
-    fn add_stem(&mut self, stem: &str, block: usize, weight: f32) {
+    fn add_stem(&mut self, stem: &str, block: u32, weight: f32) {
         if let Some(blocks) = self.by_stem.get_mut(stem) {
             blocks.push((block, weight));
         } else {
@@ -57,7 +60,9 @@ impl Postings {
             let blocks = self.by_stem.get(stem).map_or(&[][..], Vec::as_slice);
             let rarity = self.rate_rarity(blocks.len());
             for (block, weight) in blocks {
-                scores[*block] += rarity * weight;
+                if let Some(score) = scores.get_mut(*block as usize) {
+                    *score += rarity * weight;
+                }
             }
         }
         let found = scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0);

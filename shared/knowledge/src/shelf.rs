@@ -52,7 +52,7 @@ pub struct KnowledgeIndex {
 impl KnowledgeIndex {
     /// Builds the index of a snapshot's file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let snapshot = KnowledgeSnapshot::from_bytes(bytes)?;
+        let mut snapshot = KnowledgeSnapshot::from_bytes(bytes)?;
         let titles: HashMap<SourceId, String> = snapshot
             .sources
             .iter()
@@ -66,6 +66,13 @@ impl KnowledgeIndex {
             .flat_map(|source| &source.words)
             .map(String::as_str);
         let words = LexicalIndex::of_analyzed(blocks, words);
+        // The index of words holds them now: half of the memory.
+        for block in &mut snapshot.blocks {
+            block.stems = String::new();
+        }
+        for source in &mut snapshot.sources {
+            source.words = Vec::new();
+        }
         Ok(Self {
             snapshot,
             titles,
@@ -133,12 +140,16 @@ type KeptIndex = (SnapshotName, Arc<KnowledgeIndex>);
 
 /// The indexes of the snapshots that were used last. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct KnowledgeShelf(Arc<Mutex<Vec<KeptIndex>>>);
+pub struct KnowledgeShelf {
+    kept: Arc<Mutex<Vec<KeptIndex>>>,
+    /// Held while an index is built.
+    building: Arc<Mutex<()>>,
+}
 
 impl KnowledgeShelf {
     /// Returns the index of a snapshot if it is kept.
     pub fn find_index(&self, name: &SnapshotName) -> Option<Arc<KnowledgeIndex>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.iter().position(|(known, _)| known == name)?;
         let used = kept.remove(at);
         let index = Arc::clone(&used.1);
@@ -146,9 +157,19 @@ impl KnowledgeShelf {
         Some(index)
     }
 
+    /// Builds the index of a snapshot's file and keeps it. One is built at a time: who asks for the same one meanwhile waits, and finds it.
+    /// Takes the processor for seconds if the file is large.
+    pub fn build_kept_index(&self, name: &SnapshotName, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.find_index(name).is_none() {
+            self.keep_index(name.clone(), Arc::new(KnowledgeIndex::from_bytes(bytes)?));
+        }
+        Ok(())
+    }
+
     /// Keeps the index of a snapshot, and drops those that were used longest ago if all are too large together.
-    pub fn keep_index(&self, name: SnapshotName, index: Arc<KnowledgeIndex>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn keep_index(&self, name: SnapshotName, index: Arc<KnowledgeIndex>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != name);
         kept.push((name, index));
         while kept.len() > 1 && kept.iter().map(|(_, index)| index.bytes).sum::<usize>() > KEPT_BYTES_MAX {
@@ -163,7 +184,7 @@ mod tests {
     use crate::hash_ngrams;
     use recado_domain::Timestamp;
     use recado_domain::ids::AgentId;
-    use recado_domain::knowledge::{KnowledgeSource, MadeVectors};
+    use recado_domain::knowledge::{KnowledgeLimits, KnowledgeSource, MadeVectors};
 
     fn file_of(title: &str, blocks: &[(&str, &str)]) -> Vec<u8> {
         let id = SourceId::of_title(&AgentId::parse("clara").unwrap(), title);
@@ -182,13 +203,17 @@ mod tests {
         };
         let blocks = document.blocks.into_iter();
         let blocks = blocks.map(|block| block.into_block_of(&id));
-        let snapshot = KnowledgeSnapshot::default().with_changes(&[], vec![(source, blocks.collect())]);
+        let snapshot = KnowledgeSnapshot::default().with_changes(
+            KnowledgeLimits::default(),
+            &[],
+            vec![(source, blocks.collect())],
+        );
         let mut snapshot = snapshot.unwrap();
         let mut made = MadeVectors::begin_for_model("letters");
         for (hash, text) in snapshot.list_unembedded(None) {
             made.add_made_vector(hash, &hash_ngrams(&text, 256)).unwrap();
         }
-        snapshot.add_made_vectors(&made).unwrap();
+        snapshot.add_made_vectors(&made, 1_000_000).unwrap();
         snapshot.to_bytes().unwrap()
     }
 
@@ -250,6 +275,17 @@ mod tests {
     #[test]
     fn a_damaged_file_is_no_index() {
         assert!(KnowledgeIndex::from_bytes(b"no snapshot").is_err());
+    }
+
+    #[test]
+    fn a_snapshot_that_is_kept_is_not_built_again_and_a_damaged_one_is_not_kept() {
+        let shelf = KnowledgeShelf::default();
+        shelf
+            .build_kept_index(&name(1), &file_of("a", &[("", "text")]))
+            .unwrap();
+        assert!(shelf.build_kept_index(&name(1), b"not read").is_ok());
+        assert!(shelf.build_kept_index(&name(2), b"no snapshot").is_err());
+        assert!(shelf.find_index(&name(1)).is_some() && shelf.find_index(&name(2)).is_none());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Finds blocks by the vectors of an embedding model: all are compared by one byte per dimension, and the best by two.
 
 use crate::{Found, keep_best_blocks};
+use multiversion::multiversion;
 use recado_domain::knowledge::{OtherDimension, VectorRows, normalize_length};
 
 /// So many blocks for each one that is asked for are compared exactly.
@@ -20,19 +21,27 @@ pub fn search_vector_rows(
     rows.check_dimensions(question)?;
     let question = normalize_length(question);
     let rounded = round_to_bytes(&question);
-    let rough = rows
-        .iter_rough_rows()
-        .enumerate()
-        .map(|(block, (row, scale))| Found {
-            block,
-            score: as_score(dot_product_of_bytes(row, &rounded)) * scale,
-        });
-    let best = keep_best_blocks(rough.collect(), (limit * RESCORED).max(RESCORED_MIN));
+    let best = keep_best_blocks(
+        score_rows_roughly(rows, &rounded),
+        (limit * RESCORED).max(RESCORED_MIN),
+    );
     let exact = best.into_iter().map(|found| Found {
         block: found.block,
         score: rows.compute_cosine(found.block, &question),
     });
     Ok(keep_best_blocks(exact.collect(), limit))
+}
+
+/// Returns the score of each row by one byte per dimension, in the order of the rows. It is compiled once for the oldest processors and
+/// once for those with AVX2, of which the one for the present processor runs.
+#[multiversion(targets("x86_64+avx2"))]
+fn score_rows_roughly(rows: &VectorRows, question: &[i8]) -> Vec<Found> {
+    let mut scored = Vec::with_capacity(rows.count_vector_rows());
+    for (block, (row, scale)) in rows.iter_rough_rows().enumerate() {
+        let score = as_score(dot_product_of_bytes(row, question)) * scale;
+        scored.push(Found { block, score });
+    }
+    scored
 }
 
 /// An index of vectors in memory. Takes 2 bytes per dimension and block, and 4 per block.
@@ -73,6 +82,11 @@ fn round_to_bytes(vector: &[f32]) -> Vec<i8> {
     vector.iter().map(round).collect()
 }
 
+#[expect(
+    clippy::inline_always,
+    reason = "it belongs to the loop, which is compiled for several processors"
+)]
+#[inline(always)]
 fn dot_product_of_bytes(left: &[i8], right: &[i8]) -> i32 {
     left.iter()
         .zip(right)

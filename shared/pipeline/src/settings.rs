@@ -13,6 +13,7 @@ pub use variables::{SettingError, VariableReader};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::backoff::Backoff;
 use recado_domain::debounce::{Debounce, DebounceBounds};
+use recado_domain::knowledge::KnowledgeLimits;
 use recado_domain::model_files::ModelFileLimits;
 use recado_domain::rate::Rate;
 use recado_domain::typing::TypingWait;
@@ -65,6 +66,8 @@ pub struct Settings {
     pub question_vector_timeout: SignedDuration,
     /// Maximum number of characters of a block of knowledge.
     pub knowledge_block_characters: usize,
+    /// The size that the knowledge of an agent may have.
+    pub knowledge: KnowledgeLimits,
     /// Maximum time for the model to answer, retries included.
     pub llm_timeout: SignedDuration,
     /// Maximum number of calls of tools in one turn.
@@ -227,6 +230,7 @@ impl Default for Settings {
             rewriting: RewriteSettings::default(),
             question_vector_timeout: seconds(1),
             knowledge_block_characters: 1_000,
+            knowledge: KnowledgeLimits::default(),
             llm_timeout: seconds(60),
             tool_calls: 4,
             private_tools: false,

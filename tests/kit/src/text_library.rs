@@ -2,9 +2,8 @@
 
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
-use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams};
+use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams};
 use recado_pipeline::ports::{KnownVectors, LibraryError, SearchedQuestion};
-use std::sync::Arc;
 
 /// The library. Clones share what is in memory.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +23,8 @@ impl TextLibrary {
 
     /// Brings a snapshot into memory.
     pub fn load(&self, name: &SnapshotName, bytes: &[u8]) -> Result<(), LibraryError> {
-        let index = KnowledgeIndex::from_bytes(bytes).map_err(|error| LibraryError(error.to_string()))?;
-        self.0.keep_index(name.clone(), Arc::new(index));
-        Ok(())
+        let built = self.0.build_kept_index(name, bytes);
+        built.map_err(|error| LibraryError(error.to_string()))
     }
 
     /// Searches a snapshot that is in memory.

@@ -3,7 +3,7 @@
 pub(super) mod embedding;
 mod file;
 
-use super::{BLOCKS_MAX, KnowledgeBlock, KnowledgeSource, SOURCES_MAX, SnapshotVectors, SourceId};
+use super::{KnowledgeBlock, KnowledgeLimits, KnowledgeSource, SOURCES_MAX, SnapshotVectors, SourceId};
 use serde::{Deserialize, Serialize};
 
 /// All sources of an agent with their blocks at one moment. A snapshot never changes.
@@ -36,15 +36,23 @@ pub enum SnapshotError {
     #[error("an agent has {SOURCES_MAX} sources at most")]
     TooManySources,
     /// The agent would have too many blocks.
-    #[error("the sources of an agent have {BLOCKS_MAX} blocks at most")]
-    TooManyBlocks,
+    #[error(
+        "the sources of an agent have {most} blocks at most, with these documents they would have {blocks}"
+    )]
+    TooManyBlocks {
+        /// Number of blocks that there would be.
+        blocks: usize,
+        /// Number of blocks that an agent may have.
+        most: usize,
+    },
 }
 
 impl KnowledgeSnapshot {
     /// Returns the next snapshot: without the sources that `removed` names, and with `added` in place of those of the same id. Blocks
-    /// that stay as they are keep their vectors.
+    /// that stay as they are keep their vectors. One with more blocks than the limits allow is refused, if it has more than this one.
     pub fn with_changes(
         &self,
+        limits: KnowledgeLimits,
         removed: &[SourceId],
         added: Vec<(KnowledgeSource, Vec<KnowledgeBlock>)>,
     ) -> Result<Self, SnapshotError> {
@@ -69,8 +77,9 @@ impl KnowledgeSnapshot {
             next.sources.push(source);
             next.blocks.extend(blocks);
         }
-        if next.blocks.len() > BLOCKS_MAX {
-            return Err(SnapshotError::TooManyBlocks);
+        let (blocks, most) = (next.blocks.len(), limits.blocks);
+        if blocks > most && blocks > self.blocks.len() {
+            return Err(SnapshotError::TooManyBlocks { blocks, most });
         }
         next.vectors = self.carry_vectors_over(&next.blocks);
         Ok(next)

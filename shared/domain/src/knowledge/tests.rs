@@ -1,6 +1,11 @@
 use super::*;
 use crate::millis::from_unix_millis;
 
+const LIMITS: KnowledgeLimits = KnowledgeLimits { blocks: 50 };
+
+/// The room for vectors, in bytes.
+const ROOM: usize = 1_000;
+
 fn agent() -> AgentId {
     AgentId::parse("clara").unwrap()
 }
@@ -47,7 +52,7 @@ fn the_id_of_a_source_is_that_of_its_title() {
 
 #[test]
 fn a_snapshot_is_read_as_it_was_written_and_a_damaged_one_is_refused() {
-    let next = KnowledgeSnapshot::default().with_changes(&[], vec![source("a.md", &["one", "two"])]);
+    let next = KnowledgeSnapshot::default().with_changes(LIMITS, &[], vec![source("a.md", &["one", "two"])]);
     let next = next.unwrap();
     let bytes = next.to_bytes().unwrap();
     assert_eq!(KnowledgeSnapshot::from_bytes(&bytes).unwrap(), next);
@@ -60,15 +65,19 @@ fn a_snapshot_is_read_as_it_was_written_and_a_damaged_one_is_refused() {
 #[test]
 fn a_source_takes_the_place_of_the_one_with_its_title() {
     let first = KnowledgeSnapshot::default()
-        .with_changes(&[], vec![source("b.md", &["old"]), source("a.md", &["kept"])])
+        .with_changes(
+            LIMITS,
+            &[],
+            vec![source("b.md", &["old"]), source("a.md", &["kept"])],
+        )
         .unwrap();
     let second = first
-        .with_changes(&[], vec![source("b.md", &["new", "newer"])])
+        .with_changes(LIMITS, &[], vec![source("b.md", &["new", "newer"])])
         .unwrap();
     let texts: Vec<&str> = second.blocks.iter().map(|block| block.text.as_str()).collect();
     assert_eq!((second.version, texts), (2, vec!["kept", "new", "newer"]));
     let third = second
-        .with_changes(&[second.sources[0].id.clone()], Vec::new())
+        .with_changes(LIMITS, &[second.sources[0].id.clone()], Vec::new())
         .unwrap();
     assert_eq!((third.sources.len(), third.blocks.len()), (1, 2));
 }
@@ -78,18 +87,35 @@ fn an_agent_has_bounded_sources_and_blocks() {
     let many = (0..=SOURCES_MAX)
         .map(|number| source(&number.to_string(), &[]))
         .collect();
-    let refused = KnowledgeSnapshot::default().with_changes(&[], many);
+    let refused = KnowledgeSnapshot::default().with_changes(LIMITS, &[], many);
     assert!(matches!(refused, Err(SnapshotError::TooManySources)));
-    let long = source("long", &vec!["x"; BLOCKS_MAX + 1]);
-    let refused = KnowledgeSnapshot::default().with_changes(&[], vec![long]);
-    assert!(matches!(refused, Err(SnapshotError::TooManyBlocks)));
+    let long = source("long", &["x"; 51]);
+    let refused = KnowledgeSnapshot::default().with_changes(LIMITS, &[], vec![long]);
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("50 blocks at most") && refused.contains("51"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_is_above_a_limit_that_was_lowered_can_become_smaller() {
+    let full = snapshot_of(vec![source("a.md", &["x"; 30]), source("b.md", &["y"; 20])]);
+    let lowered = KnowledgeLimits { blocks: 10 };
+    let smaller = full.with_changes(lowered, &[full.sources[1].id.clone()], Vec::new());
+    assert_eq!(smaller.unwrap().blocks.len(), 30);
+    let larger = full.with_changes(lowered, &[], vec![source("c.md", &["z"])]);
+    assert!(matches!(
+        larger,
+        Err(SnapshotError::TooManyBlocks { blocks: 51, most: 10 })
+    ));
 }
 
 #[test]
 fn of_two_writers_of_one_version_the_first_wins() {
     let (mut known, now) = (record(), from_unix_millis(0));
     let next = KnowledgeSnapshot::default()
-        .with_changes(&[], vec![source("a.md", &["x"])])
+        .with_changes(LIMITS, &[], vec![source("a.md", &["x"])])
         .unwrap();
     known.begin_snapshot(name(1), now, &[]);
     known.begin_snapshot(name(2), now, &[]);
@@ -107,14 +133,14 @@ fn of_two_writers_of_one_version_the_first_wins() {
 fn a_replaced_snapshot_is_deletable_at_once_and_one_that_is_written_after_an_hour() {
     let (mut known, now) = (record(), from_unix_millis(0));
     let first = KnowledgeSnapshot::default()
-        .with_changes(&[], Vec::new())
+        .with_changes(LIMITS, &[], Vec::new())
         .unwrap();
     known.begin_snapshot(name(1), now, &[]);
     assert!(known.switch_snapshot(&name(1), &first, now));
     known.begin_snapshot(name(2), now, &[]);
     assert_eq!(known.list_deletable(now), []);
     known.begin_snapshot(name(3), now, &[]);
-    let second = first.with_changes(&[], Vec::new()).unwrap();
+    let second = first.with_changes(LIMITS, &[], Vec::new()).unwrap();
     assert!(known.switch_snapshot(&name(3), &second, now));
     assert_eq!(known.list_deletable(now), [name(1)]);
     let later = millis::add_duration(now, ABANDONED_AFTER);
@@ -134,7 +160,9 @@ fn made(model: &str, snapshot: &KnowledgeSnapshot) -> MadeVectors {
 }
 
 fn snapshot_of(parts: Vec<(KnowledgeSource, Vec<KnowledgeBlock>)>) -> KnowledgeSnapshot {
-    KnowledgeSnapshot::default().with_changes(&[], parts).unwrap()
+    KnowledgeSnapshot::default()
+        .with_changes(LIMITS, &[], parts)
+        .unwrap()
 }
 
 fn unembedded(snapshot: &KnowledgeSnapshot) -> Vec<String> {
@@ -146,16 +174,17 @@ fn unembedded(snapshot: &KnowledgeSnapshot) -> Vec<String> {
 fn a_block_keeps_its_vector_in_the_next_snapshot_and_in_another_source() {
     let mut first = snapshot_of(vec![source("a.md", &["one", "three", "one"])]);
     assert_eq!(unembedded(&first), ["one", "three"]);
-    first.add_made_vectors(&made("m", &first)).unwrap();
+    first.add_made_vectors(&made("m", &first), ROOM).unwrap();
     assert_eq!((unembedded(&first), first.count_embedded(None)), (vec![], 3));
     let mut second = first
         .with_changes(
+            LIMITS,
             &[first.sources[0].id.clone()],
             vec![source("b.md", &["three", "seven"]), source("c.md", &["three"])],
         )
         .unwrap();
     assert_eq!(unembedded(&second), ["seven"]);
-    second.add_made_vectors(&made("m", &second)).unwrap();
+    second.add_made_vectors(&made("m", &second), ROOM).unwrap();
     let vectors = second.vectors.as_ref().unwrap();
     assert_eq!(vectors.blocks, [0, 1, 2]);
     let three = normalize_length(&[5.0, 1.0]);
@@ -164,6 +193,7 @@ fn a_block_keeps_its_vector_in_the_next_snapshot_and_in_another_source() {
     }
     let empty = second
         .with_changes(
+            LIMITS,
             &[second.sources[0].id.clone(), second.sources[1].id.clone()],
             Vec::new(),
         )
@@ -185,7 +215,7 @@ fn blocks_of_one_place_and_text_have_one_hash() {
 #[test]
 fn a_snapshot_with_vectors_is_read_as_it_was_written_and_never_half() {
     let mut snapshot = snapshot_of(vec![source("a.md", &["one", "three"])]);
-    snapshot.add_made_vectors(&made("m", &snapshot)).unwrap();
+    snapshot.add_made_vectors(&made("m", &snapshot), ROOM).unwrap();
     let bytes = snapshot.to_bytes().unwrap();
     assert_eq!(KnowledgeSnapshot::from_bytes(&bytes).unwrap(), snapshot);
     for end in 0..bytes.len() {
@@ -201,18 +231,21 @@ fn a_snapshot_with_vectors_is_read_as_it_was_written_and_never_half() {
 #[test]
 fn vectors_of_another_model_or_dimension_do_not_mix_with_the_present_ones() {
     let mut snapshot = snapshot_of(vec![source("a.md", &["one"])]);
-    snapshot.add_made_vectors(&made("m", &snapshot)).unwrap();
+    snapshot.add_made_vectors(&made("m", &snapshot), ROOM).unwrap();
     let mut next = snapshot
-        .with_changes(&[], vec![source("b.md", &["two"])])
+        .with_changes(LIMITS, &[], vec![source("b.md", &["two"])])
         .unwrap();
     let before = next.clone();
-    let refused = next.add_made_vectors(&made("other", &next));
+    let refused = next.add_made_vectors(&made("other", &next), ROOM);
     assert_eq!(refused, Err(VectorGap::OtherModel));
     let mut longer = MadeVectors::begin_for_model("m");
     for (hash, _) in next.list_unembedded(None) {
         longer.add_made_vector(hash, &[1.0, 2.0, 3.0]).unwrap();
     }
-    assert_eq!(next.add_made_vectors(&longer), Err(VectorGap::OtherDimension));
+    assert_eq!(
+        next.add_made_vectors(&longer, ROOM),
+        Err(VectorGap::OtherDimension)
+    );
     assert_eq!(next, before);
 }
 
@@ -220,10 +253,10 @@ fn vectors_of_another_model_or_dimension_do_not_mix_with_the_present_ones() {
 fn the_vectors_of_a_snapshot_are_bounded() {
     let mut snapshot = snapshot_of(vec![source("a.md", &["one", "two"])]);
     let mut large = MadeVectors::begin_for_model("m");
-    let vector = vec![1.0; 20 * 1024 * 1024];
+    let vector = vec![1.0; ROOM / 3];
     for (hash, _) in snapshot.list_unembedded(None) {
         large.add_made_vector(hash, &vector).unwrap();
     }
-    assert_eq!(snapshot.add_made_vectors(&large), Err(VectorGap::TooLarge));
+    assert_eq!(snapshot.add_made_vectors(&large, ROOM), Err(VectorGap::TooLarge));
     assert_eq!(snapshot.count_embedded(None), 1);
 }

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::RESTART_DRAFTS_MAX;
 use recado_domain::debounce::Debounce;
+use recado_domain::knowledge::KnowledgeLimits;
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;
@@ -125,6 +126,8 @@ impl Settings {
             self.knowledge_block_characters,
         );
         self.knowledge_block_characters = reader.read_number(&names, (200, 4_000), usual);
+        let (names, most) = (["RECADO_KNOWLEDGE_BLOCKS"], KnowledgeLimits::BLOCKS_MAX);
+        self.knowledge.blocks = reader.read_number(&names, (1, most), self.knowledge.blocks);
     }
 
     fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {

@@ -307,3 +307,14 @@ fn the_size_of_blocks_of_knowledge_is_read() {
     assert_eq!(read("400"), (400, 0));
     assert_eq!(read("100"), (1_000, 1));
 }
+
+#[test]
+fn the_number_of_blocks_of_an_agent_is_read() {
+    let read = |blocks: &str| {
+        let mut reader = VariableReader::new([("RECADO_KNOWLEDGE_BLOCKS", blocks)]);
+        let limits = Settings::from_environment(&mut reader).knowledge;
+        (limits.blocks, reader.into_problems().len())
+    };
+    assert_eq!(read("100000"), (100_000, 0));
+    assert_eq!(read("100001"), (20_000, 1));
+}

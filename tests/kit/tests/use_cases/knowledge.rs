@@ -226,3 +226,17 @@ async fn blocks_are_as_long_as_the_setting_says() {
         usual.source.blocks
     );
 }
+
+#[tokio::test]
+async fn an_agent_has_no_more_blocks_than_the_setting_says() {
+    let (mut setup, agent) = setup().await;
+    let first = add(&setup.world, &agent, "a.md", "# One\none\n# Two\ntwo")
+        .await
+        .unwrap();
+    assert_eq!(first.source.blocks, 2);
+    setup.world.settings.knowledge.blocks = 2;
+    let refused = add(&setup.world, &agent, "b.md", "three").await.unwrap_err();
+    assert!(refused.to_string().contains("2 blocks at most"), "{refused}");
+    add(&setup.world, &agent, "a.md", "# One\none").await.unwrap();
+    add(&setup.world, &agent, "b.md", "three").await.unwrap();
+}

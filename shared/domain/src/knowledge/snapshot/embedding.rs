@@ -7,9 +7,6 @@ use crate::knowledge::{
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Size of the vectors of a snapshot, in bytes. With 1,536 dimensions it is enough for [`super::BLOCKS_MAX`] blocks.
-const VECTOR_BYTES_MAX: usize = 64 * 1024 * 1024;
-
 /// Writes the text of which a model makes the vector of a block.
 pub fn write_embedded_text(place: &str, text: &str) -> String {
     if place.is_empty() {
@@ -54,8 +51,9 @@ impl KnowledgeSnapshot {
         Some(carried).filter(|carried| !carried.rows.has_no_vectors())
     }
 
-    /// Adds vectors that a model made. Those of another model or of other dimensions than the present ones are refused.
-    pub fn add_made_vectors(&mut self, made: &MadeVectors) -> Result<(), VectorGap> {
+    /// Adds vectors that a model made, as many as `bytes_max` has room for together with the present ones. Those of another model or of
+    /// other dimensions than the present ones are refused.
+    pub fn add_made_vectors(&mut self, made: &MadeVectors, bytes_max: usize) -> Result<(), VectorGap> {
         if made.has_no_vectors() {
             return Ok(());
         }
@@ -73,7 +71,7 @@ impl KnowledgeSnapshot {
             let row = present_row(number).or_else(|| made.find_vector_row(&block.content_hash()));
             if let Some((rows, row)) = row {
                 let fits = (joined.rows.count_vector_rows() + 1).saturating_mul(joined.count_row_bytes())
-                    <= VECTOR_BYTES_MAX;
+                    <= bytes_max;
                 all_fit &= fits;
                 if fits {
                     joined.append_row_from(number, rows, row);

@@ -89,12 +89,13 @@ pub(super) async fn add_source_within(
     }
     let named = (id, title, content_hash);
     let (source, blocks, unread_pages) = read_document(deps, named, document).await?;
-    let planned = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
+    let limits = deps.settings().knowledge;
+    let planned = present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?;
     let making = make_missing_vectors(deps, &planned, &source.id, vectors_until).await;
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
     let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
-        let mut next = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
-        let refused = next.add_made_vectors(&making.made).err();
+        let mut next = present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?;
+        let refused = next.add_made_vectors(&making.made, limits.vector_bytes()).err();
         Ok((next, refused))
     })
     .await?;
@@ -163,6 +164,7 @@ async fn complete_vectors(
     until: Option<Timestamp>,
 ) -> Result<AddedSource, KnowledgeError> {
     let making = make_missing_vectors(deps, &present, &source.id, until).await;
+    let limits = deps.settings().knowledge;
     let (next, refused) = if making.made.has_no_vectors() {
         (present, None)
     } else {
@@ -175,8 +177,8 @@ async fn complete_vectors(
         )
         .await?;
         change_snapshot(deps, tenant, agent, present, |present| {
-            let mut next = present.with_changes(&[], Vec::new())?;
-            let refused = next.add_made_vectors(&making.made).err();
+            let mut next = present.with_changes(limits, &[], Vec::new())?;
+            let refused = next.add_made_vectors(&making.made, limits.vector_bytes()).err();
             Ok((next, refused))
         })
         .await?
@@ -201,9 +203,10 @@ pub async fn remove_source(
     let present = read_present(deps, &tenant, agent).await?;
     present.find_source(id).ok_or(KnowledgeError::NoSource)?;
     audit_change(deps, caller, &tenant, agent, format!("removed {id}")).await?;
+    let limits = deps.settings().knowledge;
     change_snapshot(deps, &tenant, agent, present, |present| {
         present.find_source(id).ok_or(KnowledgeError::NoSource)?;
-        Ok((present.with_changes(std::slice::from_ref(id), Vec::new())?, None))
+        Ok((present.with_changes(limits, std::slice::from_ref(id), Vec::new())?, None))
     })
     .await?;
     Ok(())

@@ -147,12 +147,13 @@ pub async fn embed_knowledge(
         return Ok(describe_vectors(deps, &present, None, making.gap));
     }
     audit_change(deps, caller, &tenant, agent, "vectors are made".to_owned()).await?;
+    let limits = deps.settings().knowledge;
     let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
-        let mut next = present.with_changes(&[], Vec::new())?;
+        let mut next = present.with_changes(limits, &[], Vec::new())?;
         if is_dropped(&next) {
             next.vectors = None;
         }
-        let refused = next.add_made_vectors(&making.made).err();
+        let refused = next.add_made_vectors(&making.made, limits.vector_bytes()).err();
         Ok((next, refused))
     })
     .await?;
