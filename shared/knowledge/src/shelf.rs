@@ -66,7 +66,7 @@ impl KnowledgeIndex {
             .flat_map(|source| &source.words)
             .map(String::as_str);
         let words = LexicalIndex::of_analyzed(blocks, words);
-        // The index of words holds them now: half of the memory.
+        // The index of words needs neither any more.
         for block in &mut snapshot.blocks {
             block.stems = String::new();
         }
