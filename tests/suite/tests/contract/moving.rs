@@ -20,6 +20,9 @@ const TOKEN: &str = "token-of-this-test-of-32-characters";
 /// A folder with a data folder and the answers of the program that wrote it.
 const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats");
 
+/// The number of Meta in the configuration of the kept folder.
+const META_NUMBER: &str = "100000000000001";
+
 /// What moves, in a folder that goes with the test.
 struct House {
     folder: PathBuf,
@@ -62,6 +65,12 @@ impl House {
         make_table(&aws.dynamodb, &name).await;
         let folder = std::env::temp_dir().join(format!("recado-{name}"));
         fs::create_dir_all(&folder).unwrap();
+        // A server applies the configuration of its folder, as the one that wrote the kept folder did.
+        let meta = format!(
+            "[[instances]]\nid = \"meta-01\"\ntenant = \"demo\"\nagent = \"ana\"\nprovider = \"meta\"\nexternal_id = \"{META_NUMBER}\"\n"
+        );
+        let document = format!("{}\n{meta}", include_str!("../../../../recado.toml"));
+        fs::write(folder.join("recado.toml"), document).unwrap();
         Self {
             folder,
             stand_ins: StandIns::start(),
