@@ -206,7 +206,10 @@ pub async fn remove_source(
     let limits = deps.settings().knowledge;
     change_snapshot(deps, &tenant, agent, present, |present| {
         present.find_source(id).ok_or(KnowledgeError::NoSource)?;
-        Ok((present.with_changes(limits, std::slice::from_ref(id), Vec::new())?, None))
+        Ok((
+            present.with_changes(limits, std::slice::from_ref(id), Vec::new())?,
+            None,
+        ))
     })
     .await?;
     Ok(())
