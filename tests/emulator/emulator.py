@@ -221,6 +221,7 @@ def deploy(arguments):
     outputs = stack_outputs(arguments)
     repeat_concurrency_as_number(arguments)
     allow_plain_http(arguments, outputs["BucketName"])
+    outputs["PushUrl"] = point_push_here(arguments, outputs["PushUrl"])
     outputs = json.dumps(describe(arguments, outputs), indent=2)
     arguments.outputs.write_text(outputs + "\n")
     print(outputs)
@@ -253,6 +254,20 @@ def repeat_concurrency_as_number(arguments):
 def allow_plain_http(arguments, bucket):
     """The bucket refuses what does not come over TLS, and the emulator speaks none."""
     client(arguments, "s3").delete_bucket_policy(Bucket=bucket)
+
+
+def point_push_here(arguments, push_url):
+    """The stack names the WebSocket API by its host on AWS. Here it is reached by a path of the emulator."""
+    api = push_url.removeprefix("wss://").partition(".")[0]
+    url = f"ws://localhost:{arguments.port}/_aws/execute-api/{api}/live"
+    lambda_client = client(arguments, "lambda")
+    for function in ("api", "publisher"):
+        name = f"{arguments.stack}-{function}"
+        variables = lambda_client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+        lambda_client.update_function_configuration(
+            FunctionName=name, Environment={"Variables": variables | {"RECADO_PUSH_URL": url}}
+        )
+    return url
 
 
 def client(arguments, service):

@@ -1,5 +1,5 @@
-//! The function `api`: serves health, configuration, conversations, messages, knowledge and dead letters, and sets instances up. With
-//! the arguments of [`PdfLimits`] it is the process that reads one PDF document.
+//! The function `api`: serves health, configuration, conversations, messages, knowledge and dead letters, sets instances up, and lets
+//! pages connect to the WebSocket API. With the arguments of [`PdfLimits`] it is the process that reads one PDF document.
 
 use lambda_http::Error;
 use recado_documents::{PdfLimits, print_pdf_text};

@@ -26,6 +26,7 @@ impl LocalConsole {
             link.map_or((None, "/console".to_owned()), |(link, path)| (Some(link), path));
         let options = ConsoleOptions {
             has_event_stream: true,
+            push_url: None,
             has_simulator,
             has_text_search: true,
             file_origin: None,

@@ -175,6 +175,7 @@ fn build_options(
         health_probe: health_probe.clone(),
         asks_models: true,
         provider_setup: Some(create_setup_desk(environment)?.into_setup()),
+        push_desk: None,
         event_feed: None,
         endpoint_desk: None,
     })

@@ -48,6 +48,8 @@ pub mod variable {
     pub const OUTBOUND_QUEUE: &str = "RECADO_OUTBOUND_QUEUE_URL";
     /// The queue of endpoints to which events are posted.
     pub const WEBHOOKS_QUEUE: &str = "RECADO_WEBHOOKS_QUEUE_URL";
+    /// The WebSocket API that tells of news: `wss://`, its host and its stage.
+    pub const PUSH_URL: &str = "RECADO_PUSH_URL";
     /// The queue to which a schedule sends.
     pub const TURNS_QUEUE_ARN: &str = "RECADO_TURNS_QUEUE_ARN";
     /// The dead-letter queue of the queue of events.

@@ -1,5 +1,5 @@
 //! Recado's ports on AWS: records on `DynamoDB`, queues on SQS, the schedule on `EventBridge` Scheduler, large bodies
-//! on S3, secrets in Parameter Store and Secrets Manager.
+//! on S3, secrets in Parameter Store and Secrets Manager, news to open web sockets by API Gateway.
 //!
 //! The feature `services` (default) holds everything but the store.
 //!
@@ -26,6 +26,8 @@ mod clients;
 mod config;
 mod error;
 #[cfg(feature = "services")]
+mod push;
+#[cfg(feature = "services")]
 mod queues;
 #[cfg(feature = "services")]
 mod request_log;
@@ -40,8 +42,10 @@ pub use clients::Clients;
 pub use config::{AwsConfig, variable};
 pub use error::AwsError;
 #[cfg(feature = "services")]
+pub use push::{PushReport, PushSender};
+#[cfg(feature = "services")]
 pub use queues::AwsQueues;
 #[cfg(feature = "services")]
 pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES};
-pub use store::{DynamoStore, PublishedChanges, StreamRecord};
+pub use store::{DynamoStore, PublishedChanges, PushConnection, StreamRecord};
 pub use system::OsSystem;

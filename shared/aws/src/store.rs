@@ -25,6 +25,7 @@ mod item;
 mod keys;
 mod knowledge_records;
 mod lists;
+mod log_head;
 mod moving;
 mod notices;
 mod opt_outs;
@@ -34,6 +35,7 @@ mod parking;
 mod prices;
 mod published_events;
 mod publishing;
+mod push_connections;
 mod records;
 mod request_attempts;
 mod retention;
@@ -53,6 +55,7 @@ mod waiting;
 mod webhook_records;
 
 pub use publishing::PublishedChanges;
+pub use push_connections::PushConnection;
 pub use stream_record::StreamRecord;
 
 use crate::cache::Cache;

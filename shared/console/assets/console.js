@@ -49,18 +49,85 @@ function refreshAll() {
   document.querySelectorAll("[data-live]").forEach(refreshLater);
 }
 
+function refreshConcerned(event) {
+  for (const element of document.querySelectorAll("[data-live]")) if (isConcerned(element, event)) refreshLater(element);
+}
+
 function followEvents() {
   const stream = new EventSource("/console/api/v1/events/stream?after=now");
   // What happened between the page and its stream, or while the stream was cut off, is read now.
   stream.onopen = refreshAll;
   stream.addEventListener("change", (message) => {
-    const event = JSON.parse(message.data);
-    for (const element of document.querySelectorAll("[data-live]")) if (isConcerned(element, event)) refreshLater(element);
+    refreshConcerned(JSON.parse(message.data));
   });
   stream.onerror = () => {
     if (stream.readyState === EventSource.CLOSED) setInterval(refreshAll, POLL_MS);
   };
   addEventListener("pagehide", () => stream.close());
+}
+
+// Where a WebSocket tells that there is more, what happened is read from the list, by one request at a time. A page that nobody looks
+// at reads nothing. A connection is told for some minutes; the next one has a new ticket. Without one, and each minute, pages ask.
+const PUSH_PAGE = 200;
+const PUSH_RETRY_MS = 60000;
+
+function followPush() {
+  let place = "now";
+  let reading = false;
+  let more = false;
+  let isOpen = false;
+  let asked = 0;
+  async function readEvents() {
+    more = true;
+    if (reading || document.hidden) return;
+    reading = true;
+    while (more && !document.hidden) {
+      more = false;
+      const answer = await fetch(`/console/api/v1/events?after=${place}&limit=${PUSH_PAGE}`).catch(() => null);
+      const page = answer?.ok ? await answer.json() : null;
+      if (!page) {
+        place = "now";
+        refreshAll();
+        break;
+      }
+      // From now on: what was before is on the page, or read with it.
+      if (place === "now") refreshAll();
+      place = page.next;
+      page.items.forEach(refreshConcerned);
+      more = more || page.items.length === PUSH_PAGE;
+    }
+    reading = false;
+  }
+  async function connect() {
+    const answer = await fetch("/console/api/v1/events/tickets", { method: "POST" }).catch(() => null);
+    if (!answer?.ok) {
+      setTimeout(connect, PUSH_RETRY_MS);
+      return;
+    }
+    const ticket = await answer.json();
+    const socket = new WebSocket(ticket.url);
+    const close = () => socket.close();
+    // What happened before the connection was there is on the page once it was asked for again.
+    socket.onopen = () => {
+      isOpen = true;
+      place = "now";
+      setTimeout(close, (ticket.connection_seconds - 60) * 1000);
+      readEvents();
+    };
+    socket.onmessage = readEvents;
+    socket.onclose = () => {
+      removeEventListener("pagehide", close);
+      setTimeout(connect, isOpen ? 1000 : PUSH_RETRY_MS);
+      isOpen = false;
+    };
+    addEventListener("pagehide", close);
+  }
+  document.addEventListener("visibilitychange", () => { if (more) readEvents(); });
+  setInterval(() => {
+    asked += 1;
+    if (!isOpen || asked % 12 === 0) refreshAll();
+  }, POLL_MS);
+  connect();
 }
 
 // What was read in this browser: the time of the contact's newest message when its conversation was last open here. What came
@@ -237,6 +304,6 @@ addEventListener("DOMContentLoaded", () => {
     event.target.setAttribute("aria-expanded", String(open));
   });
   if (!document.querySelector("[data-live]")) return;
-  if (document.body.dataset.stream === "yes") followEvents();
-  else if (document.body.dataset.stream === "no") setInterval(refreshAll, POLL_MS);
+  const follow = { stream: followEvents, push: followPush, none: () => setInterval(refreshAll, POLL_MS) };
+  follow[document.body.dataset.liveSource]?.();
 });

@@ -36,6 +36,8 @@ use templates::PageTemplates;
 pub struct ConsoleOptions {
     /// `true` if the process serves `GET /v1/events/stream`. If not, pages ask again every few seconds.
     pub has_event_stream: bool,
+    /// The URL of the WebSocket API that tells pages of news, where there is one: `wss://`, its host and its path.
+    pub push_url: Option<String>,
     /// `true` if something is simulated, so that there is a page to write as a customer.
     pub has_simulator: bool,
     /// `true` if the API searches the texts of messages.
@@ -45,6 +47,17 @@ pub struct ConsoleOptions {
     pub file_origin: Option<String>,
     /// The link with which a person signs in once without a token. `None`: there is none.
     pub one_time_link: Option<OneTimeLink>,
+}
+
+impl ConsoleOptions {
+    /// Names how pages learn of news: by the stream of events, by push, or by asking again.
+    fn live_source(&self) -> &'static str {
+        match (self.has_event_stream, &self.push_url) {
+            (true, _) => "stream",
+            (false, Some(_)) => "push",
+            (false, None) => "none",
+        }
+    }
 }
 
 /// The state that every handler of the console gets.
@@ -86,7 +99,7 @@ pub enum ConsoleError {
 pub fn console_routes(api: Router, options: ConsoleOptions) -> Result<Router, ConsoleError> {
     let console = Console(Arc::new(ConsoleParts {
         api: ApiClient::new(api),
-        content_policy: page_response::write_content_policy(options.file_origin.as_deref()),
+        content_policy: page_response::write_content_policy(&options),
         options,
         templates: PageTemplates::load()?,
     }));

@@ -1,17 +1,21 @@
 //! Answers of the console: HTML, redirects, and the headers of all.
 
-use crate::Console;
+use crate::{Console, ConsoleOptions};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 
-/// Writes the content security policy: everything comes from here, and nothing inline runs. `file_origin` is where files are
-/// read that the API redirects to.
-pub(crate) fn write_content_policy(file_origin: Option<&str>) -> String {
-    let files = file_origin.map(|origin| format!(" {origin}")).unwrap_or_default();
+/// Writes the content security policy: everything comes from here, and nothing inline runs. Files are also read where the API
+/// redirects to, and a WebSocket is opened at the URL of push alone.
+pub(crate) fn write_content_policy(options: &ConsoleOptions) -> String {
+    let also = |source: Option<&String>| source.map(|source| format!(" {source}")).unwrap_or_default();
+    let (files, push) = (
+        also(options.file_origin.as_ref()),
+        also(options.push_url.as_ref()),
+    );
     format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:{files}; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'{push}; img-src 'self' data:{files}; \
          media-src 'self'{files}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 }

@@ -55,7 +55,7 @@ pub(crate) async fn show_page(
         query => query.clone(),
         path => request.uri().path(),
         here => request.uri().path_and_query().map_or("", |here| here.as_str()),
-        has_event_stream => console.options.has_event_stream,
+        live => console.options.live_source(),
         has_simulator => console.options.has_simulator,
         has_text_search => console.options.has_text_search,
     };

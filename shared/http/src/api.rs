@@ -103,6 +103,8 @@ pub struct ApiOptions<D> {
     pub provider_setup: Option<ProviderSetup>,
     /// The feed of published events for streams. `None`: there are no streams.
     pub event_feed: Option<crate::EventFeed>,
+    /// The way to tickets of push connections. `None`: there is no WebSocket API.
+    pub push_desk: Option<crate::PushDesk>,
     /// The way to the endpoints of tenants, for tests of one. `None`: this process posts to none.
     pub endpoint_desk: Option<crate::EndpointDesk>,
 }
@@ -268,6 +270,7 @@ macro_rules! list_operator_routes {
             $routes!(audit::get_audit),
             $routes!(events::get_events),
             $routes!(events::get_event_stream),
+            $routes!(events::post_push_ticket),
             $routes!(
                 webhook_endpoints::list_webhook_endpoints,
                 webhook_endpoints::post_webhook_endpoint

@@ -218,6 +218,7 @@ impl Site {
             asks_models: false,
             provider_setup: Some(stand_ins::set_up_nothing()),
             event_feed: self.event_feed.clone(),
+            push_desk: Some(stand_ins::make_push_tickets()),
             endpoint_desk: Some(stand_ins::accept_every_post()),
         }
     }

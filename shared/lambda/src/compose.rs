@@ -3,9 +3,10 @@
 use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, start_metrics};
+use crate::push::NewsPush;
 use crate::social::SocialQueue;
 use recado_ai::{ClaudeError, Model, ModelSettings, PdfLimits};
-use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
+use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, PushSender, variable};
 use recado_domain::dead_letter::QueueName;
 use recado_email::{CarrierSettings, EmailClients};
 use recado_http::WebhookLimits;
@@ -29,6 +30,8 @@ pub struct AwsComposition {
     pub emails: EmailClients<AwsSecrets<OsSystem>>,
     /// Client of outgoing requests.
     pub http: reqwest::Client,
+    /// The sender of news to push connections; `None` if the function is not given the WebSocket API.
+    pub push: Option<NewsPush>,
 }
 
 /// The reason why a function cannot start. All unusable variables are named at once.
@@ -60,6 +63,8 @@ pub struct LambdaEnvironment {
     pub webhook_limits: WebhookLimits,
     /// `RECADO_PUBLIC_URL`: the base URL at which providers reach the installation.
     pub public_url: Option<String>,
+    /// `RECADO_PUSH_URL`: the WebSocket API that tells pages of news.
+    pub push_url: Option<String>,
     /// The queue of AWS End User Messaging Social.
     pub social: SocialQueue,
     email: CarrierSettings,
@@ -95,6 +100,7 @@ impl LambdaEnvironment {
         Self {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),
+            push_url: read_push_url(reader),
             social: SocialQueue::from_environment(reader),
             email: CarrierSettings::from_environment(reader),
             metrics: MetricsSettings::from_environment(reader),
@@ -121,6 +127,16 @@ impl LambdaEnvironment {
             ..self.providers.clone()
         }
     }
+}
+
+/// Returns the URL of the WebSocket API. It becomes a part of the console's content security policy.
+fn read_push_url(reader: &mut VariableReader) -> Option<String> {
+    let what = "must begin with wss:// and have no spaces, commas and semicolons";
+    reader.read_parsed(variable::PUSH_URL, None, what, |url| {
+        let is_socket = url.starts_with("wss://") || url.starts_with("ws://");
+        let is_one_source = !url.contains([' ', ',', ';', '?']);
+        (is_socket && is_one_source).then(|| Some(url.trim_end_matches('/').to_owned()))
+    })
 }
 
 /// Returns the limits of reading a PDF document, by the memory of the function. What is counted is addresses, of which the stack and the
@@ -169,6 +185,8 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
     };
     let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers)
         .with_downloads(build_public_http_client()?);
+    let push = environment.push_url.as_deref();
+    let push = push.map(|url| NewsPush::new(PushSender::new(&clients.shared, url, environment.log_requests)));
     let queues = AwsQueues::new(clients, config, OsSystem);
     let deps = Components {
         store,
@@ -186,6 +204,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         environment,
         emails,
         http,
+        push,
     })
 }
 
@@ -295,10 +314,11 @@ mod tests {
             ("RECADO_STALE_SECONDS", "x"),
             ("RECADO_WEBHOOK_MAX_BYTES", "0"),
             ("RECADO_TABLE", ""),
+            ("RECADO_PUSH_URL", "https://push.example; script-src *"),
         ];
         let problems = read(&wrong).1.into_problems().into_iter();
         let names: Vec<String> = problems.map(|problem| problem.name).collect();
-        assert_eq!(names.len(), 5);
+        assert_eq!(names.len(), 6);
         assert!(
             wrong
                 .iter()

@@ -27,6 +27,7 @@ mod emf;
 mod endpoint_posts;
 mod event;
 mod keys;
+mod push;
 pub mod required_variables;
 mod social;
 #[cfg(feature = "aws-social")]
@@ -39,6 +40,7 @@ pub use compose::{AwsComposition, ComposeError, LambdaEnvironment, QueueVisibili
 pub use emf::{MetricsMode, MetricsSettings};
 pub use endpoint_posts::{AwsEndpointPosts, EndpointJobVisibility};
 pub use event::{BatchItemFailure, BatchResponse, SqsAttributes, SqsEvent, SqsRecord, StreamEvent};
+pub use push::NewsPush;
 pub use social::{SocialQueue, SocialVisibility};
 
 use jiff::Timestamp;

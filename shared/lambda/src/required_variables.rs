@@ -134,6 +134,9 @@ pub const CALENDAR: Names = &[
 /// The operators' token, and the URL that is shown.
 pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL"];
 
+/// The WebSocket API that tells pages of news.
+pub const PUSH: Names = &[variable::PUSH_URL];
+
 /// The queue of AWS End User Messaging Social.
 pub const SOCIAL: Names = &[
     "RECADO_AWS_SOCIAL_QUEUE_ARN",
@@ -232,6 +235,8 @@ pub struct FunctionNeeds {
     pub configured_secrets: Names,
     /// `true` if it makes schedules, which send to `turns`.
     pub schedules: bool,
+    /// `true` if it tells connections of the WebSocket API of news.
+    pub pushes: bool,
 }
 
 /// A function that does nothing but read its variables.
@@ -249,6 +254,7 @@ const NOTHING: FunctionNeeds = FunctionNeeds {
     objects: &[],
     configured_secrets: &[],
     schedules: false,
+    pushes: false,
 };
 
 /// The needs of each function.
@@ -326,7 +332,7 @@ pub const FUNCTIONS: [FunctionNeeds; 8] = [
     FunctionNeeds {
         name: "Api",
         required: API,
-        read: &[PROOFS, PROVIDERS, EMBEDDINGS, OPERATORS],
+        read: &[PROOFS, PROVIDERS, EMBEDDINGS, OPERATORS, PUSH],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "trace", "tenants", "active"],
         sends_to: QUEUES,
@@ -360,11 +366,14 @@ pub const FUNCTIONS: [FunctionNeeds; 8] = [
     FunctionNeeds {
         name: "Publisher",
         required: PUBLISHER,
-        // It reads the head of the log, what it published, and whose a message or an instance is.
-        actions: &["GetItem", "BatchGetItem", "Query", "PutItem"],
+        read: &[PUSH],
+        // It reads the head of the log, what it published, whose a message or an instance is, and which connections it tells of news.
+        // It deletes connections that are gone.
+        actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem"],
         is_fed_by_stream: true,
         // The endpoints that are told of what it published.
         sends_to: &[variable::WEBHOOKS_QUEUE],
+        pushes: true,
         ..NOTHING
     },
     FunctionNeeds {

@@ -10,16 +10,17 @@ use crate::emf;
 use crate::endpoint_posts::AwsEndpointPosts;
 use crate::event::{BatchItemFailure, BatchResponse, StreamEvent};
 use crate::keys::AwsKeys;
+use crate::push::answer_socket_events;
 use crate::social::{self, SocialQueue};
 use crate::telemetry::flush_traces;
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use futures::future::BoxFuture;
 use recado_aws::{PublishedChanges, StreamRecord, variable};
 use recado_console::{ConsoleOptions, console_routes};
-use recado_http::{ApiOptions, EndpointDesk, HealthProbe, ProviderSetup};
+use recado_http::{ApiOptions, EndpointDesk, HealthProbe, ProviderSetup, PushDesk};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::{PortResult, System};
@@ -62,13 +63,20 @@ pub fn run_send_job(composed: &AwsComposition, message: BatchMessage) -> BoxFutu
 }
 
 /// Publishes changes of the table's records. Returns the change that must come again, if one waits for another.
-pub fn publish_changes(deps: &AwsDeps, event: StreamEvent) -> BoxFuture<'_, PortResult<BatchResponse>> {
+pub fn publish_changes(
+    composed: &AwsComposition,
+    event: StreamEvent,
+) -> BoxFuture<'_, PortResult<BatchResponse>> {
     Box::pin(async move {
+        let deps = &composed.deps;
         let changes = event.into_changes();
         let retention = deps.settings.published_event_ttl;
         let published = deps.store.publish_changes(&changes, retention).await?;
         if let Some(last) = changes.last() {
             wake_endpoints(deps, &published, last).await;
+        }
+        if let Some(push) = &composed.push {
+            push.tell_listeners(&deps.store, &published.listening).await;
         }
         let failures = published
             .come_back
@@ -161,7 +169,8 @@ pub fn build_webhook_router(composed: AwsComposition) -> Router {
     router.layer(from_fn(finish_invocation_after))
 }
 
-/// Returns the routes that operators call. `provider_setup` sets instances up at their providers.
+/// Returns the routes that operators call, and answers the events of the WebSocket API. `provider_setup` sets instances up at their
+/// providers.
 pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup) -> Router {
     let options = ApiOptions {
         public_url: composed.environment.public_url,
@@ -172,12 +181,20 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         asks_models: false,
         provider_setup: Some(provider_setup),
         event_feed: None,
+        push_desk: composed.environment.push_url.as_deref().map(|url| {
+            let store = composed.deps.store.clone();
+            PushDesk::new(url, move |tenant| {
+                let store = store.clone();
+                Box::pin(async move { store.create_push_ticket(tenant.as_ref()).await })
+            })
+        }),
         endpoint_desk: Some(EndpointDesk::new(AwsEndpointPosts::new(composed.secrets.clone()))),
     };
-    let keys = AwsKeys::new(composed.secrets);
+    let (keys, store) = (AwsKeys::new(composed.secrets), composed.deps.store.clone());
     let api = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
     let console = ConsoleOptions {
         has_event_stream: false,
+        push_url: composed.environment.push_url,
         has_text_search: false,
         has_simulator: false,
         file_origin: find_file_origin(),
@@ -190,7 +207,9 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
             api
         }
     };
-    router.layer(from_fn(finish_invocation_after))
+    router
+        .layer(from_fn_with_state(store, answer_socket_events))
+        .layer(from_fn(finish_invocation_after))
 }
 
 /// Returns the origin of the URLs at which browsers read the files of messages: the bucket's.

@@ -190,19 +190,55 @@ fn chained(kind: &str) -> Vec<(&'static str, Option<&'static str>)> {
 
 #[test]
 fn routes_are_made_one_after_the_other_and_the_stage_last() {
-    let routes = chained("Route");
-    assert!(routes.len() > 5, "{routes:?}");
-    let mut before = "ApiIntegration";
-    for (route, waits_for) in &routes {
-        assert_eq!(*waits_for, Some(before), "{route}");
-        before = route;
+    let is_push = |(name, _): &(&str, Option<&str>)| name.starts_with("Push");
+    let (push, http): (Vec<_>, Vec<_>) = chained("Route").into_iter().partition(is_push);
+    assert!(http.len() > 5, "{http:?}");
+    let mut stages = Vec::new();
+    // The first of the one waits for its integration anyway.
+    for (routes, stage, mut before) in [
+        (http, "HttpStage", Some("ApiIntegration")),
+        (push, "PushStage", None),
+    ] {
+        for (route, waits_for) in routes {
+            assert_eq!(waits_for, before, "{route}");
+            before = Some(route);
+        }
+        stages.push((stage, before));
     }
-    assert_eq!(chained("Stage"), [("HttpStage", Some(before))]);
+    assert_eq!(chained("Stage"), stages);
     let integrations = chained("Integration");
     assert_eq!(
         integrations[1].1,
         Some("[WebhookIntegration, ApiPermission]"),
         "{integrations:?}"
+    );
+}
+
+#[test]
+fn the_websocket_api_takes_connections_alone_and_logs_no_ticket() {
+    let keys: Vec<&str> = ["PushConnectRoute", "PushDisconnectRoute"]
+        .iter()
+        .map(|route| property(&resource(TEMPLATE, route), "RouteKey"))
+        .collect();
+    assert_eq!(keys, ["$connect", "$disconnect"]);
+    let pushes = chained("Route")
+        .iter()
+        .filter(|(name, _)| name.starts_with("Push"))
+        .count();
+    assert_eq!(pushes, keys.len(), "what a client sends reaches no function");
+    let stage = resource(TEMPLATE, "PushStage");
+    let settings = property(&stage, "DefaultRouteSettings");
+    for setting in [
+        "ThrottlingRateLimit: 50",
+        "ThrottlingBurstLimit: 200",
+        "LoggingLevel: \"OFF\"",
+        "DataTraceEnabled: false",
+    ] {
+        assert!(settings.contains(setting), "{setting}");
+    }
+    assert!(
+        !TEMPLATE.contains("AccessLogSettings"),
+        "a ticket stands in the URL"
     );
 }
 

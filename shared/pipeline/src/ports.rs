@@ -45,6 +45,7 @@ mod overdue;
 mod parked;
 mod providers;
 mod published_events;
+mod push_ticket;
 mod queues;
 mod retention;
 mod samples;
@@ -111,6 +112,7 @@ pub use providers::{
     TemplateAnswer,
 };
 pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
+pub use push_ticket::PushTicket;
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues, SendEntry};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
 pub use samples::Samples;

@@ -71,8 +71,8 @@ pub(super) use effects::{
     tenant_unknown_effects,
 };
 pub(super) use event_log::{
-    ENDPOINT_STATES_PK, due_failed_events_shard, event_log_pk, event_log_sk, failed_events_pk,
-    failed_events_prefix,
+    ENDPOINT_STATES_PK, PUSH_CONNECTIONS, due_failed_events_shard, event_log_pk, event_log_sk,
+    failed_events_pk, failed_events_prefix, push_connections_pk,
 };
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{

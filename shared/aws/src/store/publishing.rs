@@ -12,6 +12,8 @@ use super::changed_record::{ChangedDelivery, ChangedRecord, read_change};
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
+use super::log_head::LogHead;
+use super::push_connections::{add_installation, find_listening};
 use super::records;
 use super::stream_record::StreamRecord;
 use super::table::RETRIES_MAX;
@@ -49,6 +51,8 @@ pub struct PublishedChanges {
     pub events: usize,
     /// The tenants of these events.
     pub tenants: BTreeSet<TenantId>,
+    /// The tenants whose push connections are to be told that there is more. `None`: the installation.
+    pub listening: BTreeSet<Option<TenantId>>,
     /// The place in the stream of the first change that must come again, since it waits for another. `None`: all are done.
     pub come_back: Option<String>,
 }
@@ -85,64 +89,10 @@ impl Chunk {
     }
 }
 
-/// The newest number of the log, and the records that the newest transaction wrote.
-#[derive(Default)]
-struct LogHead {
-    newest: Option<EventCursor>,
-    written: Vec<(Option<TenantId>, EventCursor)>,
-}
-
-impl LogHead {
-    fn parse_head(found: Option<&Item>) -> PortResult<Self> {
-        let Some(item) = found else {
-            return Ok(Self::default());
-        };
-        let written = item::get_string(item, "written").unwrap_or("[]");
-        Ok(Self {
-            newest: parse_number(item, "newest"),
-            written: serde_json::from_str(written).map_err(|error| PortError::invalid(WHAT, error))?,
-        })
-    }
-
-    /// Lists the keys of the records that the newest transaction wrote.
-    fn list_written_keys(&self) -> Vec<TableKey> {
-        let of_tenant = self.written.iter().filter(|(tenant, _)| tenant.is_some());
-        let of_tenant = of_tenant.map(|(tenant, last)| TableKey::for_logged_events(tenant.as_ref(), *last));
-        let of_all = self
-            .written
-            .iter()
-            .map(|(_, last)| TableKey::for_logged_events(None, *last));
-        of_tenant.chain(of_all).collect()
-    }
-
-    fn into_put(self, before: Option<EventCursor>) -> PortResult<TransactionAction> {
-        let written =
-            serde_json::to_string(&self.written).map_err(|error| PortError::invalid(WHAT, error))?;
-        let newest = self.newest.unwrap_or_default();
-        let item = Item::from([
-            ("newest".to_owned(), number_attribute(newest.0)),
-            ("written".to_owned(), text_attribute(written)),
-        ]);
-        let condition = match before {
-            None => Expression::record_absent(),
-            Some(before) => Expression::new("#newest = :before").with_number(":before", before.0),
-        };
-        Ok(TransactionAction::Put(
-            TableKey::for_event_log_head().into_item(item),
-            Some(condition),
-        ))
-    }
-}
-
-/// Returns the number in an attribute; `None` if there is none.
-pub(super) fn parse_number(item: &Item, name: &str) -> Option<EventCursor> {
-    let number = u64::try_from(item::get_integer(item, name)?).ok()?;
-    Some(EventCursor(number))
-}
-
 /// The result of a try to write a chunk.
 enum ChunkOutcome {
-    Written,
+    /// They are written, and these listen to their events.
+    Written(BTreeSet<Option<TenantId>>),
     /// The changes up to this place of the stream are published.
     DoneUpTo(String),
 }
@@ -163,8 +113,9 @@ impl<A: System> DynamoStore<A> {
             let (done, behind) = rest.split_at(chunk.changes);
             if let Some(last) = done.last().filter(|_| chunk.events > 0) {
                 match self.write_chunk((first, last), &chunk, retention).await? {
-                    ChunkOutcome::Written => {
+                    ChunkOutcome::Written(listening) => {
                         published.events += chunk.events;
+                        published.listening.extend(listening);
                         published.tenants.extend(chunk.logs.into_keys().flatten());
                     }
                     ChunkOutcome::DoneUpTo(place) => {
@@ -277,10 +228,12 @@ impl<A: System> DynamoStore<A> {
         for round in 0..=RETRIES_MAX {
             let head = TableKey::for_event_log_head();
             let done = TableKey::for_published_changes(&first.id);
-            let found = self
-                .table
-                .get_records(WHAT, vec![head.clone(), done.clone()], true)
-                .await?;
+            let asked = add_installation(chunk.logs.keys());
+            let notes = asked
+                .iter()
+                .map(|tenant| TableKey::for_push_listening(tenant.as_ref()));
+            let keys = notes.chain([head.clone(), done.clone()]).collect();
+            let found = self.table.get_records(WHAT, keys, true).await?;
             let find = |key: &TableKey| {
                 found
                     .iter()
@@ -296,7 +249,8 @@ impl<A: System> DynamoStore<A> {
             }
             let actions = self.chunk_actions(&head, (done, last), chunk, retention)?;
             if self.table.run_transaction(WHAT, actions).await?.is_ok() {
-                return Ok(ChunkOutcome::Written);
+                let now = self.table.system.now();
+                return Ok(ChunkOutcome::Written(find_listening(asked, &found, now)));
             }
             // Another process published meanwhile: the changes of another shard, or these.
             self.table.wait_before_retry(round).await;

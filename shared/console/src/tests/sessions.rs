@@ -130,3 +130,22 @@ async fn a_request_of_another_origin_changes_nothing() {
     .await;
     assert_eq!(status, StatusCode::FORBIDDEN);
 }
+
+#[tokio::test]
+async fn a_page_says_how_it_learns_of_news_and_its_policy_lets_that_websocket_through_alone() {
+    let url = "wss://push.example/live";
+    for (push_url, sources, live) in [
+        (Some(url), "connect-src 'self' wss://push.example/live;", "push"),
+        (None, "connect-src 'self';", "none"),
+    ] {
+        let console = make_console(ConsoleOptions {
+            push_url: push_url.map(str::to_owned),
+            ..ConsoleOptions::default()
+        });
+        let cookie = sign_in();
+        let (_, headers, page) = send(&console, get("/console/conversations", &cookie)).await;
+        let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.contains(sources), "{policy}");
+        assert!(page.contains(&format!("data-live-source=\"{live}\"")));
+    }
+}

@@ -1,9 +1,12 @@
 //! `/v1/events`: what happened, as thin events: ids and facts, from which a reader asks for the details.
 
 mod stream;
+mod tickets;
 
 pub(super) use stream::__path_get_event_stream;
 pub(super) use stream::get_event_stream;
+pub(super) use tickets::__path_post_push_ticket;
+pub(super) use tickets::post_push_ticket;
 
 use super::error_mapping::list_problem;
 use super::schema::PublishedEventSchema;

@@ -115,6 +115,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/audit", Configure),
     ("GET", "/v1/events", Read),
     ("GET", "/v1/events/stream", Read),
+    ("POST", "/v1/events/tickets", Read),
     ("GET", "/v1/webhooks", Read),
     ("POST", "/v1/webhooks", Configure),
     ("GET", "/v1/webhooks/{id}", Read),

@@ -100,6 +100,26 @@ async fn there_is_no_stream_where_there_is_no_feed() {
     assert_eq!(answered.status, StatusCode::NOT_FOUND);
 }
 
+#[tokio::test]
+async fn a_ticket_opens_a_websocket_for_what_its_token_sees() {
+    let site = Site::in_memory().configured().await;
+    let tenants = site.operate("GET", "/v1/tenants", &Value::Null).await;
+    let tenant = tenants.body["items"][0]["id"].as_str().unwrap();
+    let new = json!({"name": "front desk", "role": "viewer", "tenant": tenant});
+    let made = site.operate("POST", "/v1/tokens", &new).await;
+    for (token, of) in [(TOKEN, "all"), (made.body["secret"].as_str().unwrap(), tenant)] {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        let answered = site.ask("POST", "/v1/events/tickets", &headers, "").await;
+        assert_eq!(answered.status, StatusCode::CREATED, "{}", answered.text);
+        assert_eq!(
+            answered.body["url"],
+            format!("wss://push.example/live?ticket=of-{of}")
+        );
+        assert_eq!(answered.body["connection_seconds"], 900);
+    }
+}
+
 /// A log that counts how often it is read.
 #[derive(Clone)]
 struct CountedLog(recado_embedded::Embedded, Arc<AtomicUsize>);

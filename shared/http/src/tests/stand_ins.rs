@@ -1,7 +1,6 @@
 //! What stands in for the providers, the model, the keys and the depths of the queues.
 
-use crate::{EndpointDesk, Keys, ProviderSetup, SetupAnswer, WebhookKeys};
-use recado_domain::Timestamp;
+use crate::{EndpointDesk, Keys, ProviderSetup, PushDesk, SetupAnswer, WebhookKeys};
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -14,11 +13,12 @@ use recado_domain::message::TextGap;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
+use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::ports::{
     ConnectionAnswer, DocumentReader, Embedder, EndpointPost, EndpointPosts, FetchedDocument, HistoryError,
     HistoryPage, HistorySpan, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply,
-    LlmRequest, OutgoingMessage, PageFailure, PortError, PortResult, PostAnswer, Providers, QueueDepth,
-    QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Tools, Transcriber,
+    LlmRequest, OutgoingMessage, PageFailure, PortError, PortResult, PostAnswer, Providers, PushTicket,
+    QueueDepth, QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Tools, Transcriber,
 };
 use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
@@ -231,4 +231,17 @@ impl EndpointPosts for Accepting {
 /// The way to endpoints of which each accepts every post.
 pub(super) fn accept_every_post() -> EndpointDesk {
     EndpointDesk::new(Accepting)
+}
+
+/// Tickets that name the tenant for which they were made.
+pub(super) fn make_push_tickets() -> PushDesk {
+    PushDesk::new("wss://push.example/live", |tenant| {
+        let of = tenant.map_or("all".to_owned(), |tenant| tenant.as_str().to_owned());
+        let ticket = PushTicket {
+            text: Secret::from_generated(format!("of-{of}")),
+            expires_at: Timestamp::UNIX_EPOCH,
+            connection_time: SignedDuration::from_mins(15),
+        };
+        Box::pin(std::future::ready(Ok(ticket)))
+    })
 }

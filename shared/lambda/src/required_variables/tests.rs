@@ -221,6 +221,10 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
         );
         add("iam:PassRole", "!GetAtt SchedulerRole.Arn");
     }
+    if needs.pushes {
+        let connections = of_account("execute-api", "${PushApi}/live/POST/@connections/*");
+        add("execute-api:ManageConnections", &connections);
+    }
     pairs
 }
 
@@ -347,4 +351,12 @@ fn what_publishes_and_posts_writes_the_log_alone() {
             .collect();
         assert_eq!(limited, [true], "{function}");
     }
+    let role = role("Publisher");
+    let deletes = role
+        .split("- Sid: ")
+        .filter(|statement| statement.contains("dynamodb:DeleteItem"));
+    let limited: Vec<bool> = deletes
+        .map(|statement| statement.contains("dynamodb:LeadingKeys: [\"ZL#*\"]"))
+        .collect();
+    assert_eq!(limited, [true], "of the rest it deletes push connections alone");
 }

@@ -27,6 +27,7 @@ mod logs;
 mod metrics;
 mod people;
 mod published;
+mod push;
 mod queues;
 mod replies;
 mod requests;

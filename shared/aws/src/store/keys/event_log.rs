@@ -8,9 +8,14 @@
 //! | note that it is published that a message was sent | `ZS#{message}` | `S` |
 //! | state of an endpoint of a tenant | `ZE` | `{tenant}#{endpoint}` |
 //! | event that an endpoint did not accept | `ZF#{tenant}` | `{endpoint}#{number}` |
+//! | push connections and their tickets | `ZT…`, `ZL…`, `ZC…` | see `push` |
 //!
 //! All begin with `Z`: the functions that publish and post may write no others. An event that an endpoint did not accept is in the
 //! index `open` while it is tried again, each endpoint's in a shard of its own.
+
+mod push;
+
+pub(crate) use push::{PUSH_CONNECTIONS, push_connections_pk};
 
 use super::TableKey;
 use recado_domain::ids::{MessageId, TenantId, WebhookEndpointId};

@@ -96,7 +96,9 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "G" => return parse_configured(what, (rest, sk), item),
         "T" => parse_alerting(what, rest, item)?,
         "V" => return parse_invitations(what, (rest, sk), item),
-        "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" => return parse_event_log(what, (kind, rest), item),
+        "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
+            return parse_event_log(what, (kind, rest), item);
+        }
         // Revisions of journals, open copies of messages, signs of typing, lists of retention, and places of turns that run.
         "J" | "O" | "P" | "R" | "W" => return Ok(Nothing),
         _ => return Err(unknown()),
@@ -301,7 +303,7 @@ fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item
 }
 
 /// Makes the record of an endpoint, or of a published event. The installation's log has the events of all tenants; notes of what is
-/// published are for the stream of this table alone.
+/// published are for the stream of this table alone, and push connections are the gateway's.
 fn parse_event_log(what: &'static str, (kind, tenant): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
     Ok(match kind {
         "ZE" => Whole(MovedRecord::Endpoint(decode(what, item)?)),

@@ -222,6 +222,7 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         plain("/v1/events"),
         get("/v1/events", format!("/v1/events?tenant={tenant}")),
         plain("/v1/events/stream"),
+        Wanted::new("POST", "/v1/events/tickets", "/v1/events/tickets", &Value::Null),
         plain("/v1/trends"),
         of_instance("/v1/trends"),
         get("/v1/trends", format!("/v1/trends?tenant={tenant}")),
