@@ -1,4 +1,4 @@
-//! What each function needs: the environment variables that `template.yaml` sets, and what its role in
+//! The needs of each function: the environment variables that `template.yaml` sets, and what its role in
 //! `infra/permissions.yaml` lets it do with records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of
 //! both; tests hold the files against it, in both directions.
 

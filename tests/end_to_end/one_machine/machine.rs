@@ -1,6 +1,7 @@
 //! A running `recado` with stand-ins around it.
 
 use recado_domain::provider::Provider;
+use recado_testkit::sample_configuration::{META_NUMBER, write_sample_configuration};
 use recado_testkit::servers::{Behaviour, Delivered, StandIns};
 use recado_testkit::webhooks::{derived_secret, evolution_text};
 use reqwest::{Client, Method, Response, StatusCode};
@@ -23,7 +24,7 @@ pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 pub(crate) const D360_KEY: &str = "d360-key-of-this-test";
 pub(crate) const INSTANCE: &str = "suporte-01";
-pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
+pub(crate) const PHONE_NUMBER_ID: &str = META_NUMBER;
 
 /// A debounce that no pause in a burst outlasts, also on a busy machine.
 pub(crate) const BURST: [(&str, &str); 2] = [
@@ -136,17 +137,7 @@ impl Machine {
 
     /// The sample configuration, with a number of Meta.
     pub(crate) fn sample() -> String {
-        let meta = format!(
-            r#"
-            [[instances]]
-            id = "meta-01"
-            tenant = "demo"
-            agent = "ana"
-            provider = "meta"
-            external_id = "{PHONE_NUMBER_ID}"
-            "#
-        );
-        format!("{}{meta}", include_str!("../../../recado.toml"))
+        write_sample_configuration()
     }
 
     /// Changes a setting for the next start.

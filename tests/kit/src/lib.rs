@@ -30,6 +30,7 @@ pub mod moved_records;
 pub mod pdf_files;
 pub mod ports;
 pub mod retention_story;
+pub mod sample_configuration;
 pub mod servers;
 #[cfg(feature = "soak")]
 pub mod soak;

@@ -332,7 +332,7 @@ enum DeliveryOwner {
     Known(MessageOwner),
     /// The message was erased, or its retention is over.
     Gone,
-    /// It is published later that the message was sent.
+    /// The event that the message was sent is published later.
     Waits,
 }
 

@@ -5,6 +5,7 @@ use crate::dynamodb::make_table;
 use crate::queues::make_bucket;
 use recado_testkit::builders::fresh;
 use recado_testkit::kept_answers::{PASSING, find_missing};
+use recado_testkit::sample_configuration::write_sample_configuration;
 use recado_testkit::servers::StandIns;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -19,9 +20,6 @@ const TOKEN: &str = "token-of-this-test-of-32-characters";
 
 /// A folder with a data folder and the answers of the program that wrote it.
 const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats");
-
-/// The number of Meta in the configuration of the kept folder.
-const META_NUMBER: &str = "100000000000001";
 
 /// What moves, in a folder that goes with the test.
 struct House {
@@ -66,11 +64,7 @@ impl House {
         let folder = std::env::temp_dir().join(format!("recado-{name}"));
         fs::create_dir_all(&folder).unwrap();
         // A server applies the configuration of its folder, as the one that wrote the kept folder did.
-        let meta = format!(
-            "[[instances]]\nid = \"meta-01\"\ntenant = \"demo\"\nagent = \"ana\"\nprovider = \"meta\"\nexternal_id = \"{META_NUMBER}\"\n"
-        );
-        let document = format!("{}\n{meta}", include_str!("../../../../recado.toml"));
-        fs::write(folder.join("recado.toml"), document).unwrap();
+        fs::write(folder.join("recado.toml"), write_sample_configuration()).unwrap();
         Self {
             folder,
             stand_ins: StandIns::start(),

@@ -6,6 +6,7 @@ use crate::crowd;
 use crate::hours;
 use recado_aws::Clients;
 use recado_domain::provider::Provider;
+use recado_testkit::sample_configuration::META_NUMBER;
 use recado_testkit::servers::{Behaviour, EmailStandIn, StandIn, StandIns};
 use recado_testkit::webhooks::derived_secret;
 use reqwest::StatusCode;
@@ -49,7 +50,7 @@ pub(crate) const BOOKING: &str = "agenda-01";
 pub(crate) const KNOWING: &str = "saber-01";
 pub(crate) const KNOWING_AGENT: &str = "dora";
 /// Meta's name of the Meta instance.
-pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
+pub(crate) const PHONE_NUMBER_ID: &str = META_NUMBER;
 pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 
