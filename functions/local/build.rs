@@ -1,4 +1,5 @@
-//! Sets `RECADO_VERSION`, which `recado --version` prints: the version of the workspace, and the commit if it is known.
+//! Sets `PROGRAM_VERSION`, which `recado --version` prints: the version of the workspace, and the commit if it is known. `cargo run` gives it
+//! to the program, too, so it is not named as a setting is.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ fn main() {
         .filter(|commit| !commit.is_empty());
     let commit = given.or_else(find_commit_hash);
     let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
-    println!("cargo::rustc-env=RECADO_VERSION={version}{commit}");
+    println!("cargo::rustc-env=PROGRAM_VERSION={version}{commit}");
 }
 
 /// Returns the commit that is checked out. `None`: this is no clone, or there is no git. The next build looks again only if

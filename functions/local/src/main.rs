@@ -94,7 +94,7 @@ const EXIT_STATUS: &str = "Exit status: 0 done; 1 failed, refused or (doctor) so
 /// Puts an AI agent on your WhatsApp numbers without losing or doubling a message. Without a command: serves on this
 /// machine and shows a message going in and the reply coming out; what has no keys is simulated.
 #[derive(Debug, Parser)]
-#[command(version = env!("RECADO_VERSION"), after_help = EXIT_STATUS)]
+#[command(version = env!("PROGRAM_VERSION"), after_help = EXIT_STATUS)]
 struct CommandLine {
     #[command(flatten)]
     serve: ServeArguments,
