@@ -14,14 +14,13 @@ export INSTA_UPDATE := no
 # A run from cold builds each crate once: what a second build would need is not written (6 GB). Set it to 1 to change and test often.
 export CARGO_INCREMENTAL ?= 0
 
-.PHONY: console-test test tools lint dynamo-build policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: console-test test tools lint policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
 # dependencies again, with fewer. What waits for processes and servers runs beside what computes: `extra` has built both.
 test: tools
-	tests/side_by_side.sh lint dynamo-build
-	$(MAKE) --no-print-directory functions extra
+	$(MAKE) --no-print-directory lint functions extra
 	tests/side_by_side.sh waiting busy
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
@@ -68,7 +67,7 @@ waiting: functions
 	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE) $(addprefix --test ,$(WAITING))
 	$(MAKE) smoke
 
-busy: dynamo
+busy:
 	others=$$(tests/list_tests.py --without $(WAITING)) && cargo test --workspace --no-fail-fast $(SUITE) --lib $$others
 	cargo test --workspace --no-fail-fast $(SUITE) --doc
 
@@ -76,8 +75,9 @@ busy: dynamo
 smoke: functions
 	tests/emulator/run.sh infra/smoke.sh --emulator
 
-# The use cases on a virtual clock: 2,000 fixed random histories and some new ones, a crash and a power cut at every step of
-# every story, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many. Part of the suite.
+# The use cases on a virtual clock: 1,000 fixed random histories and some new ones, a crash and a power cut at every kind of
+# step of the stories, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many. Part of the
+# suite.
 simulation:
 	cargo test -p recado-simulation --no-fail-fast
 
@@ -95,19 +95,15 @@ FUZZ_SECONDS ?= 10
 fuzz:
 	tests/fuzz/run.sh $(FUZZ_SECONDS)
 
-# The stalls too, and a tenant's removal killed at each request, which take minutes more.
+# Every step of every story, the stalls too, 10,000 histories, and a tenant's removal killed at each request: an hour.
 exhaustive:
 	cargo test --profile ci -p recado-simulation --test exhaustive -- --include-ignored
-	cd tests/dynamo && cargo test --test erasure -- --ignored
+	RECADO_SEEDS=10000 cargo test --profile ci -p recado-simulation --test seeds
+	RECADO_SEEDS=1000 cargo test --profile ci -p recado-dynamo-histories -- --include-ignored
 
-# The same histories over the DynamoDB adapter and the AWS SDK, on a DynamoDB in the process: a workspace of its own, which
-# takes long to build.
+# The contract and the same histories over the DynamoDB adapter and the AWS SDK, on a DynamoDB in the process. Part of the suite.
 dynamo:
-	cd tests/dynamo && cargo test
-
-# Its build fills the processors while the lints wait for one large crate after the other.
-dynamo-build:
-	cd tests/dynamo && cargo test --no-run
+	cargo test --no-fail-fast -p recado-dynamo-simulation -p recado-dynamo-histories
 
 # Builds for AWS, deploys, and looks at what was deployed (docs/aws.md): ARCHITECTURE=x86_64, PARAMETERS='Name=value …',
 # CONFIG_ENV=staging, FEATURES=aws-social.
@@ -128,7 +124,7 @@ ifdef POLICY_OFFLINE
 	@echo "policy: advisories were left out (POLICY_OFFLINE)"
 else
 	@cargo deny fetch db || { echo "policy: the advisory database cannot be had here; POLICY_OFFLINE=1 leaves advisories out" >&2; exit 1; }
-	@for folder in . tests/dynamo tests/fuzz; do \
+	@for folder in . tests/fuzz; do \
 		echo "policy: advisories of $$folder/Cargo.lock"; \
 		cargo deny --manifest-path $$folder/Cargo.toml --all-features check --config deny.toml --disable-fetch advisories || exit 1; \
 	done

@@ -13,5 +13,6 @@ export RECADO_FORMAT_FOLDER
 mkdir -p "$RECADO_FORMAT_FOLDER"
 cargo test --workspace --features recado-tests/emulator,recado-lambda/aws-social --test one_machine -- \
   --ignored --exact formats::write_the_folder_of_the_present_format
-(cd tests/dynamo && cargo test --test formats -- --ignored --exact write_the_table_of_the_present_format)
+cargo test --workspace --features recado-tests/emulator,recado-lambda/aws-social --test formats -- \
+  --ignored --exact write_the_table_of_the_present_format
 ls -l "$RECADO_FORMAT_FOLDER"

@@ -27,7 +27,6 @@ mod client;
 mod connector;
 mod database;
 mod error;
-pub mod histories;
 mod hooks;
 mod operation;
 mod readers;

@@ -80,7 +80,7 @@ async fn answer_a_message(store: &Store, fixture: &Fixture) {
         provider_message_id: None,
         detail: None,
     };
-    let _ = store.record_status(&delivered, far_ahead()).await.unwrap();
+    store.record_status(&delivered, far_ahead()).await.unwrap();
 }
 
 /// The events of a story of [`answer_a_message`].

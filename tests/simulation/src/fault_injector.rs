@@ -8,6 +8,7 @@ mod notes;
 mod places;
 
 pub use faults::{Faults, Slow};
+pub use places::DistinctStep;
 
 use crate::executor::{Life, Simulation};
 use crate::mutation::Mutation;
@@ -124,7 +125,7 @@ impl Common {
     }
 
     /// Returns the steps at which a crash can make a difference.
-    pub fn distinct_steps(&self) -> Vec<u64> {
+    pub fn distinct_steps(&self) -> Vec<DistinctStep> {
         locked(&self.places).distinct()
     }
 
@@ -301,14 +302,15 @@ impl FaultInjector {
 
     /// A place where others may go first, and where the function may stall or die, after something has happened outside.
     pub async fn step(&self, what: &'static str) {
-        locked(&self.common.places).note_write();
+        locked(&self.common.places).note_write(self.number, what);
         self.pass(what).await;
     }
 
     async fn pass(&self, what: &'static str) {
         let (common, simulation) = (&self.common, &self.common.simulation);
         let number = common.steps.fetch_add(1, Ordering::Relaxed);
-        locked(&common.places).note_step(number, self.number, simulation.elapsed_ms());
+        let function = (self.number, self.function);
+        locked(&common.places).note_step(number, function, what, simulation.elapsed_ms());
         if self.life.is_over() {
             // A poison message took the function down.
             common.note_ended();
@@ -368,7 +370,7 @@ impl FaultInjector {
         }
         let result = self.over_call(effect).await;
         if !places::is_read(what) {
-            locked(&self.common.places).note_write();
+            locked(&self.common.places).note_write(self.number, what);
         }
         self.common.note(|| {
             format!(

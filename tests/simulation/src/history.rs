@@ -2,7 +2,7 @@
 
 use crate::executor::Simulation;
 use crate::fake_world::FakeWorld;
-use crate::fault_injector::{Common, Counters};
+use crate::fault_injector::{Common, Counters, DistinctStep};
 use crate::mutation::Mutation;
 use crate::plan::Plan;
 use crate::queue::WorkQueues;
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// At how many places a function could have died.
     pub steps: u64,
     /// Those of them at which it can make a difference.
-    pub distinct_steps: Vec<u64>,
+    pub distinct_steps: Vec<DistinctStep>,
     /// Messages that a phone got more than once.
     pub repeated: u64,
     /// Dead letters.

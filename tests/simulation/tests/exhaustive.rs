@@ -1,10 +1,13 @@
 //! The main stories with a crash, a stall or a power cut at every step. The suite leaves out crashes at steps that equal an
-//! earlier one: the same function, and nothing written since; and the longest story. `make exhaustive` plays these too.
+//! earlier one: the same function, and nothing written since. Of a kind of step that many stories share it plays the first
+//! three, and it leaves out the longest story. `make exhaustive` plays these too.
 //! `RECADO_STORY` names the one story that is played.
 
 use recado_simulation::embedded::tell;
+use recado_simulation::fault_injector::DistinctStep;
 use recado_simulation::scenario::{Story, Telling, Trouble};
 use recado_simulation::simulator::Style;
+use std::collections::HashMap;
 
 /// Which steps of a story are played with a trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +16,29 @@ enum Steps {
     Distinct,
 }
 
+/// How many steps of one kind the suite plays in all stories together.
+const STEPS_OF_A_KIND: usize = 3;
+
+/// How many steps of each kind were played.
+#[derive(Debug, Default)]
+struct PlayedKinds(HashMap<String, usize>);
+
+impl PlayedKinds {
+    /// Returns whether a step of this kind is still to be played, and counts it then.
+    fn take(&mut self, kind: String) -> bool {
+        let played = self.0.entry(kind).or_default();
+        *played += 1;
+        *played <= STEPS_OF_A_KIND
+    }
+}
+
 /// The story that is played alone, if the environment names one.
 fn find_named_story() -> Option<String> {
     std::env::var("RECADO_STORY").ok()
 }
 
 fn at_every_step(style: Style, chosen: Steps, trouble: impl Fn(u64) -> Trouble) {
-    let (mut told, mut broken) = (0, Vec::new());
+    let (mut told, mut broken, mut kinds) = (0, Vec::new(), PlayedKinds::default());
     let named = find_named_story();
     // The story of four appointments lasts so long that the suite plays that of one at every step instead.
     let is_played = |story: Story| chosen == Steps::All || story != Story::ActsReminds;
@@ -33,9 +52,13 @@ fn at_every_step(style: Style, chosen: Steps, trouble: impl Fn(u64) -> Trouble) 
             ..Telling::of(*story)
         };
         let undisturbed = tell(&base, false);
-        let steps = match chosen {
+        let steps: Vec<u64> = match chosen {
             Steps::All => (0..undisturbed.steps).collect(),
-            Steps::Distinct => undisturbed.distinct_steps,
+            Steps::Distinct => {
+                let distinct = undisturbed.distinct_steps.into_iter();
+                let is_kept = |step: &DistinctStep| named.is_some() || kinds.take(step.kind.clone());
+                distinct.filter(is_kept).map(|step| step.number).collect()
+            }
         };
         for step in steps {
             let outcome = tell(&base.with(trouble(step)), false);
@@ -135,7 +158,7 @@ fn files_come_in_the_end_and_all_is_answered_although_a_worker_stalls_past_its_l
             ..Telling::of(Story::Media)
         };
         for step in tell(&base, false).distinct_steps {
-            let telling = base.with(Trouble::Stall(step, 100_000));
+            let telling = base.with(Trouble::Stall(step.number, 100_000));
             let broken = tell(&telling, false).violations;
             assert!(broken.is_empty(), "{telling:?}: {broken:?}");
         }

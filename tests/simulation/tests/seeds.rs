@@ -1,5 +1,5 @@
-//! Random histories. The gate is a fixed range, `RECADO_SEEDS` of them (2,000), and every seed that once broke a promise
-//! (`seeds.txt`); after it a fresh range is played, `RECADO_FRESH_SEEDS` of them (200), of which a violation is reported and
+//! Random histories. The gate is a fixed range, `RECADO_SEEDS` of them (1,000), and every seed that once broke a promise
+//! (`seeds.txt`); after it a fresh range is played, `RECADO_FRESH_SEEDS` of them (50), of which a violation is reported and
 //! fails nothing. `RECADO_SEED` names one history, which is played with its trace.
 
 #![expect(
@@ -78,7 +78,7 @@ fn no_history_breaks_a_promise() {
         );
         return;
     }
-    let seeds: Vec<u64> = (0..number("RECADO_SEEDS").unwrap_or(2_000))
+    let seeds: Vec<u64> = (0..number("RECADO_SEEDS").unwrap_or(1_000))
         .chain(kept())
         .collect();
     let Totals {
@@ -106,7 +106,7 @@ fn no_history_breaks_a_promise() {
 /// Plays histories that nobody has seen. A broken promise is written to the standard error and to a file, and fails nothing:
 /// what was green yesterday is not red today without a change. Its seed belongs into `seeds.txt`.
 fn fresh() {
-    let count = number("RECADO_FRESH_SEEDS").unwrap_or(200);
+    let count = number("RECADO_FRESH_SEEDS").unwrap_or(50);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let start = now.as_secs().saturating_mul(1_000);
     let seeds: Vec<u64> = (start..start + count).collect();

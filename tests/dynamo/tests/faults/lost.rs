@@ -175,11 +175,11 @@ fn change_with_lost_answers(
     world: &World,
     id: &InstanceId,
     lost: i64,
-    change: InstanceChange,
+    change: &InstanceChange,
 ) -> ChangedInstance {
     let seen = block_on(world.store.read_instance_state(id)).unwrap();
     world.fails_times(lost, Fault::FailAfter);
-    block_on(world.store.change_instance_state(id, &seen, &change)).unwrap()
+    block_on(world.store.change_instance_state(id, &seen, change)).unwrap()
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
         world.fails_times(2, Fault::FailAfter);
         assert!(block_on(world.store.set_event_attempts(&job.event, expected - 1, expected)).unwrap());
         let unreached = InstanceChange::Unanswered(UnansweredAttempt::Unreached);
-        let counted = change_with_lost_answers(&world, fixture.instance(), 2, unreached);
+        let counted = change_with_lost_answers(&world, fixture.instance(), 2, &unreached);
         assert_eq!(counted.state.timeouts, expected);
         world.fails_times(2, Fault::FailAfter);
         let noted = block_on(world.store.record_reenqueue(&job.event, world.time.now())).unwrap();
@@ -202,7 +202,7 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     assert_eq!((record.attempts, record.again), (3, 3));
     let timed_out = UnansweredAttempt::TimedOut(fixture.conversation(1).id.message_id(Ordinal(1)));
     let timed_out = InstanceChange::Unanswered(timed_out);
-    let counted = change_with_lost_answers(&world, fixture.instance(), 2, timed_out);
+    let counted = change_with_lost_answers(&world, fixture.instance(), 2, &timed_out);
     assert_eq!(counted.state.timeouts, 4);
 }
 
@@ -212,7 +212,7 @@ fn a_change_of_connection_whose_answer_is_lost_is_a_change_and_a_probe_is_one_pr
     let id = fixture.instance();
     for (at, changed) in [(1, true), (2, false), (3, false)] {
         let closed = seen(ConnectionStatus::Closed, add_millis(BASE, at), None);
-        let told = change_with_lost_answers(&world, id, 2, InstanceChange::Connection(closed));
+        let told = change_with_lost_answers(&world, id, 2, &InstanceChange::Connection(closed));
         assert_eq!(told.done, changed);
     }
     assert_eq!(block_on(world.store.read_instance_state(id)).unwrap().probes, 2);
@@ -238,8 +238,8 @@ fn a_claim_whose_answer_is_lost_is_the_claimants() {
             InstanceChange::ModelKeyMissing(true),
         ),
     ] {
-        assert!(change_with_lost_answers(&world, id, 1, first).done);
-        assert!(!change_with_lost_answers(&world, id, 0, second).done);
+        assert!(change_with_lost_answers(&world, id, 1, &first).done);
+        assert!(!change_with_lost_answers(&world, id, 0, &second).done);
     }
 }
 

@@ -97,7 +97,6 @@ impl World {
         let options = Options {
             config_ttl: Duration::ZERO,
             attempts,
-            ..Options::default()
         };
         Self {
             store: dynamo.store(time.clone(), &options),

@@ -1,6 +1,6 @@
 //! The steps at which a crash can make a difference: one for each function and state of the world.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Port methods that change nothing begin with one of these, or are named here.
 const READS: [&str; 17] = [
@@ -30,30 +30,53 @@ pub(super) fn is_read(name: &str) -> bool {
         .any(|read| name == *read || (read.ends_with('_') && name.starts_with(read)))
 }
 
+/// A step at which a crash can make a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DistinctStep {
+    /// Its number in the history, from 0.
+    pub number: u64,
+    /// The function, what it had written until then, and the call it stands at. Histories share most kinds.
+    pub kind: String,
+}
+
 /// The steps of a history, without those that equal an earlier one: the same function stood there, and nothing had
 /// been written and no second had passed since.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     writes: u64,
+    written: HashMap<u64, String>,
     seen: HashSet<(u64, u64, i64)>,
-    distinct: Vec<u64>,
+    distinct: Vec<DistinctStep>,
 }
 
 impl Places {
-    /// Notes that something was written, or happened outside.
-    pub(super) fn note_write(&mut self) {
+    /// Notes that the function of this number wrote by `call`, or did it outside.
+    pub(super) fn note_write(&mut self, function: u64, call: &str) {
         self.writes += 1;
+        let written = self.written.entry(function).or_default();
+        written.push_str(call);
+        written.push(' ');
     }
 
-    /// Notes that `function` stands at `step`, `elapsed_ms` after the beginning.
-    pub(super) fn note_step(&mut self, step: u64, function: u64, elapsed_ms: i64) {
+    /// Notes that the function `name` of number `function` stands at `step`, in `call`, `elapsed_ms` after the beginning.
+    pub(super) fn note_step(
+        &mut self,
+        step: u64,
+        (function, name): (u64, &str),
+        call: &str,
+        elapsed_ms: i64,
+    ) {
         if self.seen.insert((function, self.writes, elapsed_ms / 1_000)) {
-            self.distinct.push(step);
+            let written = self.written.get(&function).map_or("", String::as_str);
+            self.distinct.push(DistinctStep {
+                number: step,
+                kind: format!("{name}: {written}{call}"),
+            });
         }
     }
 
     /// Returns the steps that differ, in their order.
-    pub(super) fn distinct(&self) -> Vec<u64> {
+    pub(super) fn distinct(&self) -> Vec<DistinctStep> {
         self.distinct.clone()
     }
 }
@@ -65,15 +88,29 @@ mod tests {
     #[test]
     fn steps_between_two_writes_of_a_function_count_once() {
         let mut places = Places::default();
+        let (first, second) = ((1, "sender"), (2, "processor"));
         for step in 0..4 {
-            places.note_step(step, 1, 0);
+            places.note_step(step, first, "find_event", 0);
         }
-        places.note_step(4, 2, 0);
-        places.note_write();
-        places.note_step(5, 1, 10);
-        places.note_step(6, 1, 900);
-        places.note_step(7, 1, 1_001);
-        assert_eq!(places.distinct(), [0, 4, 5, 7]);
+        places.note_step(4, second, "message", 0);
+        places.note_write(1, "commit");
+        places.note_step(5, first, "commit", 10);
+        places.note_step(6, first, "message", 900);
+        places.note_step(7, first, "message", 1_001);
+        let distinct = places.distinct();
+        let steps: Vec<(u64, &str)> = distinct
+            .iter()
+            .map(|step| (step.number, step.kind.as_str()))
+            .collect();
+        assert_eq!(
+            steps,
+            [
+                (0, "sender: find_event"),
+                (4, "processor: message"),
+                (5, "sender: commit commit"),
+                (7, "sender: commit message"),
+            ]
+        );
     }
 
     #[test]

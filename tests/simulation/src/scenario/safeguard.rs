@@ -56,7 +56,7 @@ impl Troubles {
             Self::None => vec![Trouble::None],
             Self::Crash => {
                 let distinct = undisturbed.distinct_steps.iter();
-                distinct.copied().map(Trouble::Crash).collect()
+                distinct.map(|step| Trouble::Crash(step.number)).collect()
             }
             Self::Stall(milliseconds) => steps.map(|at| Trouble::Stall(at, milliseconds)).collect(),
             Self::Freeze => (40..140).map(|at| Trouble::Freeze(at * 100, 8_000)).collect(),

@@ -77,7 +77,7 @@ async fn work_on_table(release: &Path) {
         "{}",
         release.display()
     );
-    site.answer_contact().await;
+    Box::pin(site.answer_contact()).await;
     place.clock.sleep(Duration::from_secs(3600)).await;
     assert!(site.redrive_letters().await > 0);
     for body in place.queues.take_inbound() {

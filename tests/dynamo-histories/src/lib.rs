@@ -4,9 +4,9 @@ mod troubles;
 
 pub use troubles::Troubles;
 
-use crate::{Dynamo, Fault, Hooks, Operation, Options, Pause, SimulationError};
 use jiff::Timestamp;
 use recado_aws::DynamoStore;
+use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Operation, Options, Pause, SimulationError};
 use recado_pipeline::ports::System;
 use recado_simulation::executor::Simulation;
 use recado_simulation::fault_injector::FaultInjector;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    recado_simulation::command::run(recado_dynamo_simulation::histories::history)
+    recado_simulation::command::run(recado_dynamo_histories::history)
 }

@@ -1,4 +1,4 @@
-use crate::{Fault, Operation, Verb};
+use recado_dynamo_simulation::{Fault, Operation, Verb};
 use recado_simulation::executor::Simulation;
 use recado_simulation::fault_injector::FaultInjector;
 use std::time::Duration;

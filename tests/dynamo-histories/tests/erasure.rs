@@ -42,7 +42,7 @@ impl Place {
         };
         let store = dynamo.store(clock.clone(), &options);
         let queues = KeptQueues::new(clock.clone(), before.clone(), after.clone());
-        let site = ErasureSite::live(store, queues.clone(), clock).await;
+        let site = Box::pin(ErasureSite::live(store, queues.clone(), clock)).await;
         let mut place = Self {
             dynamo,
             queues,

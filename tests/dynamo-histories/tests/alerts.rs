@@ -19,15 +19,15 @@ fn store() -> DynamoStore<OsSystem> {
 
 #[tokio::test]
 async fn every_alert_fires_once_and_ends_once() {
-    alert_story::every_alert_fires_and_ends(&store()).await;
+    Box::pin(alert_story::every_alert_fires_and_ends(&store())).await;
 }
 
 #[tokio::test]
 async fn an_instance_is_judged_by_itself() {
-    alert_story::an_instance_is_judged_by_itself(&store()).await;
+    Box::pin(alert_story::an_instance_is_judged_by_itself(&store())).await;
 }
 
 #[tokio::test]
 async fn a_pass_that_ends_at_any_request_tells_nothing_twice() {
-    alert_story::a_pass_may_end_at_any_step(|| ready(store())).await;
+    Box::pin(alert_story::a_pass_may_end_at_any_step(|| ready(store()))).await;
 }

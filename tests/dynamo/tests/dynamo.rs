@@ -1,7 +1,11 @@
 //! The stores' contract on the in-process DynamoDB: all of it, so that what a simulation finds is the store's doing, not
 //! the stand-in's. Each case has a database of its own, and once more all of them share one.
 
-#![expect(clippy::unwrap_used, reason = "this is test code")]
+#![expect(
+    clippy::unused_async,
+    clippy::unwrap_used,
+    reason = "this is test code, and the contract makes its stores in async functions"
+)]
 
 use recado_aws::{DynamoStore, OsSystem};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;

@@ -1,0 +1,3 @@
+//! Gives the rusqlite of the workspace to a dependency that asks for an older one.
+
+pub use newer::*;
