@@ -3,8 +3,12 @@
 mod sqs;
 
 #[cfg(feature = "embedded")]
+mod either;
+#[cfg(feature = "embedded")]
 mod embedded;
 
+#[cfg(feature = "embedded")]
+pub use either::{EitherQueues, EitherReceipt};
 pub use sqs::Sqs;
 
 use jiff::Timestamp;

@@ -17,7 +17,7 @@ use recado_simulation::fake_world::{Fates, Said, calendar_tool, reading_tool, re
 use recado_simulation::fault_injector::{Common, Faults};
 use recado_simulation::history::{finish, sim};
 use recado_simulation::plan::{address, bound};
-use recado_simulation::queue::{Sqs, WorkQueues};
+use recado_simulation::queue::EitherQueues;
 use recado_simulation::simulator::Style;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use std::sync::Arc;
 /// What the functions call for one message that is answered, without the reads of configuration and the delivery statuses.
 ///
 /// `document`: the text of a document of the agent, if it has one.
-fn calls_for_a_message<Q: WorkQueues>(
+fn calls_for_a_message(
     style: Style,
     document: Option<&str>,
-    make: impl FnOnce(&Simulation, &Embedded) -> Q,
+    make: impl FnOnce(&Simulation, &Embedded) -> EitherQueues,
 ) -> Vec<String> {
     calls_for_agent(bound(0, 0, Provider::Evolution, None), document, 1, style, make)
 }
@@ -40,16 +40,16 @@ fn calls_for_a_message_with(tool: fn(&TenantId) -> Tool) -> Vec<String> {
     bound.agent.tools.insert(tool.id.clone());
     bound.tools.push(tool);
     calls_for_agent(bound, None, 2, Style::Lambda, |simulation, _| {
-        Sqs::new(simulation.clone(), 0.0)
+        EitherQueues::on_sqs(simulation.clone(), 0.0)
     })
 }
 
-fn calls_for_agent<Q: WorkQueues>(
+fn calls_for_agent(
     bound: InstanceConfig,
     document: Option<&str>,
     model_calls: u64,
     style: Style,
-    make: impl FnOnce(&Simulation, &Embedded) -> Q,
+    make: impl FnOnce(&Simulation, &Embedded) -> EitherQueues,
 ) -> Vec<String> {
     let simulation = Simulation::new(1);
     let faults = Faults {
@@ -114,7 +114,9 @@ fn call_of(line: &str) -> Option<String> {
 
 #[test]
 fn one_machine_joins_what_follows_with_the_last_write_of_each_step() {
-    let calls = calls_for_a_message(Style::Machine, None, |_, store| store.clone());
+    let calls = calls_for_a_message(Style::Machine, None, |_, store| {
+        EitherQueues::Embedded(store.clone())
+    });
     let expected = [
         "webhook record_and_enqueue",
         "processor latest",
@@ -161,7 +163,7 @@ fn list_calls_beside_journal<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn where_records_and_queues_lie_apart_each_step_is_a_call() {
     let calls = calls_for_a_message(Style::Lambda, None, |simulation, _| {
-        Sqs::new(simulation.clone(), 0.0)
+        EitherQueues::on_sqs(simulation.clone(), 0.0)
     });
     assert_eq!(calls, ON_AWS);
 }
@@ -202,10 +204,14 @@ fn knowledge_costs_one_read_more_in_a_process_that_does_not_know_it_yet() {
     let document = Some("m1 costs 9.");
     let on_aws = |document| {
         calls_for_a_message(Style::Lambda, document, |simulation, _| {
-            Sqs::new(simulation.clone(), 0.0)
+            EitherQueues::on_sqs(simulation.clone(), 0.0)
         })
     };
-    let on_one_machine = |document| calls_for_a_message(Style::Machine, document, |_, store| store.clone());
+    let on_one_machine = |document| {
+        calls_for_a_message(Style::Machine, document, |_, store| {
+            EitherQueues::Embedded(store.clone())
+        })
+    };
     let read = ["deferred-reply open_file"];
     assert_eq!(list_further_calls(&on_aws(None), on_aws(document)), read);
     assert_eq!(
@@ -229,7 +235,7 @@ fn the_expansion_of_a_batch_costs_at_most_three_requests_a_recipient() {
     let mut sim = sim(
         &common,
         store,
-        Sqs::new(simulation.clone(), 0.0),
+        EitherQueues::on_sqs(simulation.clone(), 0.0),
         vec![bound(0, 0, Provider::Evolution, None)],
     );
     (sim.style, sim.reconciles) = (Style::Lambda, false);

@@ -7,7 +7,7 @@ use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
 use recado_simulation::history::play_beside;
 use recado_simulation::plan::Plan;
-use recado_simulation::queue::Sqs;
+use recado_simulation::queue::EitherQueues;
 use recado_simulation::simulator::Aids;
 use recado_testkit::moved_records::{check_all_move, read_sorted_records};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const LOSSES: usize = 3;
 /// Plays a history in which all queues are lost at random moments. At each of them the records also move into another store.
 fn play_with_losses(seed: u64) -> Outcome {
     let make = |simulation: &Simulation, _: &Plan| {
-        let queues = Sqs::new(simulation.clone(), 0.03);
+        let queues = EitherQueues::on_sqs(simulation.clone(), 0.03);
         (store(simulation), queues, Aids::default())
     };
     play_beside(seed, None, false, make, |sim| {

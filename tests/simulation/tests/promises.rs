@@ -21,14 +21,14 @@ use recado_simulation::fake_world::{Fate, Fates, Said, connection_event};
 use recado_simulation::fault_injector::{Common, Faults, Slow};
 use recado_simulation::history::{finish, sim};
 use recado_simulation::plan::{address, bound, template};
-use recado_simulation::queue::Sqs;
+use recado_simulation::queue::EitherQueues;
 use recado_simulation::simulator::Simulator;
 use std::sync::Arc;
 
-type Small = Arc<Simulator<Embedded, Sqs>>;
+type Small = Arc<Simulator<Embedded, EitherQueues>>;
 
 /// A simulator without faults, calm from `calm` milliseconds on.
-fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs) -> Small {
+fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation) -> EitherQueues) -> Small {
     let faults = Faults {
         calm_from_ms: calm,
         ..Faults::default()
@@ -40,8 +40,8 @@ fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation
 fn troubled(
     faults: Faults,
     bounds: Vec<InstanceConfig>,
-    queues: impl FnOnce(&Simulation) -> Sqs,
-) -> Simulator<Embedded, Sqs> {
+    queues: impl FnOnce(&Simulation) -> EitherQueues,
+) -> Simulator<Embedded, EitherQueues> {
     let simulation = Simulation::new(1);
     let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
     let sim = sim(&common, store(&simulation), queues(&simulation), bounds);
@@ -52,8 +52,8 @@ fn troubled(
     sim
 }
 
-fn sqs(simulation: &Simulation) -> Sqs {
-    Sqs::new(simulation.clone(), 0.0)
+fn sqs(simulation: &Simulation) -> EitherQueues {
+    EitherQueues::on_sqs(simulation.clone(), 0.0)
 }
 
 /// Each contact of a line writes one message, `gap` milliseconds after the one before.

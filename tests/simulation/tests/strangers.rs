@@ -4,13 +4,13 @@
 use recado_simulation::embedded::store;
 use recado_simulation::executor::Simulation;
 use recado_simulation::plan::Plan;
-use recado_simulation::queue::Sqs;
+use recado_simulation::queue::EitherQueues;
 use recado_simulation::simulator::{Aids, Way};
 use recado_simulation::{Outcome, play_beside};
 
 fn history(seed: u64, ways: &[Way], are_limited: bool) -> Outcome {
     let make = |simulation: &Simulation, _: &Plan| {
-        let queues = Sqs::new(simulation.clone(), 0.03);
+        let queues = EitherQueues::on_sqs(simulation.clone(), 0.03);
         (store(simulation), queues, Aids::default())
     };
     play_beside(seed, None, false, make, |sim| {
