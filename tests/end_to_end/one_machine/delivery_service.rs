@@ -2,21 +2,12 @@
 
 use crate::machine::{D360_KEY, MASTER, Machine, PATIENCE, TOKEN, eventually, seconds};
 use recado_domain::provider::Provider;
+use recado_testkit::service_requests::{SEND_REQUEST, STATUS_REQUEST, WEBHOOK_REQUEST, run_service_request};
 use recado_testkit::webhooks::derived_secret;
 use serde_json::{Value, json};
-use std::process::Command;
 
 /// The number of 360dialog that the sample configuration shows.
 const NUMBER: &str = "100000000000002";
-
-/// The requests of the service's page, but for their proofs and the id in the last.
-const SEND: &str = r#"curl -sS -X POST http://localhost:8080/deliver/send \
-  -H "Content-Type: application/json" \
-  -d '{"eventId":"ev_demo","phone":"+5215550011223","channel":"whatsapp","template":"invite"}'"#;
-const WEBHOOK: &str = r#"curl -sS -X POST http://localhost:8080/deliver/webhook \
-  -H "Content-Type: application/json" \
-  -d '{"messages":[{"id":"msg_123","from":"+5215550000000","text":"confirm"}]}'"#;
-const STATUS: &str = "curl -sS http://localhost:8080/deliver/123/status";
 
 /// The sample configuration with its number of 360dialog, which is commented out there.
 fn sample() -> String {
@@ -35,14 +26,9 @@ fn secret() -> String {
     derived_secret(MASTER, Provider::Dialog360, NUMBER)
 }
 
-/// Runs a request as pasted, with a proof, and returns the answer, which must be of 2xx.
+/// Runs a request of the service as pasted, with a proof.
 fn paste(machine: &Machine, command: &str, proof: &str) -> Value {
-    let command = command.replace("http://localhost:8080", &machine.url(""));
-    let script = format!("{command} --fail-with-body -H '{proof}'");
-    let ran = Command::new("bash").args(["-c", &script]).output().unwrap();
-    let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert!(ran.status.success(), "{script}\n{printed}");
-    serde_json::from_str(&printed).unwrap()
+    run_service_request(&machine.url(""), command, proof)
 }
 
 #[tokio::test]
@@ -51,10 +37,10 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
     machine.configure(&sample());
     machine.start("serve");
     let token = format!("Authorization: Bearer {TOKEN}");
-    let sent = paste(&machine, SEND, &token);
+    let sent = paste(&machine, SEND_REQUEST, &token);
     assert_eq!(sent["status"], "queued");
     let id = sent["id"].as_str().unwrap();
-    let status = STATUS.replace("123", id);
+    let status = STATUS_REQUEST.replace("123", id);
     let reached = eventually("the invitation to be sent", || async {
         let told = paste(&machine, &status, &token);
         (told["status"] == "sent").then_some(told)
@@ -71,14 +57,14 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
         (&reached["channel"], &reached["template"]),
         (&json!("whatsapp"), &json!("invite"))
     );
-    let by_message = STATUS.replace("123", sent["message_id"].as_str().unwrap());
+    let by_message = STATUS_REQUEST.replace("123", sent["message_id"].as_str().unwrap());
     assert_eq!(paste(&machine, &by_message, &token)["id"], id);
     let logged = machine.get("/v1/occasions/ev_demo/invitations").await;
     assert_eq!(logged["items"][0]["id"], id);
     let guests = machine.get("/v1/occasions/ev_demo/guests").await;
     assert_eq!(guests["items"][0]["status"], "pending");
 
-    let again = paste(&machine, SEND, &token);
+    let again = paste(&machine, SEND_REQUEST, &token);
     assert_eq!(
         (&again["status"], &again["duplicate_of"]),
         (&json!("duplicate"), &json!(id))
@@ -87,7 +73,7 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
     for _ in 0..2 {
         let answer = paste(
             &machine,
-            WEBHOOK,
+            WEBHOOK_REQUEST,
             &format!("x-recado-webhook-secret: {}", secret()),
         );
         assert_eq!(answer["status"], "ok", "{answer}");
@@ -107,7 +93,11 @@ async fn an_unknown_event_makes_a_pending_guest_though_the_template_names_event_
     machine.configure(&sample());
     machine.start("serve");
     let token = format!("Authorization: Bearer {TOKEN}");
-    let sent = paste(&machine, &SEND.replace("ev_demo", "ev_nobody_knows"), &token);
+    let sent = paste(
+        &machine,
+        &SEND_REQUEST.replace("ev_demo", "ev_nobody_knows"),
+        &token,
+    );
     assert_eq!(sent["status"], "queued", "{sent}");
     let phone = machine.phone(1).await;
     assert!(

@@ -6,7 +6,7 @@
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
-//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`kept_queues`] are queues and files in memory, and
+//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, and
 //! [`kept_answers`] compares what an earlier program answered.
 
 #![expect(
@@ -32,6 +32,7 @@ pub mod ports;
 pub mod retention_story;
 pub mod sample_configuration;
 pub mod servers;
+pub mod service_requests;
 #[cfg(feature = "soak")]
 pub mod soak;
 pub mod stored_batch;

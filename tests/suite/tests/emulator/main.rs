@@ -17,6 +17,7 @@ mod conversations;
 mod crowd;
 mod dead_letters;
 mod deliveries;
+mod delivery_service;
 mod doors;
 mod expired;
 mod files;

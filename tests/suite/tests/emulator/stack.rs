@@ -42,6 +42,8 @@ pub(crate) const ERROR_MESSAGE: &str = "Desculpe, tive um problema.";
 pub(crate) const NIGHT: &str = "noite-01";
 /// A number of 360dialog, which invites guests.
 pub(crate) const INVITES: &str = "convites-01";
+/// 360dialog's name of [`INVITES`].
+pub(crate) const INVITES_NUMBER: &str = "200000000000002";
 /// An Evolution instance whose batches are slow.
 pub(crate) const SLOW: &str = "devagar-01";
 /// An Evolution instance whose agent books in a simulated calendar.
@@ -222,7 +224,7 @@ impl Stack {
             "instances": [
                 instance(INSTANCE, &json!({})),
                 instance("meta-01", &json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
-                instance(INVITES, &json!({"provider": "360dialog", "external_id": "200000000000002",
+                instance(INVITES, &json!({"provider": "360dialog", "external_id": INVITES_NUMBER,
                     "base_url": self.dialog360.url(), "credential": format!("ssm:{CLOUD_KEY}")})),
                 instance(SLOW, &json!({"rate": {"per_second": 1.0, "burst": 5}})),
                 instance("cartas-01", &json!({"tenant": "letters", "agent": "eva"})),
