@@ -12,6 +12,7 @@ mod http_agent;
 mod knowledge;
 mod model;
 mod model_provider;
+mod model_settings;
 mod openai_server;
 mod pdf;
 mod simulated;
@@ -21,8 +22,9 @@ pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
 pub use embeddings::{
     EMBEDDINGS_KEY, EMBEDDINGS_KEY_PARAMETER, EmbeddingClient, EmbeddingSettings, EmbeddingSource,
 };
-pub use model::{Model, ModelSettings};
+pub use model::Model;
 pub use model_provider::{ModelProvider, OTHER_PROVIDERS};
+pub use model_settings::ModelSettings;
 pub use pdf::{PdfContent, PdfFailure, read_pdf_beside};
 pub use recado_documents::PdfLimits;
 pub use recado_google_calendar::GoogleCalendarConfig;

@@ -4,18 +4,19 @@ mod tools;
 
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
-use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
+use crate::embeddings::EmbeddingClient;
 use crate::http_agent::HttpAgents;
 use crate::knowledge::{fetch_document, find_index_vectors, load_index, search_index, split_into_blocks};
 use crate::model_provider::OTHER_PROVIDERS;
+use crate::model_settings::ModelSettings;
 use crate::simulated::Simulated;
-use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use crate::transcription::TranscriptionClient;
 use recado_documents::PdfLimits;
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use recado_google_calendar::{GoogleCalendar, GoogleCalendarConfig};
+use recado_google_calendar::GoogleCalendar;
 use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
@@ -24,52 +25,9 @@ use recado_pipeline::ports::{
     PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System, Transcriber, Transcript,
     TranscriptionError,
 };
-use recado_pipeline::settings::VariableReader;
 use recado_tools::{AgentTools, HttpTools};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The settings of the models.
-#[derive(Debug, Clone)]
-pub struct ModelSettings {
-    /// Base URL of Claude's API (`ANTHROPIC_BASE_URL`).
-    pub base_url: String,
-    /// Base URLs of the other providers, in the order of [`OTHER_PROVIDERS`].
-    pub other_base_urls: [String; 4],
-    /// Time that the simulated model takes for an answer (`RECADO_SIMULATED_LATENCY_MS`).
-    pub simulated_latency: Duration,
-    /// The server that transcribes recordings.
-    pub transcription: TranscriptionSettings,
-    /// The embedding model.
-    pub embeddings: EmbeddingSettings,
-    /// Google Calendar.
-    pub calendar: GoogleCalendarConfig,
-    /// The limits within which the API reads the text of a PDF document. A request waits for it.
-    pub pdf: PdfLimits,
-}
-
-impl ModelSettings {
-    /// Reads the settings from the environment.
-    pub fn from_environment(reader: &mut VariableReader) -> Self {
-        let base_url = reader.read_base_url("ANTHROPIC_BASE_URL");
-        let other_base_urls = OTHER_PROVIDERS.each_ref().map(|provider| {
-            reader.add_known_names(provider.key_variable.as_slice());
-            let set = reader.read_base_url(provider.url_variable);
-            set.unwrap_or_else(|| provider.base_url.to_owned())
-        });
-        let (default, what) = (Duration::from_millis(300), "must be a number of milliseconds");
-        let parse = |text: &str| text.parse().ok().map(Duration::from_millis);
-        Self {
-            base_url: base_url.unwrap_or_else(|| ClaudeSettings::default().base_url),
-            other_base_urls,
-            simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
-            transcription: TranscriptionSettings::from_environment(reader),
-            embeddings: EmbeddingSettings::from_environment(reader),
-            calendar: GoogleCalendarConfig::from_environment(reader),
-            pdf: PdfLimits::default(),
-        }
-    }
-}
 
 /// The models of an installation. A request says whether the real or the simulated one answers it. Clones share their parts.
 #[derive(Debug, Clone)]
@@ -148,7 +106,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                 system.clone(),
             ),
             simulated: Simulated::new(system, settings.simulated_latency),
-            shelf: KnowledgeShelf::default(),
+            shelf: KnowledgeShelf::with_capacity(settings.knowledge_kept_bytes),
         };
         Ok(Self {
             parts: Arc::new(parts),
@@ -292,6 +250,9 @@ impl<S: Secrets, A: System> Transcriber for Model<S, A> {
 mod tests {
     use super::*;
     use crate::claude::tests::{KeyBox, Time, request};
+    use crate::embeddings::EmbeddingSettings;
+    use crate::transcription::TranscriptionSettings;
+    use recado_google_calendar::GoogleCalendarConfig;
 
     fn model(keys: KeyBox) -> Model<KeyBox, Time> {
         let http = recado_http_client::build_http_client().unwrap();
@@ -305,6 +266,7 @@ mod tests {
             embeddings: EmbeddingSettings::default(),
             calendar: GoogleCalendarConfig::default(),
             pdf: PdfLimits::default(),
+            knowledge_kept_bytes: 0,
         };
         Model::new(http, &settings, keys, Time::default()).unwrap()
     }
@@ -374,16 +336,6 @@ mod tests {
                 .contains("`acme`: openai, gemini, bedrock, ollama"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn an_empty_address_is_the_vendors_own() {
-        let read = |url: &str| {
-            let mut reader = VariableReader::new([("ANTHROPIC_BASE_URL", url)]);
-            ModelSettings::from_environment(&mut reader).base_url
-        };
-        assert_eq!(read(""), "https://api.anthropic.com");
-        assert_eq!(read("http://model.example/"), "http://model.example");
     }
 
     #[tokio::test]

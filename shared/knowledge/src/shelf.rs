@@ -11,8 +11,8 @@ use recado_domain::knowledge::{
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Size of the files of all kept snapshots together, in bytes. One snapshot is kept whatever its size.
-const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The usual size of the files of all kept snapshots together, in bytes.
+const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Number of blocks that each way contributes at least where both are joined.
 const JOINED_MIN: usize = 50;
@@ -139,14 +139,30 @@ impl KnowledgeIndex {
 type KeptIndex = (SnapshotName, Arc<KnowledgeIndex>);
 
 /// The indexes of the snapshots that were used last. Clones share them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct KnowledgeShelf {
     kept: Arc<Mutex<Vec<KeptIndex>>>,
+    kept_bytes_max: usize,
     /// Held while an index is built.
     building: Arc<Mutex<()>>,
 }
 
+impl Default for KnowledgeShelf {
+    fn default() -> Self {
+        Self::with_capacity(KEPT_BYTES)
+    }
+}
+
 impl KnowledgeShelf {
+    /// Makes an empty shelf. `kept_bytes_max`: size of the files of all kept snapshots together; one is kept whatever its size.
+    pub fn with_capacity(kept_bytes_max: usize) -> Self {
+        Self {
+            kept: Arc::default(),
+            kept_bytes_max,
+            building: Arc::default(),
+        }
+    }
+
     /// Returns the index of a snapshot if it is kept.
     pub fn find_index(&self, name: &SnapshotName) -> Option<Arc<KnowledgeIndex>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,7 +188,8 @@ impl KnowledgeShelf {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != name);
         kept.push((name, index));
-        while kept.len() > 1 && kept.iter().map(|(_, index)| index.bytes).sum::<usize>() > KEPT_BYTES_MAX {
+        while kept.len() > 1 && kept.iter().map(|(_, index)| index.bytes).sum::<usize>() > self.kept_bytes_max
+        {
             kept.remove(0);
         }
     }
@@ -290,20 +307,20 @@ mod tests {
 
     #[test]
     fn what_was_used_longest_ago_is_dropped() {
-        let shelf = KnowledgeShelf::default();
+        let shelf = KnowledgeShelf::with_capacity(3_000);
         let index = |bytes| {
             let mut index = KnowledgeIndex::from_bytes(&file_of("a", &[("", "text")])).unwrap();
             index.bytes = bytes;
             Arc::new(index)
         };
         for number in 1..=3 {
-            shelf.keep_index(name(number), index(KEPT_BYTES_MAX / 3));
+            shelf.keep_index(name(number), index(1_000));
         }
         assert!(shelf.find_index(&name(1)).is_some());
-        shelf.keep_index(name(4), index(KEPT_BYTES_MAX / 3));
+        shelf.keep_index(name(4), index(1_000));
         assert!(shelf.find_index(&name(2)).is_none());
         assert!(shelf.find_index(&name(1)).is_some());
-        shelf.keep_index(name(5), index(KEPT_BYTES_MAX * 2));
+        shelf.keep_index(name(5), index(6_000));
         assert!(shelf.find_index(&name(5)).is_some());
         assert!(shelf.find_index(&name(1)).is_none());
     }

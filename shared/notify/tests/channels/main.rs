@@ -67,6 +67,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         embeddings: EmbeddingSettings::default(),
         calendar: GoogleCalendarConfig::default(),
         pdf: PdfLimits::default(),
+        knowledge_kept_bytes: 0,
     };
     let llm = Model::new(http.clone(), &settings, TestSecrets, system.clone());
     Components {
