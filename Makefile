@@ -14,14 +14,22 @@ export INSTA_UPDATE := no
 # A run from cold builds each crate once: what a second build would need is not written (6 GB). Set it to 1 to change and test often.
 export CARGO_INCREMENTAL ?= 0
 
-.PHONY: console-test test tools lint policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: console-test test tools lint file-lints policy programs other-features functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
-# dependencies again, with fewer. What waits for processes and servers runs beside what computes: `extra` has built both.
-test: tools
-	$(MAKE) --no-print-directory lint functions extra
+# dependencies again, with fewer. Clippy runs in the same compilation. What waits for the network, for processes and servers
+# runs beside what computes: `extra` has built both.
+test:
+	cargo fmt --all --check
+	tests/side_by_side.sh tools programs
+	tests/side_by_side.sh file-lints extra
 	tests/side_by_side.sh waiting busy
+
+# Clippy takes the place of the compiler for our own crates, so that a build finds what `make lint` finds, without a
+# compilation of its own for all dependencies. What is released is built without it.
+programs other-features functions suite waiting busy smoke simulation extra dynamo: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+programs other-features functions suite waiting busy smoke simulation extra dynamo: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -31,21 +39,32 @@ $(VENV)/.installed: tests/requirements.txt
 	$(PYTHON) -m pip --python $(VENV)/bin/python install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
 
-lint: tools
+# The lints alone, without code for tests.
+lint: file-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets $(SUITE) -- -D warnings
 	cargo clippy --workspace --lib --bins -- -D warnings
+
+file-lints: tools
 	sam validate --lint
 	cfn-lint infra/*.yaml
 	openapi-spec-validator docs/openapi.json
 	tests/tidy.sh
 
 # What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway. AWS End User
-# Messaging Social is a feature, which deployments leave out unless they need it; `lint` compiles everything without it, too.
+# Messaging Social is a feature, which deployments leave out unless they need it; `other-features` compiles everything without
+# it, too.
 SUITE := --features recado-tests/emulator,recado-lambda/aws-social
-functions: tools
-	cargo build --workspace --bins $(SUITE)
+functions: tools programs
 	infra/place-functions.sh $(FUNCTIONS)
+
+programs:
+	cargo build --workspace --bins $(SUITE)
+
+# What no test is built of: the examples, and the programs with fewer features.
+other-features:
+	cargo build --workspace --examples $(SUITE)
+	cargo build --workspace --lib --bins
 
 # The functions as they are deployed, but with a profile that is quick to build and link.
 lambdas: tools
@@ -83,7 +102,7 @@ simulation:
 
 # The cases that read a folder of further payloads, which RECADO_EXTRA_FIXTURES names; without one they are counted.
 EXTRA := cargo test --quiet --workspace $(SUITE) --tests -- --ignored extra_folder
-extra:
+extra: other-features
 ifdef RECADO_EXTRA_FIXTURES
 	$(EXTRA)
 else

@@ -80,6 +80,6 @@ fn local_to_timestamp(date: Date, minute: MinuteOfDay, zone: &TimeZone) -> Times
         0,
     );
     let date = date.checked_add(days.days()).unwrap_or(date);
-    let wall = DateTime::from_parts(date, time.unwrap_or(Time::midnight()));
+    let wall = DateTime::from_parts(date, time.unwrap_or_default());
     zone.to_timestamp(wall).unwrap_or(Timestamp::MAX)
 }

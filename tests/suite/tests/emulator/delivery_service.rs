@@ -60,12 +60,12 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
 
     let secret = derived_secret(bench.stack.master(), Provider::Dialog360, INVITES_NUMBER);
     for _ in 0..2 {
-        let taken = run_service_request(
+        let posted = run_service_request(
             &url,
             WEBHOOK_REQUEST,
             &format!("x-recado-webhook-secret: {secret}"),
         );
-        assert_eq!(taken["status"], "ok", "{taken}");
+        assert_eq!(posted["status"], "ok", "{posted}");
     }
     eventually("the writer to be answered", || async {
         (count(WRITER) > 0).then_some(())
