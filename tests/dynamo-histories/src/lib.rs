@@ -1,5 +1,8 @@
 //! Histories of the simulator on this store: its clock, its dice, and a function that may die before each request.
 
+// It has no tests of its own: a test program of it, which `cargo test --lib` makes, has nothing to compile.
+#![cfg(not(test))]
+
 mod troubles;
 
 pub use troubles::Troubles;

@@ -62,7 +62,7 @@ impl Place {
         let mut lines: Vec<String> = records
             .iter()
             .map(|record| {
-                let attributes = serde_json::to_string(&record.attributes).unwrap();
+                let attributes = serde_json_canonicalizer::to_string(&record.attributes).unwrap();
                 format!("{} {} {attributes}", record.key.pk, record.key.sk)
             })
             .collect();
