@@ -6,7 +6,7 @@ use recado_simulation::scenario::{Story, Telling, Trouble};
 /// How many are played: as many as `RECADO_SEEDS` says, or enough that each trouble is met many times.
 fn histories() -> u64 {
     let said = std::env::var("RECADO_SEEDS").ok();
-    said.and_then(|count| count.parse().ok()).unwrap_or(60)
+    said.and_then(|count| count.parse().ok()).unwrap_or(30)
 }
 
 #[test]
