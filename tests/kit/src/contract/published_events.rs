@@ -139,10 +139,9 @@ pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store
     let page = eventually(INDEX, read, |page| page.events.len() == 2).await;
     assert_eq!(page.events.len(), 2);
     assert_eq!(page.next, page.events[1].cursor);
-    assert_eq!(
-        succeed(store.find_newest_cursor(tenant)).await.max(page.next),
-        succeed(store.find_newest_cursor(tenant)).await
-    );
+    // Others may publish meanwhile.
+    let newest = succeed(store.find_newest_cursor(tenant)).await;
+    assert!(newest >= page.next, "{newest:?} is before {:?}", page.next);
 }
 
 pub async fn the_place_before_a_time_leads_to_everything_since<S: Store>(store: &S) {
