@@ -172,9 +172,9 @@ fn explain_without_debounce(
         return AnswerReason::NothingToAnswer.into();
     }
     // A later reply covers the message, too: it answers what came after.
-    if conversation.is_silent_at(message.ordinal) {
+    if let Some(cause) = conversation.find_silence_reason(message.ordinal) {
         return ExplainedAnswer {
-            cause: Some(Reason::AgentSilent),
+            cause: Some(cause),
             ..AnswerReason::NothingToAnswer.into()
         };
     }

@@ -157,7 +157,7 @@ pub struct Conversation {
     /// Number of turns in a row that read less than was owed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub unread_turns: u32,
-    /// The messages that the agent left without an answer, because nothing was to be answered; the newest spans.
+    /// The messages of turns in which nothing was to be answered; the newest spans.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<SilentSpan>,
     /// The reason why the owed answer waits for a person although the agent has the conversation.

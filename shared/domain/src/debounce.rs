@@ -3,9 +3,11 @@
 
 mod completeness;
 mod question_words;
+mod spelling;
 mod words;
 
 pub use completeness::Completeness;
+pub use spelling::corrects_spelling;
 
 use crate::config::Instance;
 use crate::content::Content;

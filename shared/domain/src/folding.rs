@@ -17,7 +17,8 @@ pub(crate) fn fold_text(text: &str) -> String {
         'ú' | 'ù' | 'û' | 'ü' => Some('u'),
         'ç' => Some('c'),
         'ñ' => Some('n'),
-        '\'' | '’' => None,
+        // The last are accents that follow their letters as characters of their own.
+        '\'' | '’' | '\u{300}'..='\u{36f}' => None,
         other => Some(other),
     };
     text.chars()

@@ -46,6 +46,8 @@ pub enum Reason {
     AnswerLoop,
     /// The agent that the user runs said that nothing is to be answered.
     AgentSilent,
+    /// The message only corrects the spelling of a word in the message before it, which is answered.
+    SpellingCorrection,
     /// The tenant's agents used as many tokens on this day as its limit allows. The owed answers wait for a person.
     TokenBudget,
     /// The person wants no more messages that nobody asked for.
@@ -81,6 +83,7 @@ impl Reason {
             Self::TooManyTurns => "too_many_turns",
             Self::AnswerLoop => "answer_loop",
             Self::AgentSilent => "agent_silent",
+            Self::SpellingCorrection => "spelling_correction",
             Self::TokenBudget => "token_budget",
             Self::OptedOut => "opted_out",
             Self::BatchCancelled => "batch_cancelled",

@@ -62,7 +62,8 @@ pub enum AnswerReason {
     AgentDisabled,
     /// The message was too old when it arrived.
     Stale,
-    /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp; or the agent said so (`agent_silent`).
+    /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp; the agent said so (`agent_silent`); or it
+    /// only corrects the spelling of a message that is answered (`spelling_correction`).
     NothingToAnswer,
     /// The conversation was resolved.
     Resolved,

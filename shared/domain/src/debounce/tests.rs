@@ -82,6 +82,64 @@ fn words_in_bold_are_no_correction_and_a_look_is_announced_only_alone() {
 }
 
 #[test]
+fn the_spelling_of_a_word_is_corrected_by_one_slip_of_the_fingers_case_or_accents() {
+    for (earlier, text) in [
+        ("Vocês abrem no sábdo?", "*sábado"),
+        ("Vocês abrem no sábdo?", "sábado*"),
+        ("¿Tienen turno para el luens?", "*lunes"),
+        ("Do you have tabels for six?", "*tables"),
+        ("Quero agendar um hrario", " * horário "),
+        ("Quanto custa a entreega?", "*entrega"),
+        ("oobrigado, e o valor?", "*obrigado"),
+        ("Sou a MARIA, voces abrem hoje?", "*Maria"),
+        ("Sou a Maria, voces abrem hoje?", "*vocês"),
+        ("Tienen citas para manana?", "*mañana"),
+        ("Vocês abrem no sábdo?", "*sa\u{301}bado"),
+        ("Vocês abrem no sa\u{301}bdo?", "*sábado"),
+        ("Vocês abrem no sabado\u{301}?", "*sábado"),
+    ] {
+        assert!(corrects_spelling(text, earlier), "{text}: {earlier}");
+    }
+}
+
+#[test]
+fn what_may_change_the_meaning_is_no_correction_of_spelling() {
+    for (earlier, text) in [
+        // Another letter in its place, or one more or less at an end.
+        ("Tem vaga em junho?", "*julho"),
+        ("Tem vaga em junho ou julho?", "*julho"),
+        ("Quero falar com a menina", "*menino"),
+        ("Tem um quarto livre?", "*quartos"),
+        ("Tem quartos livres?", "*quarto"),
+        ("Quero pagar meu pedido", "*apagar"),
+        ("Isso é legal?", "*ilegal"),
+        // Two slips.
+        ("Vocês abrem no sbdo?", "*sábado"),
+        ("Vocês abrem no ásbaod?", "*sábado"),
+        // Short words.
+        ("Quero um, nao deu", "*não"),
+        ("Quero dois mas grandes", "*mais"),
+        ("Quero dois mais grandes", "*mas"),
+        // Numbers, addresses, and more than one word.
+        ("Meu CPF é 12345", "*12435"),
+        ("Meu e-mail é ana@gmial.com", "*gmail"),
+        ("Meu e-mail é ana@gmial.com", "*ana@gmail.com"),
+        ("Meu usuário é @mraia", "*maria"),
+        ("Abrem sábdo de manhã?", "*sábado de manhã"),
+        ("Abrem segnda-feira?", "*segunda-feira"),
+        // No correction by its form.
+        ("Vocês abrem no sábdo?", "sábado"),
+        ("Vocês abrem no sábdo?", "*sábado*"),
+        ("Vocês abrem no sábdo?", "**sábado"),
+        ("Vocês abrem no sábdo?", "*"),
+        ("Vocês abrem no sábdo?", "*domingo"),
+        ("", "*sábado"),
+    ] {
+        assert!(!corrects_spelling(text, earlier), "{text}: {earlier}");
+    }
+}
+
+#[test]
 fn a_file_without_words_is_explained_by_the_next_message_unless_it_speaks() {
     let file = |media, caption: Option<&str>| {
         Completeness::judge(&Content::Media(Media {
@@ -154,6 +212,12 @@ fn an_instance_may_have_a_fixed_wait_or_bounds_of_its_own() {
 }
 
 proptest! {
+    #[test]
+    fn a_word_is_no_correction_of_itself_and_any_texts_are_compared(text in ".{0,40}", earlier in ".{0,80}") {
+        corrects_spelling(&text, &earlier);
+        prop_assert!(!corrects_spelling(&format!("*{text}"), &text));
+    }
+
     #[test]
     fn any_text_is_judged_and_waits_no_longer_than_an_announcement(text in ".{0,200}", goes_on: bool) {
         let bounds = DebounceBounds { short: SignedDuration::from_millis(900), long: SignedDuration::from_secs(8) };

@@ -88,7 +88,7 @@ fn a_turn_is_told_from_its_lease_to_its_end() {
         (vec![TurnFinished], Some(TurnResult::Answered))
     );
     let events = told(&mut silent, |c| {
-        let _ = c.commit_silence(&draft);
+        let _ = c.commit_silence(&draft, Reason::AgentSilent);
     });
     assert_eq!(events[0].data.result, Some(TurnResult::Silent));
 }

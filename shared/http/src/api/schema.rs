@@ -99,8 +99,8 @@ word_schemas! {
     ReasonSchema: Reason {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
-        Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, TokenBudget, OptedOut, BatchCancelled,
-        EmailRefused, EmailSenderUnavailable,
+        Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, SpellingCorrection, TokenBudget, OptedOut,
+        BatchCancelled, EmailRefused, EmailSenderUnavailable,
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {

@@ -222,10 +222,9 @@ async fn answer_turn(
         }
         drafted => drafted?,
     };
-    if reply.is_silence {
-        return times
-            .run(deps, TurnStep::Commit, commit_silence(deps, turn))
-            .await;
+    if let Some(reason) = reply.silence {
+        let commits = commit_silence(deps, turn, reason);
+        return times.run(deps, TurnStep::Commit, commits).await;
     }
     let reply = hand_over_open_effects(&turn, reply);
     let steps = times.durations().to_vec();

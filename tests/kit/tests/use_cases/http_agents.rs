@@ -61,7 +61,7 @@ fn asked(setup: &Setup) -> Vec<(String, Value)> {
 }
 
 /// The messages of the conversation, the oldest first, each with the reason of its answer.
-async fn messages(setup: &Setup) -> Vec<(Message, Option<AnswerReason>, Option<Reason>)> {
+pub(crate) async fn messages(setup: &Setup) -> Vec<(Message, Option<AnswerReason>, Option<Reason>)> {
     let page = PageRequest {
         limit: 100,
         cursor: None,

@@ -66,6 +66,7 @@ mod samples;
 mod scheduled_deliveries;
 mod sender;
 mod signatures;
+mod spelling_corrections;
 mod spellings;
 mod steps;
 mod switches;

@@ -8,6 +8,7 @@ use crate::simulator::{Kind, Simulator};
 use recado_domain::ids::{MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
+use recado_domain::reason::Reason;
 use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -25,14 +26,19 @@ where
                 .iter()
                 .any(|reply| counts(reply) && covers(reply) >= message.ordinal);
             let wants = wants(sim, message) == Wants::Yes;
-            if wants && super::reading::is_covered_unread(sim, people, conversation, &replies, message) {
+            let silence = conversation.0.find_silence_reason(message.ordinal);
+            // No turn reads a correction of spelling alone, and those after it read it as history.
+            let needs_reading = wants && silence != Some(Reason::SpellingCorrection);
+            if needs_reading
+                && super::reading::is_covered_unread(sim, people, conversation, &replies, message)
+            {
                 sim.common
                     .broken(format!("{} was answered unread", message.message_id()));
             }
             let waits = super::reading::is_too_much(sim, conversation, message)
                 || super::limits::is_paused(sim, conversation, message)
                 || super::decisions::is_handed_over(conversation, message)
-                || conversation.0.is_silent_at(message.ordinal);
+                || silence.is_some();
             if wants && !covered && !waits && !see_to(sim, people, conversation, message) {
                 sim.common
                     .broken(format!("{} was never answered", message.message_id()));

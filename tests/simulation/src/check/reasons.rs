@@ -81,7 +81,10 @@ where
             handed_over || paused || super::reading::is_too_much(sim, told, message) || wants != Wants::Yes
         }
         AnswerReason::Stale => wants != Wants::Yes,
-        AnswerReason::NothingToAnswer => wants != Wants::Yes || conversation.is_silent_at(message.ordinal),
+        AnswerReason::NothingToAnswer => {
+            let silence = conversation.find_silence_reason(message.ordinal);
+            wants != Wants::Yes || silence.is_some() && silence == answer.cause
+        }
         AnswerReason::Person | AnswerReason::Resolved | AnswerReason::Cancelled => {
             see_to(sim, people, told, message) || wants != Wants::Yes
         }

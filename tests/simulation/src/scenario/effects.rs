@@ -136,10 +136,11 @@ where
         });
     }
 
-    /// The contact says what needs an answer and what needs none.
+    /// The contact says what needs an answer and what needs none: a correction of spelling, and what the agent leaves.
     pub(super) fn is_hushed(&self) {
         let said = [
-            (0, "m1"),
+            (0, "msabdo"),
+            (10_000, "*msabado"),
             (40_000, "m2-hush"),
             (41_000, "m3-hush"),
             (80_000, "m4"),

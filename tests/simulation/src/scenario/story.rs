@@ -133,7 +133,7 @@ pub enum Story {
     Media,
     /// Thirty pictures come at once, and the downloads of all fail, until the provider refuses downloads for half an hour.
     BlockedDownloads,
-    /// An agent that the user runs leaves two of a contact's messages without an answer.
+    /// An agent that the user runs leaves messages of a contact without an answer, who also corrects the spelling of one.
     Silence,
     /// The agent books, moves and cancels an appointment for a contact.
     Acts,

@@ -46,8 +46,8 @@ pub(super) struct DraftedReply {
     typing: SignedDuration,
     /// The decision that the agent took with the reply.
     pub(super) decision: Option<AgentDecision>,
-    /// `true` if the agent said that nothing is to be answered: there are no messages.
-    pub(super) is_silence: bool,
+    /// Reason for which nothing is to be answered, so that there are no messages; `None` for a reply.
+    pub(super) silence: Option<Reason>,
 }
 
 impl DraftedReply {
@@ -69,14 +69,14 @@ impl DraftedReply {
             failure: None,
             pair: pair_rate(deps, bound),
             decision: None,
-            is_silence: false,
+            silence: None,
         }
     }
 
-    /// Makes the draft of an agent that says that nothing is to be answered.
-    pub(super) fn silence(deps: &impl Deps, bound: &InstanceConfig) -> Self {
+    /// Makes the draft of a turn in which nothing is to be answered, for this reason.
+    pub(super) fn silence(deps: &impl Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
-            is_silence: true,
+            silence: Some(reason),
             ..Self::from_text(deps, bound, "")
         }
     }

@@ -21,6 +21,7 @@ pub(super) mod read_journal;
 pub(super) mod ready_reply;
 mod reminder_answer;
 mod server_tools;
+mod spelling_correction;
 pub(super) mod take_lease;
 pub(super) mod take_place;
 pub(super) mod tool_calls;

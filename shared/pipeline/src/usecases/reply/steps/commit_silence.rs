@@ -1,4 +1,4 @@
-//! Commits that nothing is to be answered, as an agent that the user runs may say.
+//! Commits that nothing is to be answered: an agent that the user runs said so, or the spelling was corrected and no more.
 
 use super::commit_reply::{build_turn_for_rest, read_again};
 use super::take_lease::release_lease;
@@ -8,13 +8,16 @@ use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation_with_use;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use recado_domain::reason::Reason;
 use std::time::Duration;
 
-/// Commits that the messages of the turn get no answer. Ends the turn as the commit of a reply does: if the conversation was
-/// answered, taken over or resolved since the lease was taken, or if the contact wrote since and the draft is to be dropped.
+/// Commits that the messages of the turn get no answer, for this reason. Ends the turn as the commit of a reply does: if the
+/// conversation was answered, taken over or resolved since the lease was taken, or if the contact wrote since and the draft is to
+/// be dropped.
 pub(in crate::usecases::reply) async fn commit_silence(
     deps: &impl Deps,
     turn: LeasedTurn<'_>,
+    reason: Reason,
 ) -> Result<(), TurnStop> {
     let dropped_max = turn.dropped_drafts_max(deps);
     let unsent = turn.unsent_use();
@@ -31,7 +34,7 @@ pub(in crate::usecases::reply) async fn commit_silence(
         |mut conversation| async move {
             let before = conversation.clone();
             let is_dropped = conversation.drop_outdated_draft(draft, dropped_max);
-            if !is_dropped && let Err(refused) = conversation.commit_silence(draft) {
+            if !is_dropped && let Err(refused) = conversation.commit_silence(draft, reason) {
                 release_lease(deps, before, (draft, unsent), true).await?;
                 return Err(TurnEnd::Discarded(refused).into());
             }
@@ -42,10 +45,7 @@ pub(in crate::usecases::reply) async fn commit_silence(
             if is_dropped {
                 return Err(TurnEnd::DraftDropped.into());
             }
-            tracing::info!(
-                covers = draft.covers.0,
-                "the agent said that nothing is to be answered"
-            );
+            tracing::info!(covers = draft.covers.0, %reason, "nothing is to be answered");
             if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
                 deps.queues().enqueue_turn_job(&rest, Duration::ZERO).await?;
             }

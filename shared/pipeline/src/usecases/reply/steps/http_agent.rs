@@ -9,6 +9,7 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, TranscriptMessage, list_transcript};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::config::{ContactField, HttpAgent};
+use recado_domain::reason::Reason;
 use serde_json::{Map, Value, json};
 
 /// Asks the user's agent for a reply, within what is left of the turn's time. Failures end or go on as a model's do.
@@ -36,7 +37,7 @@ pub(in crate::usecases::reply) async fn ask_http_agent(
         Ok(None) => {
             let (instance, now) = (&bound.instance.id, deps.system().now());
             measure::record_turn_part(instance, TurnPart::Model, asked_at, now);
-            return Ok(DraftedReply::silence(deps, bound));
+            return Ok(DraftedReply::silence(deps, bound, Reason::AgentSilent));
         }
         Ok(Some(reply)) => Ok(reply),
         Err(error) => Err(error),

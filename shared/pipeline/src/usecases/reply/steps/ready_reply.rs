@@ -1,5 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::ReadyReply`]: takes a reply for which the model is not asked.
 
+use super::spelling_correction::only_corrects_spelling;
 use crate::Deps;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
@@ -9,11 +10,19 @@ use recado_domain::content::Content;
 use recado_domain::reason::Reason;
 
 /// Returns the reply of a turn for which the model is not asked. `None`: the model is to be asked. Such a reply is the agent's
-/// error message after too many attempts or above a limit, or its `unsupported_message`.
+/// error message after too many attempts or above a limit, or its `unsupported_message`. It has no messages if the contact only
+/// corrected the spelling of what is answered.
 pub(in crate::usecases::reply) async fn find_ready_reply(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
 ) -> Result<Option<DraftedReply>, TurnStop> {
+    if only_corrects_spelling(&turn.conversation, &turn.reading) {
+        return Ok(Some(DraftedReply::silence(
+            deps,
+            &turn.bound,
+            Reason::SpellingCorrection,
+        )));
+    }
     if turn.draft.attempt > deps.settings().attempts.turn {
         // Several workers crashed or failed. The contact is told so, and the model is not called again.
         tracing::error!(
