@@ -18,7 +18,7 @@ pub use split::{SplitBlock, SplitDocument};
 pub use stored::{NearVector, StoredVector, VectorIndexName, VectorKey, VectorPut, VectorRoom};
 pub use text::{first_block_text, render_knowledge, render_texts_of_blocks};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
-pub use vectors::{BlockHash, MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
+pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 
 use crate::ids::{AgentId, IdError, TenantId, hash_parts};
 use crate::millis;
@@ -130,6 +130,9 @@ pub struct KnowledgeBlock {
     /// The stems of its words, separated by spaces: what it is searched by.
     pub stems: String,
 }
+
+/// The hash of a block's place and text.
+pub type BlockHash = [u8; 32];
 
 /// The name of a snapshot: 32 random hexadecimal digits. A name is never used again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

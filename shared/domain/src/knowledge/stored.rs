@@ -61,7 +61,7 @@ impl VectorKey {
 /// A vector of a store that is near to a question's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearVector {
-    /// Its key.
+    /// The key under which the store keeps it.
     pub key: VectorKey,
     /// The cosine between both.
     pub cosine: f32,

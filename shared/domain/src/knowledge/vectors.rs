@@ -3,7 +3,7 @@
 //! A value is `scale * (high + low / 254)`: the high byte alone serves to find the nearest vectors roughly, both together to compare
 //! these. A cosine of both bytes differs from that of the numbers themselves by less than 0.0001.
 
-use super::{StoredVector, VectorPut};
+use super::{BlockHash, StoredVector, VectorPut};
 use std::collections::HashMap;
 
 /// The number of steps of the low byte in one step of the high byte.
@@ -152,9 +152,6 @@ pub fn normalize_length(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(|value| value / length).collect()
 }
 
-/// The hash of a block's place and text.
-pub type BlockHash = [u8; 32];
-
 /// Vectors that a model made, by the hashes of their blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MadeVectors {
@@ -275,7 +272,7 @@ impl SnapshotVectors {
         }
     }
 
-    /// Reads so many rows and stored vectors from the end of a snapshot's file; `None` if the end has another size.
+    /// Reads so many rows and stored vectors from the end of a snapshot's file. `None`: the end has another size.
     pub(super) fn parse_file_rows(
         model: String,
         dimensions: usize,

@@ -49,7 +49,7 @@ pub(crate) async fn search_loaded_snapshot(
     })
 }
 
-/// Makes the vector of a question and looks in the store for the nearest ones, all within the time for a question's vector.
+/// Makes the vector of a question, and finds the nearest ones of the store. Both have the time for a question's vector.
 async fn find_nearness(
     deps: &impl Deps,
     (tenant, agent): (&TenantId, &AgentId),

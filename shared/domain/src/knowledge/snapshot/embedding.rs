@@ -60,8 +60,8 @@ impl KnowledgeSnapshot {
         Some(carried).filter(|carried| !carried.has_no_blocks())
     }
 
-    /// Adds vectors that a model made, as many as there is room for beside the present ones, which stay where they are. The others are
-    /// noted as those of a store, if there is one: [`Self::list_put_vectors`] names them. Those of another model or of other
+    /// Adds vectors that a model made, as many as there is room for. The present ones stay where they are. The others are noted as those
+    /// of a store, if there is one: [`Self::list_put_vectors`] names them. Those of another model or of other
     /// dimensions than the present ones are refused.
     pub fn add_made_vectors(&mut self, made: &MadeVectors, room: VectorRoom) -> Result<(), VectorGap> {
         if made.has_no_vectors() {

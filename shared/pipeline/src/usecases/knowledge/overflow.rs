@@ -1,4 +1,4 @@
-//! Puts the vectors for which a snapshot has no room into the store of vectors, and deletes those that no block has any more.
+//! Puts vectors for which a snapshot has no room into the store of vectors. Deletes there what no block has any more.
 //!
 //! A change puts its vectors before the snapshot that names them becomes the present one, and deletes others after that. What a change
 //! put stands under keys of its own, so what it deletes is what nobody puts again. Where a deletion fails, or a change ends between,

@@ -33,8 +33,8 @@ pub(super) async fn audit_change(
 /// A snapshot with a change, and the reason why it did not take new vectors.
 type ChangedSnapshot = (KnowledgeSnapshot, Option<VectorGap>);
 
-/// Writes the snapshot that `change` makes of the present one, which was read already, with the vectors that were made, and makes it the
-/// present one. If another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
+/// Writes the snapshot that `change` makes of the present one, and makes it the present one. The vectors that were made are added, and
+/// the present one was read already. If another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
 /// Returns what was written, and why vectors were not.
 pub(super) async fn change_snapshot(
     deps: &impl Deps,
@@ -72,8 +72,8 @@ pub(super) async fn change_snapshot(
     .await
 }
 
-/// Names a new snapshot in the record before its file is written, and the index of its stored vectors before any is put. So neither is
-/// ever forgotten.
+/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten. So is the index of its stored
+/// vectors, before any is put.
 async fn announce_snapshot(
     deps: &impl Deps,
     tenant: &TenantId,
