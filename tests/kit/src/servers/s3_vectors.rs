@@ -25,6 +25,7 @@ const DIMENSIONS: u64 = 4_096;
 #[derive(Debug)]
 pub struct S3VectorsStandIn {
     host: Host,
+    indexes: Arc<Mutex<Indexes>>,
 }
 
 type Indexes = BTreeMap<String, Index>;
@@ -60,17 +61,24 @@ impl S3VectorsStandIn {
         reason = "a test on a machine without a free port cannot go on"
     )]
     pub fn start() -> Self {
+        let indexes = Arc::new(Mutex::new(Indexes::new()));
         let router = Router::new()
             .route("/{operation}", post(answer))
             .layer(DefaultBodyLimit::max(BODY_BYTES))
-            .with_state(Arc::new(Mutex::new(Indexes::new())));
+            .with_state(indexes.clone());
         let host = Host::start(0, router).expect("a free port of 127.0.0.1");
-        Self { host }
+        Self { host, indexes }
     }
 
     /// Returns the URL of the server.
     pub fn url(&self) -> String {
         self.host.url()
+    }
+
+    /// Returns the number of vectors in all indexes.
+    pub fn count_vectors(&self) -> usize {
+        let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        indexes.values().map(|index| index.vectors.len()).sum()
     }
 }
 
