@@ -40,7 +40,7 @@ pub(crate) async fn delete_knowledge(deps: &impl Deps, knowledge: &AgentKnowledg
     }
     for index in &knowledge.vector_indexes {
         if deps.queues().has_vector_store() {
-            deps.queues().delete_vector_index(index).await?;
+            Box::pin(deps.queues().delete_vector_index(index)).await?;
         } else {
             let (agent, index) = (&knowledge.agent, index.as_str());
             tracing::warn!(%agent, index, "no store of vectors is set up: an index of the agent stays where it is");

@@ -119,7 +119,8 @@ async fn search_vector_store(
 ) -> Result<Vec<NearVector>, VectorGap> {
     let left = until.duration_since(deps.system().now());
     let left = Duration::try_from(left).unwrap_or_default();
-    let asked = deps.queues().find_nearest(index, vector, NEAREST_MAX);
+    // Boxed: few searches come here, and the others stay small.
+    let asked = Box::pin(deps.queues().find_nearest(index, vector, NEAREST_MAX));
     match run_within(deps.system(), left, asked).await {
         Some(Ok(near)) => Ok(near),
         Some(Err(error)) => {

@@ -8,7 +8,7 @@ use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeLimits, SearchWay, SourceId, TurnKnowledge, VectorGap};
 use recado_domain::wake_up::TurnJob;
 use recado_embedded::Embedded;
-use recado_pipeline::configure::{EntryMatch, remove_entry};
+use recado_pipeline::configure::{ConfigureError, EntryMatch, remove_entry};
 use recado_pipeline::knowledge::{
     AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
     remove_source, search_knowledge,
@@ -52,6 +52,8 @@ struct Desk {
     setup: Setup,
     world: World,
     store: KeptVectors,
+    /// The step before which a process ends: a call of the queues or of the files.
+    before: KillPoint,
     agent: AgentId,
 }
 
@@ -62,7 +64,8 @@ impl Desk {
         let agent = fixture.bound.agent.id.clone();
         let setup = Setup::set(fixture).await;
         let clock = setup.world.system.clone();
-        let queues = KeptQueues::new(clock, KillPoint::default(), KillPoint::default());
+        let before = KillPoint::default();
+        let queues = KeptQueues::new(clock, before.clone(), KillPoint::default());
         let store = queues.vectors.clone();
         store.set_mood(VectorMood::Well);
         let world = open_world(&setup, queues, 0);
@@ -70,6 +73,7 @@ impl Desk {
             setup,
             world,
             store,
+            before,
             agent,
         }
     }
@@ -95,6 +99,28 @@ impl Desk {
     async fn remove(&self, source: &SourceId) {
         let removed = remove_source(&self.world, &Caller::installation(), &self.agent, source).await;
         removed.unwrap();
+    }
+
+    /// Adds an agent that no instance needs.
+    async fn add_spare_agent(&self) -> AgentId {
+        let spare = AgentId::parse("spare").unwrap();
+        let agent = Agent {
+            id: spare.clone(),
+            ..self.setup.fixture.bound.agent.clone()
+        };
+        let document = ConfigDocument {
+            agents: vec![agent],
+            ..ConfigDocument::default()
+        };
+        succeed(self.world.store.apply_configuration(&document)).await;
+        spare
+    }
+
+    async fn remove_agent(&self, agent: &AgentId) -> Result<(), ConfigureError> {
+        let caller = Caller::installation();
+        remove_entry::<Agent>(&self.world, &caller, agent.as_str(), &EntryMatch::Any, false)
+            .await
+            .map(|_| ())
     }
 
     async fn search_in(&self, world: &World, question: &str) -> FoundBlocks {
@@ -292,28 +318,42 @@ async fn another_model_has_an_index_of_its_own_and_the_one_before_goes() {
 #[tokio::test]
 async fn an_agent_is_removed_with_its_index_and_no_other_agent_loses_one() {
     let desk = Desk::open().await;
-    let spare = AgentId::parse("spare").unwrap();
-    let agent = Agent {
-        id: spare.clone(),
-        ..desk.setup.fixture.bound.agent.clone()
-    };
-    let document = ConfigDocument {
-        agents: vec![agent],
-        ..ConfigDocument::default()
-    };
-    succeed(desk.world.store.apply_configuration(&document)).await;
+    let spare = desk.add_spare_agent().await;
     desk.add("prices.md", PRICES).await;
     desk.add_to(&spare, "hours.md", HOURS).await;
     assert_eq!(desk.store.count_vectors().len(), 2);
-    let remove = || async {
-        let caller = Caller::installation();
-        remove_entry::<Agent>(&desk.world, &caller, spare.as_str(), &EntryMatch::Any, false)
-            .await
-            .map(|_| ())
-    };
     desk.store.set_mood(VectorMood::Down);
-    assert!(remove().await.is_err(), "nothing of it may be forgotten");
+    let refused = desk.remove_agent(&spare).await;
+    assert!(refused.is_err(), "nothing of it may be forgotten");
     desk.store.set_mood(VectorMood::Well);
-    remove().await.unwrap();
+    desk.remove_agent(&spare).await.unwrap();
     assert_eq!(desk.store.count_vectors(), [2]);
+}
+
+#[tokio::test]
+async fn vectors_of_a_change_that_was_cut_off_are_not_found_and_go_with_the_agent() {
+    let desk = Desk::open().await;
+    let spare = desk.add_spare_agent().await;
+    for agent in [&desk.agent, &spare] {
+        let cut_off = desk.before.kill_at(1, desk.add_to(agent, "prices.md", PRICES));
+        assert!(!cut_off.await, "it ends before the file of the snapshot is put");
+    }
+    assert_eq!(desk.store.count_vectors(), [2, 2]);
+    desk.add("prices.md", PRICES).await;
+    let found = desk.search(QUESTION).await;
+    assert_eq!(places(&found)[0], "Prices");
+    assert_eq!(
+        found
+            .blocks
+            .iter()
+            .filter(|block| block.place == "Prices")
+            .count(),
+        1
+    );
+    desk.remove_agent(&spare).await.unwrap();
+    assert_eq!(
+        desk.store.count_vectors(),
+        [4],
+        "those of the first change stay unseen"
+    );
 }
