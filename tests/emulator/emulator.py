@@ -69,6 +69,9 @@ def parse_arguments():
     deploy_command.add_argument("--account", default=ACCOUNT, help="12 digits; each is a world of its own")
     deploy_command.add_argument("--stack", default=STACK, help="name of the stack")
     deploy_command.add_argument("--parameter", action="append", default=[], metavar="KEY=VALUE")
+    deploy_command.add_argument(
+        "--s3-vectors", metavar="URL", help="a stand-in for S3 Vectors, which the emulator does not know"
+    )
     deploy_command.add_argument("--project", type=Path, default=ROOT, help="directory of template.yaml")
     deploy_command.add_argument("--outputs", type=Path, default=STATE / "outputs.json")
     return parser.parse_args()
@@ -222,6 +225,10 @@ def deploy(arguments):
     repeat_concurrency_as_number(arguments)
     allow_plain_http(arguments, outputs["BucketName"])
     outputs["PushUrl"] = point_push_here(arguments, outputs["PushUrl"])
+    if arguments.s3_vectors:
+        # Those that search vectors or change them.
+        variables = {"AWS_ENDPOINT_URL_S3VECTORS": arguments.s3_vectors}
+        change_variables(arguments, ("api", "deferred-reply"), variables)
     outputs = json.dumps(describe(arguments, outputs), indent=2)
     arguments.outputs.write_text(outputs + "\n")
     print(outputs)
@@ -260,14 +267,18 @@ def point_push_here(arguments, push_url):
     """The stack names the WebSocket API by its host on AWS. Here it is reached by a path of the emulator."""
     api = push_url.removeprefix("wss://").partition(".")[0]
     url = f"ws://localhost:{arguments.port}/_aws/execute-api/{api}/live"
+    change_variables(arguments, ("api", "publisher"), {"RECADO_PUSH_URL": url})
+    return url
+
+
+def change_variables(arguments, functions, changes):
     lambda_client = client(arguments, "lambda")
-    for function in ("api", "publisher"):
+    for function in functions:
         name = f"{arguments.stack}-{function}"
         variables = lambda_client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
         lambda_client.update_function_configuration(
-            FunctionName=name, Environment={"Variables": variables | {"RECADO_PUSH_URL": url}}
+            FunctionName=name, Environment={"Variables": variables | changes}
         )
-    return url
 
 
 def client(arguments, service):

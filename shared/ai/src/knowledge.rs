@@ -100,7 +100,8 @@ pub(crate) async fn search_index(
 ) -> Option<Vec<FoundBlock>> {
     let index = shelf.find_index(name)?;
     let (text, vector) = (question.text.to_owned(), question.vector.map(<[f32]>::to_vec));
-    let search = move || index.search(&text, vector.as_deref(), limit);
+    let stored = question.stored.to_vec();
+    let search = move || index.search_with_stored(&text, vector.as_deref(), &stored, limit);
     let found = tokio::task::spawn_blocking(search).await;
     Some(found.unwrap_or_default())
 }
@@ -112,6 +113,7 @@ pub(crate) fn find_index_vectors(shelf: &KnowledgeShelf, name: &SnapshotName) ->
     Some(KnownVectors {
         model: vectors.model.clone(),
         dimensions: vectors.rows.count_dimensions(),
+        has_stored: !vectors.stored.is_empty(),
     })
 }
 

@@ -8,6 +8,7 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// One client per service.
@@ -27,6 +28,9 @@ pub struct Clients {
     pub secrets: aws_sdk_secretsmanager::Client,
     /// The configuration that the clients share, for a client that only some builds have.
     pub shared: SdkConfig,
+    /// S3 Vectors, if it was asked for.
+    s3vectors: Arc<OnceLock<aws_sdk_s3vectors::Client>>,
+    log_requests: bool,
 }
 
 /// Returns the time-outs of most requests. A request to AWS takes milliseconds. A slower one is given up while the
@@ -50,6 +54,17 @@ fn body_timeouts() -> TimeoutConfig {
         .build()
 }
 
+/// Builds a service's client. With `$logs`, each operation writes one log line.
+macro_rules! build_client {
+    ($sdk:ident, $shared:expr, $logs:expr, $($extra:tt)*) => {{
+        let mut builder = $sdk::config::Builder::from($shared)$($extra)*;
+        if $logs {
+            builder = builder.interceptor(RequestLog);
+        }
+        $sdk::Client::from_conf(builder.build())
+    }};
+}
+
 impl Clients {
     /// Creates the clients for the region and credentials of the environment. `AWS_ENDPOINT_URL` points them at an
     /// emulator; with `log_requests` each operation writes one log line. No request is sent.
@@ -68,26 +83,28 @@ impl Clients {
 
     /// Creates the clients from a shared configuration. With `log_requests`, each operation writes one log line.
     pub fn new(shared: &SdkConfig, log_requests: bool) -> Self {
-        macro_rules! client {
-            ($sdk:ident, $($extra:tt)*) => {{
-                let mut builder = $sdk::config::Builder::from(shared)$($extra)*;
-                if log_requests {
-                    builder = builder.interceptor(RequestLog);
-                }
-                $sdk::Client::from_conf(builder.build())
-            }};
-        }
         // Emulators serve buckets by path, since `bucket.localhost` is no host name.
         let by_path = shared.endpoint_url().is_some();
         Self {
-            dynamodb: client!(aws_sdk_dynamodb,),
-            sqs: client!(aws_sdk_sqs,),
-            s3: client!(aws_sdk_s3, .force_path_style(by_path).timeout_config(body_timeouts())),
-            scheduler: client!(aws_sdk_scheduler,),
-            ssm: client!(aws_sdk_ssm,),
-            secrets: client!(aws_sdk_secretsmanager,),
+            dynamodb: build_client!(aws_sdk_dynamodb, shared, log_requests,),
+            sqs: build_client!(aws_sdk_sqs, shared, log_requests,),
+            s3: build_client!(aws_sdk_s3, shared, log_requests,
+                .force_path_style(by_path).timeout_config(body_timeouts())),
+            scheduler: build_client!(aws_sdk_scheduler, shared, log_requests,),
+            ssm: build_client!(aws_sdk_ssm, shared, log_requests,),
+            secrets: build_client!(aws_sdk_secretsmanager, shared, log_requests,),
             shared: shared.clone(),
+            s3vectors: Arc::default(),
+            log_requests,
         }
+    }
+
+    /// Returns the client of S3 Vectors: the vectors for which snapshots have no room. It is made when it is first asked for, since most
+    /// processes never do.
+    pub fn open_s3_vectors(&self) -> &aws_sdk_s3vectors::Client {
+        self.s3vectors.get_or_init(|| {
+            build_client!(aws_sdk_s3vectors, &self.shared, self.log_requests, .timeout_config(body_timeouts()))
+        })
     }
 }
 

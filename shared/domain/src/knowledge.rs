@@ -6,6 +6,7 @@
 mod found;
 mod snapshot;
 mod split;
+mod stored;
 mod text;
 mod used;
 mod vectors;
@@ -14,9 +15,10 @@ pub use found::{FoundBlock, FoundBlocks, SearchWay, VectorGap};
 pub use snapshot::embedding::write_embedded_text;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
 pub use split::{SplitBlock, SplitDocument};
+pub use stored::{NearVector, StoredVector, VectorIndexName, VectorKey, VectorPut, VectorRoom};
 pub use text::{first_block_text, render_knowledge, render_texts_of_blocks};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
-pub use vectors::{BlockHash, MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
+pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 
 use crate::ids::{AgentId, IdError, TenantId, hash_parts};
 use crate::millis;
@@ -35,21 +37,26 @@ const USUAL_VECTOR_BYTES: usize = 2 * 1_536 + 8;
 pub struct KnowledgeLimits {
     /// Maximum number of blocks, at most [`Self::BLOCKS_MAX`].
     pub blocks: usize,
+    /// Number of blocks whose vectors with 1,536 dimensions have room in a snapshot, at most [`Self::BLOCKS_MAX`].
+    pub vectors: usize,
 }
 
 impl KnowledgeLimits {
     /// The largest limit that can be set. Searches of so many blocks were measured.
     pub const BLOCKS_MAX: usize = 100_000;
 
-    /// Returns the room for vectors in a snapshot, in bytes: enough for all blocks with 1,536 dimensions.
+    /// Returns the room for vectors in a snapshot, in bytes.
     pub fn vector_bytes(self) -> usize {
-        self.blocks.saturating_mul(USUAL_VECTOR_BYTES)
+        self.vectors.saturating_mul(USUAL_VECTOR_BYTES)
     }
 }
 
 impl Default for KnowledgeLimits {
     fn default() -> Self {
-        Self { blocks: 20_000 }
+        Self {
+            blocks: 20_000,
+            vectors: 20_000,
+        }
     }
 }
 
@@ -124,6 +131,9 @@ pub struct KnowledgeBlock {
     pub stems: String,
 }
 
+/// The hash of a block's place and text.
+pub type BlockHash = [u8; 32];
+
 /// The name of a snapshot: 32 random hexadecimal digits. A name is never used again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SnapshotName(String);
@@ -178,6 +188,9 @@ pub struct AgentKnowledge {
     /// Other snapshots whose files may exist. Each is named before its file is written, so that none is forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<SpareSnapshot>,
+    /// Indexes of a store of vectors that may exist. Each is named before anything is put into it, and until the agent is removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vector_indexes: Vec<VectorIndexName>,
 }
 
 impl AgentKnowledge {
@@ -192,6 +205,7 @@ impl AgentKnowledge {
             sources: 0,
             blocks: 0,
             spare: Vec::new(),
+            vector_indexes: Vec::new(),
         }
     }
 
@@ -215,6 +229,13 @@ impl AgentKnowledge {
             replaced: false,
         });
         self.rev += 1;
+    }
+
+    /// Names an index of a store of vectors into which a change is about to put some.
+    pub fn note_vector_index(&mut self, index: VectorIndexName) {
+        if !self.vector_indexes.contains(&index) {
+            self.vector_indexes.push(index);
+        }
     }
 
     /// Makes a written snapshot the present one. `false`, and nothing changes: another writer was faster.

@@ -7,7 +7,7 @@
 use recado_domain::Timestamp;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{
-    KnowledgeBlock, KnowledgeLimits, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId,
+    KnowledgeBlock, KnowledgeLimits, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId, VectorRoom,
 };
 use recado_knowledge::{KnowledgeIndex, SplitSettings, analyze_document, search_vector_rows};
 use std::collections::BTreeSet;
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 const LIMITS: KnowledgeLimits = KnowledgeLimits {
     blocks: KnowledgeLimits::BLOCKS_MAX,
+    vectors: KnowledgeLimits::BLOCKS_MAX,
 };
 const BLOCKS_OF_DOCUMENT: usize = 100;
 const DIMENSIONS: usize = 1_536;
@@ -239,7 +240,7 @@ fn measure_size(blocks: usize, dice: &mut Dice) -> Result<(), Box<dyn Error>> {
         vectors.push(vector);
     }
     snapshot
-        .add_made_vectors(&made, LIMITS.vector_bytes())
+        .add_made_vectors(&made, VectorRoom::of_bytes(LIMITS.vector_bytes()))
         .map_err(|gap| format!("the vectors do not fit: {}", gap.as_str()))?;
     drop(made);
     let index = measure_load("words and vectors", &snapshot)?;

@@ -2,11 +2,11 @@
 
 use crate::{
     BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, join_both_ways,
-    search_vector_rows, split_document,
+    keep_best_blocks, search_vector_rows, split_document,
 };
 use recado_domain::knowledge::{
-    FoundBlock, KnowledgeSnapshot, SnapshotError, SnapshotName, SnapshotVectors, SourceId, SplitBlock,
-    SplitDocument,
+    FoundBlock, KnowledgeSnapshot, NearVector, SnapshotError, SnapshotName, SnapshotVectors, SourceId,
+    SplitBlock, SplitDocument, VectorKey,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,6 +46,8 @@ pub struct KnowledgeIndex {
     snapshot: KnowledgeSnapshot,
     titles: HashMap<SourceId, String>,
     words: LexicalIndex,
+    /// The blocks whose vectors stand in a store, sorted by their keys.
+    stored: Vec<(VectorKey, u32)>,
     bytes: usize,
 }
 
@@ -66,6 +68,8 @@ impl KnowledgeIndex {
             .flat_map(|source| &source.words)
             .map(String::as_str);
         let words = LexicalIndex::of_analyzed(blocks, words);
+        let mut stored = snapshot.list_stored_blocks();
+        stored.sort_unstable();
         // The index of words needs neither any more.
         for block in &mut snapshot.blocks {
             block.stems = String::new();
@@ -77,6 +81,7 @@ impl KnowledgeIndex {
             snapshot,
             titles,
             words,
+            stored,
             bytes: bytes.len(),
         })
     }
@@ -89,8 +94,20 @@ impl KnowledgeIndex {
     /// Returns the blocks that answer a question best, the best first. By words alone it finds none if no word of the question stands
     /// in a block. With the question's vector, the ranks by words and by vectors are joined.
     pub fn search(&self, question: &str, vector: Option<&[f32]>, limit: usize) -> Vec<FoundBlock> {
-        let Some(near) = vector.and_then(|vector| self.find_near_blocks(vector, limit.max(JOINED_MIN)))
-        else {
+        self.search_with_stored(question, vector, &[], limit)
+    }
+
+    /// Does the same with the vectors of a store that are nearest to the question's. Those of no block of this snapshot count for
+    /// nothing: another snapshot has them.
+    pub fn search_with_stored(
+        &self,
+        question: &str,
+        vector: Option<&[f32]>,
+        stored: &[NearVector],
+        limit: usize,
+    ) -> Vec<FoundBlock> {
+        let near = vector.and_then(|vector| self.find_near_blocks(vector, stored, limit.max(JOINED_MIN)));
+        let Some(near) = near else {
             let found = self.words.search(question, limit);
             let described = found
                 .iter()
@@ -106,7 +123,7 @@ impl KnowledgeIndex {
     }
 
     /// Returns the blocks that are nearest to a vector; `None` if the snapshot has no vectors of its dimensions.
-    fn find_near_blocks(&self, vector: &[f32], limit: usize) -> Option<Vec<Found>> {
+    fn find_near_blocks(&self, vector: &[f32], stored: &[NearVector], limit: usize) -> Option<Vec<Found>> {
         let vectors = self.find_block_vectors()?;
         let found = search_vector_rows(&vectors.rows, vector, limit).ok()?;
         let as_block = |found: Found| {
@@ -114,7 +131,24 @@ impl KnowledgeIndex {
             let block = usize::try_from(*block).ok()?;
             Some(Found { block, ..found })
         };
-        Some(found.into_iter().filter_map(as_block).collect())
+        let inside = found.into_iter().filter_map(as_block);
+        let stored = stored.iter().flat_map(|near| self.list_blocks_of(near));
+        Some(keep_best_blocks(inside.chain(stored).collect(), limit))
+    }
+
+    /// Returns the blocks to which a vector of a store belongs, with its cosine.
+    fn list_blocks_of(&self, near: &NearVector) -> impl Iterator<Item = Found> {
+        let (key, score) = (near.key, near.cosine);
+        let first = self.stored.partition_point(|(known, _)| *known < key);
+        let same = self
+            .stored
+            .iter()
+            .skip(first)
+            .take_while(move |(known, _)| *known == key);
+        same.filter_map(move |(_, block)| {
+            let block = usize::try_from(*block).ok()?;
+            Some(Found { block, score })
+        })
     }
 
     fn describe_found(&self, found: Found, words: &[Found], near: &[Found]) -> Option<FoundBlock> {
@@ -201,9 +235,15 @@ mod tests {
     use crate::hash_ngrams;
     use recado_domain::Timestamp;
     use recado_domain::ids::AgentId;
-    use recado_domain::knowledge::{KnowledgeLimits, KnowledgeSource, MadeVectors};
+    use recado_domain::knowledge::{KnowledgeLimits, KnowledgeSource, MadeVectors, VectorPut, VectorRoom};
 
     fn file_of(title: &str, blocks: &[(&str, &str)]) -> Vec<u8> {
+        snapshot_with(title, blocks, VectorRoom::of_bytes(1_000_000))
+            .to_bytes()
+            .unwrap()
+    }
+
+    fn snapshot_with(title: &str, blocks: &[(&str, &str)], room: VectorRoom) -> KnowledgeSnapshot {
         let id = SourceId::of_title(&AgentId::parse("clara").unwrap(), title);
         let texts = blocks.iter().map(|(place, text)| format!("# {place}\n{text}"));
         let text = texts.collect::<Vec<_>>().join("\n");
@@ -230,8 +270,8 @@ mod tests {
         for (hash, text) in snapshot.list_unembedded(None) {
             made.add_made_vector(hash, &hash_ngrams(&text, 256)).unwrap();
         }
-        snapshot.add_made_vectors(&made, 1_000_000).unwrap();
-        snapshot.to_bytes().unwrap()
+        snapshot.add_made_vectors(&made, room).unwrap();
+        snapshot
     }
 
     fn name(bits: u128) -> SnapshotName {
@@ -287,6 +327,32 @@ mod tests {
             "a vector of other dimensions"
         );
         assert_eq!((words[0].lexical, words[0].cosine), (Some(words[0].score), None));
+    }
+
+    #[test]
+    fn vectors_of_a_store_find_the_blocks_that_they_belong_to_and_those_of_no_block_count_for_nothing() {
+        let blocks = [
+            ("Prices", "Vaccination costs 90 euros."),
+            ("Parking", "There is none."),
+        ];
+        let room = |change| VectorRoom {
+            bytes: 0,
+            overflow: Some(VectorPut::from_random_bits(change)),
+        };
+        let snapshot = snapshot_with("clinic.md", &blocks, room(1));
+        let index = KnowledgeIndex::from_bytes(&snapshot.to_bytes().unwrap()).unwrap();
+        let near = |snapshot: &KnowledgeSnapshot| {
+            let stored = snapshot.list_stored_blocks().into_iter();
+            let place = stored.filter(|(_, block)| *block == 0);
+            let near = place.map(|(key, _)| NearVector { key, cosine: 0.9 });
+            near.collect::<Vec<_>>()
+        };
+        let vector = hash_ngrams("zzz", 256);
+        let found = index.search_with_stored("zzz", Some(&vector), &near(&snapshot), 5);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].place.as_str(), found[0].cosine), ("Prices", Some(0.9)));
+        let other = near(&snapshot_with("clinic.md", &blocks, room(2)));
+        assert_eq!(index.search_with_stored("zzz", Some(&vector), &other, 5), []);
     }
 
     #[test]

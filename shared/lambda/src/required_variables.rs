@@ -124,6 +124,9 @@ pub const EMBEDDINGS: Names = &[
     "RECADO_EMBEDDINGS_TIMEOUT_SECONDS",
 ];
 
+/// The store of vectors for which snapshots of documents have no room.
+pub const VECTORS: Names = &[variable::VECTOR_BUCKET];
+
 /// Google Calendar.
 pub const CALENDAR: Names = &[
     "GOOGLE_CALENDAR_BASE_URL",
@@ -295,7 +298,7 @@ pub const FUNCTIONS: [FunctionNeeds; 8] = [
     FunctionNeeds {
         name: "DeferredReply",
         required: DEFERRED_REPLY,
-        read: &[PROVIDERS, MODEL, TRANSCRIPTION, EMBEDDINGS, CALENDAR],
+        read: &[PROVIDERS, MODEL, TRANSCRIPTION, EMBEDDINGS, VECTORS, CALENDAR],
         // A reply is committed only beside the journal that its draft knew.
         actions: CHECKING_ACTIONS,
         fed_by: Some(variable::TURNS_QUEUE),
@@ -332,7 +335,7 @@ pub const FUNCTIONS: [FunctionNeeds; 8] = [
     FunctionNeeds {
         name: "Api",
         required: API,
-        read: &[PROOFS, PROVIDERS, EMBEDDINGS, OPERATORS, PUSH],
+        read: &[PROOFS, PROVIDERS, EMBEDDINGS, VECTORS, OPERATORS, PUSH],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "trace", "tenants", "active"],
         sends_to: QUEUES,

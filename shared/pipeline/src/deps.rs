@@ -2,7 +2,7 @@
 
 use crate::ports::{
     DeadLetterQueues, DocumentReader, Embedder, Files, KnowledgeLibrary, Llm, Providers, Queues, Store,
-    System, Tools, Transcriber,
+    System, Tools, Transcriber, VectorStore,
 };
 use crate::settings::Settings;
 use crate::steps::time_limit::run_within;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub trait Deps: Send + Sync {
     /// Type of the store of all records.
     type Store: Store;
-    /// Type of the queues, the schedule and the store of large bodies and files.
-    type Queues: Queues + DeadLetterQueues + Files;
+    /// Type of the queues, the schedule, and the stores of large bodies, files and vectors.
+    type Queues: Queues + DeadLetterQueues + Files + VectorStore;
     /// Type of the providers.
     type Providers: Providers;
     /// Types of the language model and of what works for it. These transcribe recordings, read documents, make vectors, search
@@ -29,7 +29,7 @@ pub trait Deps: Send + Sync {
 
     /// Returns the store of all records.
     fn store(&self) -> &Self::Store;
-    /// Returns the queues, the schedule and the store of large bodies.
+    /// Returns the queues, the schedule, and the stores of large bodies, files and vectors.
     fn queues(&self) -> &Self::Queues;
     /// Returns the providers.
     fn providers(&self) -> &Self::Providers;
@@ -108,7 +108,7 @@ pub(crate) fn pair_rate(deps: &impl Deps, bound: &InstanceConfig) -> Option<Rate
 pub struct Components<S, Q, P, L, A> {
     /// Store of all records.
     pub store: S,
-    /// Queues, schedule and store of large bodies.
+    /// Queues, schedule, and stores of large bodies, files and vectors.
     pub queues: Q,
     /// Providers.
     pub providers: P,
@@ -127,7 +127,7 @@ pub struct Components<S, Q, P, L, A> {
 impl<S, Q, P, L, A> Deps for Components<S, Q, P, L, A>
 where
     S: Store,
-    Q: Queues + DeadLetterQueues + Files,
+    Q: Queues + DeadLetterQueues + Files + VectorStore,
     P: Providers,
     L: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary + Tools,
     A: System,

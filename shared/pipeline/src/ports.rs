@@ -62,6 +62,7 @@ mod transcriber;
 mod turn_places;
 mod typing;
 mod usage;
+mod vector_store;
 mod webhook_records;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
@@ -129,6 +130,7 @@ pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, Transcri
 pub use turn_places::TurnPlaceRecords;
 pub use typing::TypingSigns;
 pub use usage::UsageRecords;
+pub use vector_store::{NEAREST_MAX, VectorStore};
 pub use webhook_records::{FAILED_EVENTS_PER_WRITE, WebhookRecords};
 
 /// A failure of a store or a queue.

@@ -28,7 +28,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::ports::{
-    DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System,
+    DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System, VectorStore,
 };
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
 use serde_json::json;
@@ -148,7 +148,7 @@ impl Written<'_> {
     }
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
+impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S, Q> {
     /// Fills the store and the queues, for tenants that nobody else has.
     pub async fn live(store: S, queues: Q, clock: ErasureClock) -> Self {
         Self::over(store, queues, clock, [Fixture::new(), Fixture::new()])

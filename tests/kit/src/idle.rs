@@ -15,7 +15,7 @@ use recado_pipeline::ports::{
     ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
     Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply,
     LlmRequest, OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools,
-    Transcriber,
+    Transcriber, VectorStore,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -116,6 +116,8 @@ impl Files for Idle {
         Ok(())
     }
 }
+
+impl VectorStore for Idle {}
 
 impl DeadLetterQueues for Idle {
     async fn receive_dead_messages(&self, _: QueueName) -> PortResult<Vec<DeadQueueMessage>> {

@@ -6,7 +6,7 @@
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
-//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, and
+//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, [`kept_vectors`] a store of vectors, and
 //! [`kept_answers`] compares what an earlier program answered.
 
 #![expect(
@@ -26,6 +26,7 @@ pub mod erasure_story;
 pub mod idle;
 pub mod kept_answers;
 pub mod kept_queues;
+pub mod kept_vectors;
 pub mod moved_records;
 pub mod pdf_files;
 pub mod ports;

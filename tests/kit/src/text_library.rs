@@ -34,11 +34,8 @@ impl TextLibrary {
         question: SearchedQuestion<'_>,
         limit: usize,
     ) -> Option<Vec<FoundBlock>> {
-        Some(
-            self.0
-                .find_index(name)?
-                .search(question.text, question.vector, limit),
-        )
+        let index = self.0.find_index(name)?;
+        Some(index.search_with_stored(question.text, question.vector, question.stored, limit))
     }
 
     /// Returns the vectors of a snapshot that is in memory.
@@ -48,6 +45,7 @@ impl TextLibrary {
         Some(KnownVectors {
             model: vectors.model.clone(),
             dimensions: vectors.rows.count_dimensions(),
+            has_stored: !vectors.stored.is_empty(),
         })
     }
 }

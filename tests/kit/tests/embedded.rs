@@ -1,4 +1,5 @@
-//! The contract on `SQLite`: every case on a store of its own in memory, and all of them at once on one on the disk.
+//! The contract on `SQLite`: every case on a store of its own in memory, and all of them at once on one on the disk. The contract of a
+//! store of vectors on the one of the tests.
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
@@ -39,4 +40,15 @@ mod on_disk {
 
     recado_testkit::store_contract!(shared_store);
     recado_testkit::queues_contract!(shared_store);
+}
+
+mod kept_vectors {
+    use recado_testkit::kept_vectors::KeptVectors;
+    use std::future::ready;
+
+    fn kept_store() -> impl Future<Output = KeptVectors> {
+        ready(KeptVectors::set_up())
+    }
+
+    recado_testkit::vectors_contract!(kept_store);
 }

@@ -19,6 +19,11 @@ pub(crate) fn emulator() -> String {
 
 /// Clients for an account. They belong to the runtime they are first used in: each test makes its own.
 pub(crate) fn clients(account: &str) -> Clients {
+    clients_at(account, emulator())
+}
+
+/// The same for another server than the emulator.
+pub(crate) fn clients_at(account: &str, endpoint: String) -> Clients {
     // The emulator is one process that all tests share: it is slow to answer, and that is no failure.
     let patient = Duration::from_secs(60);
     let timeouts = TimeoutConfig::builder()
@@ -33,7 +38,7 @@ pub(crate) fn clients(account: &str) -> Clients {
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .timeout_config(timeouts.build())
         .sleep_impl(aws_sdk_dynamodb::config::SharedAsyncSleep::new(Sleep))
-        .endpoint_url(emulator());
+        .endpoint_url(endpoint);
     Clients::new(&shared.build(), false)
 }
 

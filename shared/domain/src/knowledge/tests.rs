@@ -1,10 +1,16 @@
 use super::*;
 use crate::millis::from_unix_millis;
 
-const LIMITS: KnowledgeLimits = KnowledgeLimits { blocks: 50 };
+const LIMITS: KnowledgeLimits = KnowledgeLimits {
+    blocks: 50,
+    vectors: 50,
+};
 
-/// The room for vectors, in bytes.
-const ROOM: usize = 1_000;
+/// The room for vectors.
+const ROOM: VectorRoom = VectorRoom {
+    bytes: 1_000,
+    overflow: None,
+};
 
 fn agent() -> AgentId {
     AgentId::parse("clara").unwrap()
@@ -101,7 +107,7 @@ fn an_agent_has_bounded_sources_and_blocks() {
 #[test]
 fn what_is_above_a_limit_that_was_lowered_can_become_smaller() {
     let full = snapshot_of(vec![source("a.md", &["x"; 30]), source("b.md", &["y"; 20])]);
-    let lowered = KnowledgeLimits { blocks: 10 };
+    let lowered = KnowledgeLimits { blocks: 10, ..LIMITS };
     let smaller = full.with_changes(lowered, &[full.sources[1].id.clone()], Vec::new());
     assert_eq!(smaller.unwrap().blocks.len(), 30);
     let larger = full.with_changes(lowered, &[], vec![source("c.md", &["z"])]);
@@ -253,10 +259,69 @@ fn vectors_of_another_model_or_dimension_do_not_mix_with_the_present_ones() {
 fn the_vectors_of_a_snapshot_are_bounded() {
     let mut snapshot = snapshot_of(vec![source("a.md", &["one", "two"])]);
     let mut large = MadeVectors::begin_for_model("m");
-    let vector = vec![1.0; ROOM / 3];
+    let vector = vec![1.0; ROOM.bytes / 3];
     for (hash, _) in snapshot.list_unembedded(None) {
         large.add_made_vector(hash, &vector).unwrap();
     }
     assert_eq!(snapshot.add_made_vectors(&large, ROOM), Err(VectorGap::TooLarge));
     assert_eq!(snapshot.count_embedded(None), 1);
+}
+
+/// The change with this number, and room for one vector of two dimensions in the snapshot.
+fn store_room(change: u64) -> (VectorPut, VectorRoom) {
+    let put = VectorPut::from_random_bits(change);
+    let room = VectorRoom {
+        bytes: 2 * 2 + 8,
+        overflow: Some(put),
+    };
+    (put, room)
+}
+
+#[test]
+fn vectors_without_room_are_those_of_a_store_and_stay_under_their_keys_in_the_next_snapshot() {
+    let mut first = snapshot_of(vec![source("a.md", &["one", "three", "three"])]);
+    let (put, room) = store_room(1);
+    let vectors = made("m", &first);
+    first.add_made_vectors(&vectors, room).unwrap();
+    assert_eq!((first.count_embedded(None), unembedded(&first)), (3, vec![]));
+    let put_vectors = first.list_put_vectors(&vectors, put);
+    assert_eq!(put_vectors.len(), 1, "both blocks have one key");
+    let expected = normalize_length(&[5.0, 1.0]);
+    let mut near = put_vectors[0].1.iter().zip(&expected);
+    assert!(near.all(|(got, wanted)| (got - wanted).abs() < 1e-4));
+    let read = KnowledgeSnapshot::from_bytes(&first.to_bytes().unwrap()).unwrap();
+    assert_eq!(read, first);
+    let removed = [first.sources[0].id.clone()];
+    let added = vec![source("b.md", &["three", "seven"])];
+    let mut second = first.with_changes(LIMITS, &removed, added).unwrap();
+    assert_eq!(unembedded(&second), ["seven"]);
+    second
+        .add_made_vectors(&made("m", &second), store_room(2).1)
+        .unwrap();
+    let vectors = second.vectors.as_ref().unwrap();
+    assert_eq!(
+        (vectors.blocks.len(), vectors.stored.len()),
+        (1, 1),
+        "there is room again"
+    );
+    assert_eq!(second.list_stored_keys(), first.list_stored_keys());
+}
+
+#[test]
+fn what_could_not_be_put_is_forgotten_and_what_another_change_put_is_not() {
+    let mut snapshot = snapshot_of(vec![source("a.md", &["one", "three"])]);
+    let (first, room) = store_room(1);
+    snapshot.add_made_vectors(&made("m", &snapshot), room).unwrap();
+    let mut next = snapshot
+        .with_changes(LIMITS, &[], vec![source("b.md", &["seven"])])
+        .unwrap();
+    let (second, room) = store_room(2);
+    next.add_made_vectors(&made("m", &next), room).unwrap();
+    assert_eq!(next.vectors.as_ref().unwrap().stored.len(), 2);
+    next.drop_put_vectors(second);
+    assert_eq!(next.list_stored_keys(), snapshot.list_stored_keys());
+    next.drop_put_vectors(first);
+    let record = record();
+    assert_eq!(next.find_vector_index(&record.tenant, &record.agent), None);
+    assert_eq!(next.count_embedded(None), 1);
 }

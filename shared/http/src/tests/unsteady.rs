@@ -7,7 +7,7 @@ use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortError, PortResult,
-    Queues,
+    Queues, VectorStore,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -100,6 +100,8 @@ impl Files for Unsteady {
         self.inner.put_file(key, mime_type, bytes).await
     }
 }
+
+impl VectorStore for Unsteady {}
 
 impl DeadLetterQueues for Unsteady {
     delegate_calls! { directly:

@@ -1,4 +1,4 @@
-use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlock, NearVector, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
@@ -11,6 +11,8 @@ pub struct KnownVectors {
     pub model: String,
     /// Number of dimensions.
     pub dimensions: usize,
+    /// `true` if some of them stand in a store of vectors.
+    pub has_stored: bool,
 }
 
 /// A question for which blocks are searched.
@@ -20,6 +22,8 @@ pub struct SearchedQuestion<'a> {
     pub text: &'a str,
     /// Its vector, by the model and with the dimensions of the snapshot's; `None` to search by words alone.
     pub vector: Option<&'a [f32]>,
+    /// The vectors of a store that are nearest to it.
+    pub stored: &'a [NearVector],
 }
 
 /// The reason why a snapshot cannot be searched.

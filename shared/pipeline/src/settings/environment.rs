@@ -128,6 +128,8 @@ impl Settings {
         self.knowledge_block_characters = reader.read_number(&names, (200, 4_000), usual);
         let (names, most) = (["RECADO_KNOWLEDGE_BLOCKS"], KnowledgeLimits::BLOCKS_MAX);
         self.knowledge.blocks = reader.read_number(&names, (1, most), self.knowledge.blocks);
+        let (names, usual) = (["RECADO_KNOWLEDGE_VECTORS_IN_MEMORY"], self.knowledge.blocks);
+        self.knowledge.vectors = reader.read_number(&names, (0, most), usual);
     }
 
     fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {

@@ -318,3 +318,17 @@ fn the_number_of_blocks_of_an_agent_is_read() {
     assert_eq!(read("100000"), (100_000, 0));
     assert_eq!(read("100001"), (20_000, 1));
 }
+
+#[test]
+fn the_vectors_that_stay_in_memory_are_those_of_all_blocks_unless_fewer_are_named() {
+    let read = |variables: &[(&str, &str)]| {
+        let mut reader = VariableReader::new(variables.iter().copied());
+        let limits = Settings::from_environment(&mut reader).knowledge;
+        (limits.vectors, reader.into_problems().len())
+    };
+    let (blocks, vectors) = ("RECADO_KNOWLEDGE_BLOCKS", "RECADO_KNOWLEDGE_VECTORS_IN_MEMORY");
+    assert_eq!(read(&[]), (20_000, 0));
+    assert_eq!(read(&[(blocks, "50000")]), (50_000, 0));
+    assert_eq!(read(&[(blocks, "50000"), (vectors, "0")]), (0, 0));
+    assert_eq!(read(&[(vectors, "100001")]), (20_000, 1));
+}

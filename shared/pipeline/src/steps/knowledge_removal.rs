@@ -1,7 +1,7 @@
-//! Deletes the knowledge of an agent: the files of its snapshots, then the record that names them.
+//! Deletes the knowledge of an agent: the files of its snapshots and its indexes of vectors, then the record that names them.
 
 use crate::Deps;
-use crate::ports::{Files, KnowledgeRecords, PortResult};
+use crate::ports::{Files, KnowledgeRecords, PortResult, VectorStore};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
@@ -32,10 +32,19 @@ pub(crate) async fn remove_agent_knowledge(
     delete_knowledge(deps, &known).await
 }
 
-/// Deletes the files, and then the record. A deletion that was cut off can be repeated.
+/// Deletes the files and the indexes of vectors, and then the record. A deletion that was cut off can be repeated. Without a store of
+/// vectors, as after a move to another installation, the agent's indexes are not this installation's.
 pub(crate) async fn delete_knowledge(deps: &impl Deps, knowledge: &AgentKnowledge) -> PortResult<()> {
     for key in knowledge.list_file_keys() {
         deps.queues().delete_file(&key).await?;
+    }
+    for index in &knowledge.vector_indexes {
+        if deps.queues().has_vector_store() {
+            Box::pin(deps.queues().delete_vector_index(index)).await?;
+        } else {
+            let (agent, index) = (&knowledge.agent, index.as_str());
+            tracing::warn!(%agent, index, "no store of vectors is set up: an index of the agent stays where it is");
+        }
     }
     deps.store()
         .delete_knowledge(&knowledge.tenant, &knowledge.agent)

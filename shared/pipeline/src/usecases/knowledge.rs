@@ -2,6 +2,7 @@
 //! the present one, and then makes it the present one. Messages never wait for that.
 
 mod change;
+mod overflow;
 mod pages;
 mod vectors;
 mod writing;
@@ -142,7 +143,7 @@ pub async fn search_knowledge(
         SnapshotReading::Ready(name) => name,
         SnapshotReading::Removed => return Ok(FoundBlocks::default()),
     };
-    let found = search_loaded_snapshot(deps, &name, question, limit.min(FOUND_MAX)).await;
+    let found = search_loaded_snapshot(deps, (&tenant, agent), &name, question, limit.min(FOUND_MAX)).await;
     found.ok_or_else(|| LibraryError("it was dropped from memory meanwhile".to_owned()).into())
 }
 

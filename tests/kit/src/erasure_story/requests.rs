@@ -6,13 +6,13 @@ use crate::ports::succeed;
 use crate::stored_effect::half_hour;
 use recado_domain::access::Caller;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
-use recado_pipeline::ports::{DeadLetterQueues, Files, Queues, Store, System};
+use recado_pipeline::ports::{DeadLetterQueues, Files, Queues, Store, System, VectorStore};
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
+impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S, Q> {
     fn query(&self) -> ContactQuery {
         ContactQuery {
             tenant: self.fixture.bound.tenant.id.clone(),

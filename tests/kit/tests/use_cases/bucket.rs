@@ -17,7 +17,7 @@ use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
     FileBytes, FileError, Files, InboundEntry, Inbox, PageRequest, PortError, PortResult, Queues,
-    RecordEventOutcome, System,
+    RecordEventOutcome, System, VectorStore,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
@@ -120,6 +120,8 @@ impl Files for Bucket {
         self.inner.put_file(key, mime_type, bytes).await
     }
 }
+
+impl VectorStore for Bucket {}
 
 impl DeadLetterQueues for Bucket {
     /// What was received is hidden from then on.

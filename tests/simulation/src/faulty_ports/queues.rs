@@ -5,11 +5,12 @@ use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
 use recado_domain::instance::InFlightSend;
+use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
 use recado_domain::message::Message;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome,
+    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome, VectorStore,
     WriteOutcome,
 };
 use recado_testkit::delegate_calls;
@@ -253,6 +254,19 @@ impl<Q: Files> Files for FaultyPort<Q> {
             Ok(put)
         };
         self.around("put_file", put).await?
+    }
+}
+
+impl<Q: VectorStore> VectorStore for FaultyPort<Q> {
+    fn has_vector_store(&self) -> bool {
+        self.inner.has_vector_store()
+    }
+
+    delegate_calls! {
+        put_vectors(index: &VectorIndexName, vectors: &[(VectorKey, Vec<f32>)]) -> ();
+        find_nearest(index: &VectorIndexName, question: &[f32], limit: usize) -> Vec<NearVector>;
+        delete_vectors(index: &VectorIndexName, keys: &[VectorKey]) -> ();
+        delete_vector_index(index: &VectorIndexName) -> ();
     }
 }
 

@@ -13,7 +13,7 @@ use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome,
+    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome, VectorStore,
     WriteOutcome,
 };
 use serde_json::Value;
@@ -189,6 +189,9 @@ impl Files for EitherQueues {
         on_each!(self, queues => queues.sign_file_url(key, disposition).await)
     }
 }
+
+/// No histories of a store of vectors are played.
+impl VectorStore for EitherQueues {}
 
 /// Calls a method of the queues that gave out this receipt.
 macro_rules! on_receipt {

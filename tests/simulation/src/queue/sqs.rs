@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_pipeline::ports::{FileBytes, FileError, Files, InboundEntry, PortError, PortResult, Queues};
+use recado_pipeline::ports::{
+    FileBytes, FileError, Files, InboundEntry, PortError, PortResult, Queues, VectorStore,
+};
 use recado_pipeline::settings::VisibilityTimeouts;
 use serde::Serialize;
 use serde_json::Value;
@@ -241,6 +243,9 @@ impl Files for Sqs {
         Ok(())
     }
 }
+
+/// No histories of a store of vectors are played.
+impl VectorStore for Sqs {}
 
 impl State {
     /// A fair queue: tenants of whom little is in flight come first, and take turns.

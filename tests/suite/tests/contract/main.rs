@@ -12,3 +12,4 @@ mod dynamodb;
 mod erasure;
 mod moving;
 mod queues;
+mod vectors;

@@ -124,3 +124,33 @@ async fn the_text_of_a_pdf_document_is_read_by_the_function_and_a_private_page_i
         "{told}"
     );
 }
+
+#[tokio::test]
+async fn vectors_stand_in_the_vector_bucket_and_find_their_document_until_it_is_removed() {
+    let bench = Bench::new().await;
+    let added = bench
+        .adds("garden.md", "# Garden\nThe roses are watered at dawn.")
+        .await;
+    assert_eq!(
+        (&added["vectors"]["blocks"], &added["vectors"]["reason"]),
+        (&1.into(), &Value::Null),
+        "{added}"
+    );
+    assert!(bench.stack.vectors.count_vectors() > 0);
+    let question = json!({"question": "gardening rosebush waterings"});
+    let search = format!("/v1/agents/{KNOWING_AGENT}/knowledge/search");
+    let (status, told) = bench.api(Method::POST, &search, Some(question.clone())).await;
+    assert_eq!(
+        (status, &told["search"]),
+        (StatusCode::OK, &"hybrid".into()),
+        "{told}"
+    );
+    let is_garden = |block: &Value| block["title"] == "garden.md" && block["cosine"].is_number();
+    assert!(told["found"].as_array().unwrap().iter().any(is_garden), "{told}");
+    let source = added["source"]["id"].as_str().unwrap();
+    let path = format!("/v1/agents/{KNOWING_AGENT}/knowledge/{source}");
+    let (status, removed) = bench.api(Method::DELETE, &path, None).await;
+    assert!(status.is_success(), "{status}: {removed}");
+    let (_, told) = bench.api(Method::POST, &search, Some(question)).await;
+    assert!(!told["found"].as_array().unwrap().iter().any(is_garden), "{told}");
+}

@@ -7,7 +7,7 @@ use crate::hours;
 use recado_aws::Clients;
 use recado_domain::provider::Provider;
 use recado_testkit::sample_configuration::META_NUMBER;
-use recado_testkit::servers::{Behaviour, EmailStandIn, StandIn, StandIns};
+use recado_testkit::servers::{Behaviour, EmailStandIn, S3VectorsStandIn, StandIn, StandIns, VECTOR_BUCKET};
 use recado_testkit::webhooks::derived_secret;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -88,6 +88,8 @@ pub(crate) struct Stack {
     keyless: StandIn,
     /// The provider of [`INVITES`].
     pub(crate) dialog360: StandIn,
+    /// S3 Vectors, where the vectors of all documents are.
+    pub(crate) vectors: S3VectorsStandIn,
     /// The carrier of e-mails of the tenant `clinic`.
     pub(crate) resend: EmailStandIn,
     /// The carrier of e-mails of the tenant `letters`.
@@ -134,7 +136,8 @@ impl Stack {
         put_parameters(&aws).await;
         let began = Instant::now();
         let (dialog360, resend, ses) = (StandIn::dialog360(), EmailStandIn::resend(), EmailStandIn::ses());
-        let outputs = run_deploy(&stand_ins, (&resend, &ses));
+        let vectors = S3VectorsStandIn::start();
+        let outputs = run_deploy(&stand_ins, (&resend, &ses), &vectors);
         println!("deployed in {:.1} s", began.elapsed().as_secs_f64());
         let token = secret(&aws, &outputs, "OperatorTokenSecret").await;
         let master = secret(&aws, &outputs, "WebhookMasterSecret").await;
@@ -144,6 +147,7 @@ impl Stack {
             balanced,
             keyless,
             dialog360,
+            vectors,
             resend,
             ses,
             token,
@@ -277,7 +281,11 @@ async fn put_parameters(aws: &Clients) {
 }
 
 /// `sam deploy`, as `tests/emulator/emulator.py` runs it; its outputs.
-fn run_deploy(stand_ins: &StandIns, (resend, ses): (&EmailStandIn, &EmailStandIn)) -> Value {
+fn run_deploy(
+    stand_ins: &StandIns,
+    (resend, ses): (&EmailStandIn, &EmailStandIn),
+    vectors: &S3VectorsStandIn,
+) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
     let emulator = emulator();
     let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
@@ -289,6 +297,9 @@ fn run_deploy(stand_ins: &StandIns, (resend, ses): (&EmailStandIn, &EmailStandIn
         format!("SesBaseUrl={}", ses.url()),
         format!("TranscriptionUrl={}", crate::files::start_transcriber()),
         "Simulation=off".to_owned(),
+        "EmbeddingsUrl=simulated".to_owned(),
+        format!("VectorBucket={VECTOR_BUCKET}"),
+        "KnowledgeVectorsInMemory=0".to_owned(),
         // A request that hung is repeated after this; the audit waits for some.
         "UnknownWaitSeconds=30".to_owned(),
         "LogAwsRequests=true".to_owned(),
@@ -297,6 +308,7 @@ fn run_deploy(stand_ins: &StandIns, (resend, ses): (&EmailStandIn, &EmailStandIn
     ];
     let mut command = Command::new(script);
     command.args(["deploy", "--port", port, "--account", ACCOUNT]);
+    command.args(["--s3-vectors", &vectors.url()]);
     command.args(parameters.iter().flat_map(|parameter| ["--parameter", parameter]));
     let done = command
         .stdin(Stdio::null())

@@ -16,6 +16,14 @@ struct DescribedVectors {
     model: String,
     dimensions: usize,
     rows: usize,
+    /// Number of vectors that stand in a store.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stored: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl KnowledgeSnapshot {
@@ -32,8 +40,8 @@ impl KnowledgeSnapshot {
         let mut snapshot: Self = serde_json::from_slice(snapshot).map_err(SnapshotError::Damaged)?;
         let described: DescribedVectors =
             serde_json::from_slice(described).map_err(SnapshotError::Damaged)?;
-        let vectors =
-            SnapshotVectors::parse_file_rows(described.model, described.dimensions, described.rows, rows);
+        let counted = (described.rows, described.stored);
+        let vectors = SnapshotVectors::parse_file_rows(described.model, described.dimensions, counted, rows);
         snapshot.vectors = Some(vectors.ok_or(SnapshotError::CutOff)?);
         Ok(snapshot)
     }
@@ -49,6 +57,7 @@ impl KnowledgeSnapshot {
             model: vectors.model.clone(),
             dimensions: vectors.rows.count_dimensions(),
             rows: vectors.rows.count_vector_rows(),
+            stored: vectors.stored.len(),
         };
         let mut bytes = WITH_VECTORS.to_vec();
         append_json_part(&mut bytes, self)?;

@@ -9,7 +9,7 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
-    KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SourceId, SplitDocument, VectorGap,
+    KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId, SplitDocument, VectorGap,
 };
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
@@ -93,10 +93,8 @@ pub(super) async fn add_source_within(
     let planned = present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?;
     let making = make_missing_vectors(deps, &planned, &source.id, vectors_until).await;
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
-    let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
-        let mut next = present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?;
-        let refused = next.add_made_vectors(&making.made, limits.vector_bytes()).err();
-        Ok((next, refused))
+    let (next, refused) = change_snapshot(deps, &tenant, agent, present, &making.made, |present| {
+        Ok(present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?)
     })
     .await?;
     let outcome = if before.is_some() {
@@ -176,10 +174,8 @@ async fn complete_vectors(
             format!("vectors of {} are made", source.id),
         )
         .await?;
-        change_snapshot(deps, tenant, agent, present, |present| {
-            let mut next = present.with_changes(limits, &[], Vec::new())?;
-            let refused = next.add_made_vectors(&making.made, limits.vector_bytes()).err();
-            Ok((next, refused))
+        change_snapshot(deps, tenant, agent, present, &making.made, |present| {
+            Ok(present.with_changes(limits, &[], Vec::new())?)
         })
         .await?
     };
@@ -204,13 +200,17 @@ pub async fn remove_source(
     present.find_source(id).ok_or(KnowledgeError::NoSource)?;
     audit_change(deps, caller, &tenant, agent, format!("removed {id}")).await?;
     let limits = deps.settings().knowledge;
-    change_snapshot(deps, &tenant, agent, present, |present| {
-        present.find_source(id).ok_or(KnowledgeError::NoSource)?;
-        Ok((
-            present.with_changes(limits, std::slice::from_ref(id), Vec::new())?,
-            None,
-        ))
-    })
+    change_snapshot(
+        deps,
+        &tenant,
+        agent,
+        present,
+        &MadeVectors::default(),
+        |present| {
+            present.find_source(id).ok_or(KnowledgeError::NoSource)?;
+            Ok(present.with_changes(limits, std::slice::from_ref(id), Vec::new())?)
+        },
+    )
     .await?;
     Ok(())
 }

@@ -4,7 +4,7 @@
 use super::writing::{audit_change, change_snapshot};
 use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
-use crate::ports::{Embedder, System};
+use crate::ports::{Embedder, System, VectorStore};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
@@ -36,7 +36,8 @@ pub struct VectorState {
 impl VectorState {
     /// Returns the way in which blocks are searched, if the embedding model answers.
     pub fn find_search_way(&self) -> SearchWay {
-        let is_unused = matches!(self.gap, Some(VectorGap::NotSetUp | VectorGap::OtherModel));
+        let unused = [VectorGap::NotSetUp, VectorGap::OtherModel, VectorGap::NoStore];
+        let is_unused = self.gap.is_some_and(|gap| unused.contains(&gap));
         if is_unused || self.blocks == 0 {
             SearchWay::Lexical
         } else {
@@ -59,6 +60,7 @@ pub(super) fn describe_vectors(
     let gap = match (deps.llm().embedding_model(), present) {
         (None, _) => Some(VectorGap::NotSetUp),
         (Some(model), Some(present)) if present.model != model => Some(VectorGap::OtherModel),
+        (Some(_), Some(_)) if lacks_vector_store(deps, snapshot) => Some(VectorGap::NoStore),
         _ if blocks < all => Some(gap.unwrap_or(VectorGap::NoVectors)),
         _ => None,
     };
@@ -69,6 +71,12 @@ pub(super) fn describe_vectors(
         missing: all - blocks,
         gap,
     }
+}
+
+/// Returns `true` if vectors of the snapshot stand in a store of vectors, and none is set up.
+fn lacks_vector_store(deps: &impl Deps, snapshot: &KnowledgeSnapshot) -> bool {
+    let mut vectors = snapshot.vectors.iter();
+    !deps.queues().has_vector_store() && vectors.any(|vectors| !vectors.stored.is_empty())
 }
 
 /// Vectors that were made, with the reason why there are no more.
@@ -123,7 +131,7 @@ pub(super) async fn make_block_vectors(
 }
 
 /// Makes the vectors that an agent's blocks lack, as many as the time allows. Vectors of another model than the present one are made
-/// again, and with `again` all are.
+/// again, and those in a store that is not set up any more; with `again` all are.
 pub async fn embed_knowledge(
     deps: &impl Deps,
     caller: &Caller,
@@ -135,7 +143,7 @@ pub async fn embed_knowledge(
     let model = deps.llm().embedding_model().map(str::to_owned);
     let is_dropped = |snapshot: &KnowledgeSnapshot| {
         let present = snapshot.vectors.as_ref();
-        again || present.map(|vectors| &vectors.model) != model.as_ref()
+        again || present.map(|vectors| &vectors.model) != model.as_ref() || lacks_vector_store(deps, snapshot)
     };
     let missing = if is_dropped(&present) {
         present.list_block_texts()
@@ -148,13 +156,12 @@ pub async fn embed_knowledge(
     }
     audit_change(deps, caller, &tenant, agent, "vectors are made".to_owned()).await?;
     let limits = deps.settings().knowledge;
-    let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
+    let (next, refused) = change_snapshot(deps, &tenant, agent, present, &making.made, |present| {
         let mut next = present.with_changes(limits, &[], Vec::new())?;
         if is_dropped(&next) {
             next.vectors = None;
         }
-        let refused = next.add_made_vectors(&making.made, limits.vector_bytes()).err();
-        Ok((next, refused))
+        Ok(next)
     })
     .await?;
     Ok(describe_vectors(deps, &next, None, making.gap.or(refused)))

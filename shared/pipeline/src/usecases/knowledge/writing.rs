@@ -1,5 +1,6 @@
 //! Writes the next snapshot, and then makes it the present one.
 
+use super::overflow::{delete_spare_vectors, find_vector_room, put_overflow};
 use super::{KnowledgeError, find_record, read_present};
 use crate::Deps;
 use crate::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System};
@@ -9,7 +10,9 @@ use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
-use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName, VectorGap};
+use recado_domain::knowledge::{
+    AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
+};
 
 /// The MIME type of a snapshot's file.
 const MIME_TYPE: &str = "application/octet-stream";
@@ -30,20 +33,25 @@ pub(super) async fn audit_change(
 /// A snapshot with a change, and the reason why it did not take new vectors.
 type ChangedSnapshot = (KnowledgeSnapshot, Option<VectorGap>);
 
-/// Writes the snapshot that `change` makes of the present one, which was read already, and makes it the present one. If
-/// another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost. Returns
-/// what was written, and why vectors were not.
+/// Writes the snapshot that `change` makes of the present one, and makes it the present one. The vectors that were made are added, and
+/// the present one was read already. If another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
+/// Returns what was written, and why vectors were not.
 pub(super) async fn change_snapshot(
     deps: &impl Deps,
     tenant: &TenantId,
     agent: &AgentId,
     present: KnowledgeSnapshot,
-    change: impl Fn(&KnowledgeSnapshot) -> Result<ChangedSnapshot, KnowledgeError>,
+    made: &MadeVectors,
+    change: impl Fn(&KnowledgeSnapshot) -> Result<KnowledgeSnapshot, KnowledgeError>,
 ) -> Result<ChangedSnapshot, KnowledgeError> {
-    let change = &change;
+    let (change, room) = (&change, find_vector_room(deps));
     retry_lost_write(PortError::contended("knowledge"), present, |present| async move {
-        let (next, refused) = change(&present)?;
-        let name = announce_snapshot(deps, tenant, agent).await?;
+        let mut next = change(&present)?;
+        let refused = next.add_made_vectors(made, room).err();
+        let index = next.find_vector_index(tenant, agent);
+        let name = announce_snapshot(deps, tenant, agent, index.as_ref()).await?;
+        let not_put = put_overflow(deps, index.as_ref(), &mut next, made, room).await;
+        let refused = not_put.or(refused);
         let bytes = next.to_bytes()?;
         let key = name.file_key();
         let written = deps
@@ -55,6 +63,7 @@ pub(super) async fn change_snapshot(
         })?;
         if let Some(known) = switch_to_snapshot(deps, tenant, agent, &name, &next).await? {
             delete_spare_files(deps, &known).await;
+            delete_spare_vectors(deps, (tenant, agent), &present, &next).await;
             return Ok(WriteAttempt::Done((next, refused)));
         }
         deps.queues().delete_file(&key).await?;
@@ -63,11 +72,13 @@ pub(super) async fn change_snapshot(
     .await
 }
 
-/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten.
+/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten. So is the index of its stored
+/// vectors, before any is put.
 async fn announce_snapshot(
     deps: &impl Deps,
     tenant: &TenantId,
     agent: &AgentId,
+    index: Option<&VectorIndexName>,
 ) -> Result<SnapshotName, KnowledgeError> {
     let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
     retry_lost_write(PortError::contended("knowledge"), (), |()| async {
@@ -77,6 +88,9 @@ async fn announce_snapshot(
             deps.queues().delete_file(&spare.file_key()).await?;
         }
         known.begin_snapshot(name.clone(), now, &deletable);
+        if let Some(index) = index {
+            known.note_vector_index(index.clone());
+        }
         let written = deps.store().save_knowledge(&known).await?;
         Ok(WriteAttempt::after_write(written, name.clone()))
     })
