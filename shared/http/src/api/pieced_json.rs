@@ -60,6 +60,16 @@ impl Write for Pieces {
         Ok(room)
     }
 
+    // Most of what serde_json writes is a few bytes long and finds room.
+    fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while self.last.len() + bytes.len() > PIECE {
+            let written = self.write(bytes)?;
+            bytes = &bytes[written..];
+        }
+        self.last.extend_from_slice(bytes);
+        Ok(())
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

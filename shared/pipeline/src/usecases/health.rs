@@ -163,17 +163,21 @@ pub async fn assess_health<D: QueueDepths>(
         .read_open_work(chosen.as_deref(), OPEN_WORK_LIMIT)
         .await?;
     let dead_letters = deps.store().count_dead_letters(tenant).await?;
+    let is_whole = chosen.is_none();
     let mut assessment = Assessment::new(&open, &dead_letters, show);
-    assessment.add_all(deps, chosen.as_deref()).await?;
+    match chosen {
+        Some(chosen) => assessment.add_instances(deps, chosen).await?,
+        None => assessment.add_working_instances(deps).await?,
+    }
     let found = assessment.found;
     let waiting = match wanted {
         Some(_) => found.waiting,
         None => count_open_work(&open),
     };
-    let depth = if chosen.is_some() {
-        waiting.depth
-    } else {
+    let depth = if is_whole {
         queues.values().map(QueueDepth::total_messages).sum::<u64>() + waiting.parked
+    } else {
+        waiting.depth
     };
     Ok(Some(Health {
         status: judge_health(depth, found.all_well),
@@ -241,20 +245,20 @@ impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
         }
     }
 
-    /// Assesses the instances of `chosen`, or all that work (`None`), page by page.
-    async fn add_all(&mut self, deps: &impl Deps, chosen: Option<&[Instance]>) -> PortResult<()> {
-        if let Some(chosen) = chosen {
-            return self.add_instances(deps, chosen).await;
-        }
+    /// Assesses all instances that work, page by page. The next page is read meanwhile.
+    async fn add_working_instances(&mut self, deps: &impl Deps) -> PortResult<()> {
         let mut pages = WorkingPages::begin(deps.store()).await?;
-        while let Some(page) = pages.next_page().await? {
-            self.add_instances(deps, &page).await?;
+        let mut page = pages.next_page().await?;
+        while let Some(instances) = page {
+            let (added, next) = futures::join!(self.add_instances(deps, instances), pages.next_page());
+            added?;
+            page = next?;
         }
         Ok(())
     }
 
     /// Assesses some instances, whose states are read at once.
-    async fn add_instances(&mut self, deps: &impl Deps, instances: &[Instance]) -> PortResult<()> {
+    async fn add_instances(&mut self, deps: &impl Deps, instances: Vec<Instance>) -> PortResult<()> {
         let ids: Vec<InstanceId> = instances.iter().map(|instance| instance.id.clone()).collect();
         let mut states = deps.store().read_instance_states(&ids).await?;
         for instance in instances {
@@ -263,14 +267,14 @@ impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
             let state = states.remove(&instance.id).unwrap_or_default();
             let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
             let mut assessed = InstanceHealth {
-                simulated: deps.providers().is_simulated(instance).await,
+                simulated: deps.providers().is_simulated(&instance).await,
                 status: HealthStatus::Healthy,
                 state,
                 dead_letters: self.dead_letters.count_of(Some(&instance.id)),
-                waiting: self.counts.count_of(instance),
+                waiting: self.counts.count_of(&instance),
                 rate,
                 next_slot,
-                instance: instance.clone(),
+                instance,
             };
             assessed.status = judge_health(assessed.waiting.depth, assessed.is_working());
             self.found.add_instance(&assessed, traits.is_linked_device);
