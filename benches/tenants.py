@@ -49,6 +49,8 @@ class Installation:
             "RECADO_DEBOUNCE_SECONDS": "300",
             "RECADO_DEBOUNCE_MAX_SECONDS": "890",
             "RUST_LOG": "error,recado::workers=debug",
+            # As infra/systemd/recado.service sets it.
+            "MALLOC_TRIM_THRESHOLD_": "131072",
         }
         self.log.write_bytes(b"")
         began = time.monotonic()
