@@ -12,9 +12,10 @@ use std::time::Duration;
 const THINKS: Duration = Duration::from_secs(10);
 
 /// The history of a phone: bodies of some hundred messages, each of several rounds in which every contact writes once. In all as
-/// many messages as the emulator takes in a minute; the 5,000 of the promise are read on one machine (`one_machine/nights.rs`).
-const HISTORY_CONTACTS: i64 = 20;
-const HISTORY_ROUNDS: i64 = 10;
+/// many messages as the emulator takes in a minute; `RECADO_HISTORY_BODIES=25` plays 5,000, which one machine always reads
+/// (`one_machine/nights.rs`).
+const HISTORY_CONTACTS: i64 = 50;
+const HISTORY_ROUNDS: i64 = 4;
 const HISTORY_BODIES: i64 = 3;
 
 impl Bench {
@@ -98,25 +99,30 @@ async fn the_agent_hands_over_with_its_last_words_and_is_silent() {
 async fn a_history_of_old_messages_is_stored_and_answered_by_nothing() {
     let bench = Bench::new().await;
     let contacts: Vec<Contact> = (0..HISTORY_CONTACTS).map(|_| Contact::new()).collect();
-    let contact = &contacts[0];
+    let (contact, last) = (&contacts[0], contacts.last().unwrap());
+    let bodies =
+        std::env::var("RECADO_HISTORY_BODIES").map_or(HISTORY_BODIES, |bodies| bodies.parse().unwrap());
+    let of_each = |bodies: i64| usize::try_from(bodies * HISTORY_ROUNDS).unwrap();
     let message = |contact: &Contact, number: i64| {
         let at = seconds() - 86_400 + number;
         let text = format!("antiga {number} de {}", contact.number);
         evolution_text(INSTANCE, &contact.jid, &message_id(), &text, at)["data"].clone()
     };
     // Each body holds what all contacts wrote at a time.
-    for body in 0..HISTORY_BODIES {
-        let numbers = body * HISTORY_ROUNDS..(body + 1) * HISTORY_ROUNDS;
+    for number in 0..bodies {
+        let numbers = number * HISTORY_ROUNDS..(number + 1) * HISTORY_ROUNDS;
         let data: Vec<Value> = numbers
             .flat_map(|number| contacts.iter().map(move |contact| message(contact, number)))
             .collect();
         let body = json!({"event": "messages.set", "instance": INSTANCE, "isLatest": true, "data": data});
         bench.evolution(&body).await;
+        let id = bench.conversation(INSTANCE, last).await;
+        let is_stored = |messages: &[Value]| messages.len() == of_each(number + 1);
+        bench.messages_when("a body of the history", &id, is_stored).await;
     }
-    let of_each = usize::try_from(HISTORY_BODIES * HISTORY_ROUNDS).unwrap();
     for contact in &contacts {
         let id = bench.conversation(INSTANCE, contact).await;
-        let is_whole = |messages: &[Value]| messages.len() == of_each;
+        let is_whole = |messages: &[Value]| messages.len() == of_each(bodies);
         bench.messages_when("the whole history", &id, is_whole).await;
     }
     let id = bench.conversation(INSTANCE, contact).await;
