@@ -61,10 +61,10 @@ functions: tools programs
 programs:
 	cargo build --workspace --bins $(SUITE)
 
-# What no test is built of: the examples, and the programs with fewer features.
+# What no test is built of: the examples, and the libraries with fewer features. (No program's own code depends on a feature.)
 other-features:
 	cargo build --workspace --examples $(SUITE)
-	cargo build --workspace --lib --bins
+	cargo build --workspace --lib
 
 # The functions as they are deployed, but with a profile that is quick to build and link.
 lambdas: tools

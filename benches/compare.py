@@ -183,6 +183,8 @@ class Recado:
             "RECADO_WEBHOOK_SECRET": embedded.MASTER,
             "RECADO_TOKEN": "token-of-the-measurements-of-recado",
             "RECADO_SIMULATION": "auto",
+            # As the unit of infra/systemd sets it.
+            "MALLOC_TRIM_THRESHOLD_": "131072",
         } | settings
         with open(self.log, "wb") as log:
             command = [str(Path(binary).resolve()), "serve"]

@@ -70,6 +70,7 @@ def start(binary, folder, log_path):
         "RECADO_CONFIG": str(configuration),
         "RECADO_WEBHOOK_SECRET": MASTER,
         "RECADO_TOKEN": "token-of-the-measurements-of-recado",
+        "RECADO_SIMULATION": "auto",
         "RECADO_DEBOUNCE_SECONDS": "300",
         "RECADO_DEBOUNCE_MAX_SECONDS": "890",
         "RUST_LOG": "warn",

@@ -17,7 +17,7 @@ PAUSE_SECONDS = 0.2
 LATEST_SECONDS = 20
 RECEIVE_BUFFER = 4096
 # As much as the buffers of a page that reads nothing do not hold.
-FLOOD = 400
+FLOOD = 3000
 # A server closes a connection on which nothing moved for 75 s.
 DROPPED_SECONDS = 95
 
@@ -64,13 +64,14 @@ class Pages:
 
 
 def open_stream(port, kind, receive_buffer=None):
-    """Opens a stream, and reads the head of its answer."""
+    """Opens a stream of events of this kind, or of all, and reads the head of its answer."""
     page = socket.socket()
     if receive_buffer:
         page.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     page.settimeout(30)
     page.connect(("127.0.0.1", port))
-    asked = f"GET /v1/events/stream?kind={kind} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\n\r\n"
+    query = f"?kind={kind}" if kind else ""
+    asked = f"GET /v1/events/stream{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\n\r\n"
     page.sendall(asked.encode())
     head = b""
     while b"\r\n\r\n" not in head:
@@ -93,7 +94,7 @@ def measure_live(binary, scratch, pages, stalled, events):
         try:
             times = {"alone": write_and_wait(client, opened, events, 0)}
             before, _ = memory_kib(server.pid)
-            sleepers = [open_stream(port, "*", RECEIVE_BUFFER) for _ in range(stalled)] if stalled else []
+            sleepers = [open_stream(port, None, RECEIVE_BUFFER) for _ in range(stalled)] if stalled else []
             times["beside"] = write_and_wait(client, opened, events, events)
             if sleepers:
                 for number in range(FLOOD):

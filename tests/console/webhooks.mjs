@@ -77,7 +77,7 @@ export async function manageEndpoints({ page, url, api }) {
     await page.locator("#rotate-form").getByRole("button").click();
     await page.locator("#rotated #secret").waitFor();
     assert.notEqual(await page.locator("#rotated #secret").textContent(), secret);
-    await page.locator("#endpoint-form").getByLabel(/^Disabled/).check();
+    await page.locator("#endpoint-form").getByLabel("Disabled: ").check();
     await page.locator("#endpoint-form").getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     await page.locator("h1 .badge", { hasText: "Disabled" }).waitFor();

@@ -8,6 +8,7 @@ mod descriptors;
 mod limits;
 mod proxies;
 mod stream;
+mod unread;
 
 pub(crate) use limits::ServerLimits;
 pub(crate) use proxies::TrustedProxies;
@@ -35,6 +36,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
+use unread::limit_unread_time;
 
 /// The number of bytes that are read ahead on a connection at most, headers included.
 const BUFFER_MAX: usize = 64 * 1024;
@@ -137,6 +139,7 @@ impl HttpServer {
             connection.enter_phase(ConnectionPhase::Opening);
             // A failure here only costs milliseconds.
             let _ = stream.set_nodelay(true);
+            limit_unread_time(&stream, ServerLimits::IDLE);
             let io = TokioIo::new(MonitoredStream::new(stream, connection.clone()));
             let service = service_fn(|request| self.answer_request(request, peer, connection.clone()));
             let mut http = http1::Builder::new();

@@ -35,6 +35,7 @@ mod sends;
 mod simulator;
 mod stand_ins;
 mod strangers;
+mod test_providers;
 mod tokens;
 mod traces;
 mod trends;
@@ -75,6 +76,7 @@ use serde_json::{Value, json};
 use stand_ins::{FixedKeys, NotCalled, SetDepths};
 use std::sync::Arc;
 use std::time::Duration;
+use test_providers::TestProviders;
 use tower::ServiceExt;
 use unsteady::Unsteady;
 
@@ -83,7 +85,7 @@ pub(crate) const METRICS_TOKEN: &str = "metrics-token-1-of-32-characters";
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
 
-type TestWorld = Components<Embedded, Unsteady, NotCalled, NotCalled, EmbeddedSystem>;
+pub(crate) type TestWorld = Components<Embedded, Unsteady, TestProviders, NotCalled, EmbeddedSystem>;
 
 /// An installation.
 pub(crate) struct Site {
@@ -91,6 +93,7 @@ pub(crate) struct Site {
     pub(crate) queues: Unsteady,
     pub(crate) settings: Settings,
     pub(crate) depths: SetDepths,
+    pub(crate) providers: TestProviders,
     pulse: HealthProbe,
     keys: FixedKeys,
     simulator: Option<SimulatedOutbox>,
@@ -137,6 +140,7 @@ impl Site {
             store,
             settings: Settings::default(),
             depths: SetDepths::default(),
+            providers: TestProviders::NotCalled,
             pulse: HealthProbe::on_request(),
             keys,
             simulator: None,
@@ -195,11 +199,11 @@ impl Site {
         jobs.map(|job| job.external.as_str().to_owned()).collect()
     }
 
-    fn deps(&self) -> Arc<TestWorld> {
+    pub(crate) fn deps(&self) -> Arc<TestWorld> {
         Arc::new(Components {
             store: self.store.clone(),
             queues: self.queues.clone(),
-            providers: NotCalled,
+            providers: self.providers.clone(),
             llm: NotCalled,
             system: EmbeddedSystem,
             settings: self.settings.clone(),

@@ -45,10 +45,21 @@ impl System for Clock {
 fn way_there(operation: &Operation) -> Pause {
     match FaultInjector::of_this_call() {
         Some(injector) if operation.index.as_deref() != Some("open") => {
-            Box::pin(async move { injector.step("request").await })
+            let request = operation.verb.name();
+            Box::pin(async move { injector.step_unchanged(request).await })
         }
         _ => Box::pin(ready(())),
     }
+}
+
+/// Notes a request that may have changed records: a crash after it can differ from one before it.
+fn note_written(operation: &Operation) -> Pause {
+    if operation.verb.writes()
+        && let Some(injector) = FaultInjector::of_this_call()
+    {
+        injector.note_effect(operation.verb.name());
+    }
+    Box::pin(ready(()))
 }
 
 /// How long a record of a transaction that is done item by item may stay behind the others, in milliseconds.
@@ -59,6 +70,7 @@ fn database(simulation: &Simulation, troubles: Troubles) -> Result<Dynamo, Simul
     let (clock, waits) = (simulation.clone(), simulation.clone());
     let hooks = Hooks::new(move || clock.now())
         .before(way_there)
+        .after(note_written)
         .between(move |_| {
             let waits = waits.clone();
             Box::pin(async move { waits.sleep(waits.between(0, TORN_MS)).await })

@@ -134,51 +134,53 @@ async fn an_erased_contact_stands_in_no_record_no_queue_and_no_file() {
     place.assert_erased("after the erasure").await;
 }
 
-#[tokio::test]
-async fn an_erasure_that_is_killed_at_any_step_is_finished_by_the_next_one() {
-    for is_after in [false, true] {
-        for step in 1.. {
-            let place = Box::pin(Place::live()).await;
-            let point = if is_after { &place.after } else { &place.before };
+/// Kills a run at the first step and at each `every` steps after it, and lets the next one finish each.
+async fn kill_runs(is_after: bool, every: usize, is_removal: bool) {
+    for step in (1..).step_by(every) {
+        let place = Box::pin(Place::live()).await;
+        let point = if is_after { &place.after } else { &place.before };
+        let when = format!("killed at step {step}, after it: {is_after}");
+        let ended = if is_removal {
+            let ended = point.kill_at(step, place.site.remove_tenant()).await;
+            place.site.pass_hiding_time().await;
+            place.site.remove_tenant().await;
+            place.assert_removed(&when).await;
+            ended
+        } else {
             let ended = point.kill_at(step, place.site.erase()).await;
             place.site.pass_hiding_time().await;
             place.site.erase().await;
-            let when = format!("killed at step {step}, after it: {is_after}");
             place.assert_erased(&when).await;
-            if ended {
-                assert!(step > 60, "{step} steps are few");
-                break;
-            }
+            ended
+        };
+        if ended {
+            assert!(step > 60, "{step} steps are few");
+            break;
         }
     }
 }
 
-/// Kills removals at the first step and at each `every` steps after it, and lets the next one finish each.
-async fn kill_removals(every: usize) {
-    for is_after in [false, true] {
-        for step in (1..).step_by(every) {
-            let place = Box::pin(Place::live()).await;
-            let point = if is_after { &place.after } else { &place.before };
-            let ended = point.kill_at(step, place.site.remove_tenant()).await;
-            place.site.pass_hiding_time().await;
-            place.site.remove_tenant().await;
-            let when = format!("killed at step {step}, after it: {is_after}");
-            place.assert_removed(&when).await;
-            if ended {
-                assert!(step > 60, "{step} steps are few");
-                break;
-            }
-        }
-    }
+#[tokio::test]
+async fn an_erasure_that_is_killed_before_any_step_is_finished_by_the_next_one() {
+    Box::pin(kill_runs(false, 1, false)).await;
+}
+
+/// Death after a step differs from death before the next one only where several requests are on their way.
+#[tokio::test]
+async fn an_erasure_that_is_killed_after_a_step_is_finished_by_the_next_one() {
+    Box::pin(kill_runs(true, 7, false)).await;
 }
 
 #[tokio::test]
 async fn a_removal_that_is_killed_is_finished_by_the_next_one() {
-    kill_removals(13).await;
+    Box::pin(kill_runs(false, 13, true)).await;
+    Box::pin(kill_runs(true, 13, true)).await;
 }
 
 #[tokio::test]
 #[ignore = "minutes: `make exhaustive`"]
-async fn a_removal_that_is_killed_at_any_step_is_finished_by_the_next_one() {
-    kill_removals(1).await;
+async fn a_run_that_is_killed_at_any_step_is_finished_by_the_next_one() {
+    Box::pin(kill_runs(true, 1, false)).await;
+    Box::pin(kill_runs(false, 1, true)).await;
+    Box::pin(kill_runs(true, 1, true)).await;
 }

@@ -20,17 +20,17 @@ pub enum Fault {
     /// It is done, and the answer is lost.
     FailAfter,
     /// Another transaction holds a record: nothing is done. Only writes are refused for it; to a read it is
-    /// [`DbError::None`].
+    /// [`Fault::None`].
     TransactionConflict,
     /// A transaction is done item by item, in an order that the number chooses (0: its own), with the pause
     /// [`Hooks::between`] before each: meanwhile a plain read sees some of its records as they became and others as they
     /// were, and whoever writes one of them, or reads it in a transaction, collides. The answer comes when all is done. To
-    /// everything else it is [`DbError::None`].
+    /// everything else it is [`Fault::None`].
     Torn(u64),
-    /// A transaction is done, and the answer says that it is still in progress. To everything else it is [`DbError::None`].
+    /// A transaction is done, and the answer says that it is still in progress. To everything else it is [`Fault::None`].
     StillInProgress,
     /// An index (or a read that did not ask for a strong one) answers as it was this long ago; one that has answered
-    /// from later does not go back. To everything else it is [`DbError::None`].
+    /// from later does not go back. To everything else it is [`Fault::None`].
     StaleIndex(Duration),
 }
 

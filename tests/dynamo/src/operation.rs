@@ -45,6 +45,21 @@ impl Verb {
         })
     }
 
+    /// Its name, for traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::BatchGet => "batch get",
+            Self::TransactGet => "transactional get",
+            Self::Query => "query",
+            Self::Scan => "scan",
+            Self::Put => "put",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Transact => "transaction",
+        }
+    }
+
     /// Whether it reads without waiting for transactions.
     pub fn reads_plainly(self) -> bool {
         matches!(self, Self::Get | Self::BatchGet | Self::Query | Self::Scan)

@@ -302,8 +302,18 @@ impl FaultInjector {
 
     /// A place where others may go first, and where the function may stall or die, after something has happened outside.
     pub async fn step(&self, what: &'static str) {
-        locked(&self.common.places).note_write(self.number, what);
+        self.note_effect(what);
         self.pass(what).await;
+    }
+
+    /// A place as [`FaultInjector::step`] is, where nothing has happened outside since the place before.
+    pub async fn step_unchanged(&self, what: &'static str) {
+        self.pass(what).await;
+    }
+
+    /// Notes that something has happened outside by `what`.
+    pub fn note_effect(&self, what: &'static str) {
+        locked(&self.common.places).note_write(self.number, what);
     }
 
     async fn pass(&self, what: &'static str) {

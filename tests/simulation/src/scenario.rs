@@ -3,6 +3,7 @@
 mod batches;
 mod clients;
 mod effects;
+mod kinds;
 mod knowledge;
 mod limits;
 mod persons;
@@ -11,6 +12,7 @@ mod safeguard;
 mod story;
 mod teller;
 
+pub use kinds::PlayedKinds;
 pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard, Troubles};
 pub use story::Story;
 

@@ -5,31 +5,14 @@
 
 use recado_simulation::embedded::tell;
 use recado_simulation::fault_injector::DistinctStep;
-use recado_simulation::scenario::{Story, Telling, Trouble};
+use recado_simulation::scenario::{PlayedKinds, Story, Telling, Trouble};
 use recado_simulation::simulator::Style;
-use std::collections::HashMap;
 
 /// Which steps of a story are played with a trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Steps {
     All,
     Distinct,
-}
-
-/// How many steps of one kind the suite plays in all stories together.
-const STEPS_OF_A_KIND: usize = 3;
-
-/// How many steps of each kind were played.
-#[derive(Debug, Default)]
-struct PlayedKinds(HashMap<String, usize>);
-
-impl PlayedKinds {
-    /// Returns whether a step of this kind is still to be played, and counts it then.
-    fn take(&mut self, kind: String) -> bool {
-        let played = self.0.entry(kind).or_default();
-        *played += 1;
-        *played <= STEPS_OF_A_KIND
-    }
 }
 
 /// The story that is played alone, if the environment names one.
@@ -56,7 +39,7 @@ fn at_every_step(style: Style, chosen: Steps, trouble: impl Fn(u64) -> Trouble) 
             Steps::All => (0..undisturbed.steps).collect(),
             Steps::Distinct => {
                 let distinct = undisturbed.distinct_steps.into_iter();
-                let is_kept = |step: &DistinctStep| named.is_some() || kinds.take(step.kind.clone());
+                let is_kept = |step: &DistinctStep| named.is_some() || kinds.take(step);
                 distinct.filter(is_kept).map(|step| step.number).collect()
             }
         };

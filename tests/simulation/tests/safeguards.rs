@@ -2,7 +2,7 @@
 //! is there. `RECADO_STORY` names the one story of which that is looked at.
 
 use recado_simulation::embedded::tell;
-use recado_simulation::scenario::{BACKED, Costs, SAFEGUARDS, Safeguard, Telling};
+use recado_simulation::scenario::{BACKED, Costs, SAFEGUARDS, Safeguard, Telling, Troubles};
 use recado_simulation::{Mutation, Outcome};
 
 fn tellings(safeguard: &Safeguard, mutation: Option<Mutation>) -> impl Iterator<Item = Telling> {
@@ -98,6 +98,10 @@ fn nothing_goes_wrong_in_those_stories_while_all_safeguards_are_there() {
         let (base, troubles) = (safeguard.telling, safeguard.troubles);
         // (Alone, without `reconcile`, some stories need it for another reason.)
         if !base.reconciles || seen.contains(&(base, troubles)) {
+            continue;
+        }
+        // `exhaustive.rs` plays those with a crash at each kind of step.
+        if troubles == Troubles::Crash && base == Telling::of(base.story) {
             continue;
         }
         seen.push((base, troubles));

@@ -17,7 +17,7 @@ pub(crate) struct ServerLimits {
 }
 
 impl ServerLimits {
-    /// Time for which a connection without a request is kept: longer than proxies keep theirs.
+    /// Time for which a connection without a request is kept, and one whose client reads nothing: longer than proxies keep theirs.
     pub(crate) const IDLE: Duration = Duration::from_secs(75);
 
     /// Time for which a connection is kept after its last answer.

@@ -41,8 +41,9 @@ impl<A: System> AwsQueues<A> {
         what: &'static str,
         bucket: &str,
         index: &VectorIndexName,
-        vectors: Vec<PutInputVector>,
+        vectors: &[(VectorKey, Vec<f32>)],
     ) -> PortResult<bool> {
+        let vectors = write_input_vectors(what, vectors)?;
         let request = self.clients.open_s3_vectors().put_vectors();
         let request = request.vector_bucket_name(bucket).index_name(index.as_str());
         match request.set_vectors(Some(vectors)).send().await {
@@ -104,12 +105,11 @@ impl<A: System> VectorStore for AwsQueues<A> {
         let bucket = self.require_vector_bucket(WHAT)?;
         let dimensions = vectors.first().map_or(0, |(_, vector)| vector.len());
         for together in vectors.chunks(count_put_together(dimensions)) {
-            let input = write_input_vectors(WHAT, together)?;
-            if self.put_together(WHAT, bucket, index, input.clone()).await? {
+            if self.put_together(WHAT, bucket, index, together).await? {
                 continue;
             }
             self.create_index(WHAT, bucket, index, dimensions).await?;
-            if !self.put_together(WHAT, bucket, index, input).await? {
+            if !self.put_together(WHAT, bucket, index, together).await? {
                 return Err(PortError::unavailable(WHAT, "a new index is not there yet"));
             }
         }

@@ -1,30 +1,14 @@
 //! Whoever may configure instances tries to have a secret sent to a host of their own: nothing arrives there.
 
-use super::{Answered, LIMITS, NotCalled, Site, TOKEN, ask_of};
-use crate::whole_router;
+use super::test_providers::{TestProviders, TestSecrets};
+use super::{Answered, Site, TOKEN};
 use axum::http::StatusCode;
-use recado_domain::config::CredentialRef;
-use recado_domain::secret::Secret;
-use recado_embedded::{Embedded, EmbeddedSystem};
-use recado_pipeline::ports::{ConfigurationStore, PortResult, Secrets};
-use recado_pipeline::{Components, Settings};
-use recado_whatsapp::{ProviderConfig, WhatsApp};
+use recado_pipeline::ports::ConfigurationStore;
+use recado_whatsapp::ProviderConfig;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-
-/// Every name leads to a secret, which says which one it is.
-#[derive(Debug, Clone, Copy)]
-struct EverySecret;
-
-impl Secrets for EverySecret {
-    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
-        Ok(Secret::new(&String::from(reference.clone())))
-    }
-
-    async fn forget_secret(&self, _: &CredentialRef) {}
-}
 
 /// A host that keeps all that is sent to it and answers as Evolution does.
 #[derive(Debug, Clone)]
@@ -65,47 +49,26 @@ impl Host {
     }
 }
 
-type World = Components<Embedded, Embedded, WhatsApp<EverySecret, EmbeddedSystem>, NotCalled, EmbeddedSystem>;
-
 /// An installation with every secret that there could be, configured with Evolution elsewhere.
 struct Vault {
     site: Site,
-    deps: Arc<World>,
 }
 
 impl Vault {
     fn new() -> Self {
-        let site = Site::in_memory();
+        let mut site = Site::in_memory();
         let config = ProviderConfig {
             evolution_base_url: Some("http://127.0.0.1:9".to_owned()),
             ..ProviderConfig::default()
         };
-        let http = recado_http_client::build_http_client().unwrap();
-        let deps = Arc::new(Components {
-            store: site.store.clone(),
-            queues: site.store.clone(),
-            providers: WhatsApp::new(http, EverySecret, EmbeddedSystem, config),
-            llm: NotCalled,
-            system: EmbeddedSystem,
-            settings: Settings::default(),
-            retry_lock: recado_pipeline::RetryLock::default(),
-            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-        });
-        Self { site, deps }
+        site.providers = TestProviders::real(TestSecrets::Every, config);
+        Self { site }
     }
 
     async fn operate(&self, method: &str, path: &str, body: &Value) -> Answered {
-        let (deps, keys) = (Arc::clone(&self.deps), Arc::new(self.site.keys.clone()));
-        let router = whole_router(deps, keys, LIMITS, self.site.options());
         let bearer = format!("Bearer {TOKEN}");
-        ask_of(
-            router,
-            method,
-            path,
-            &[("authorization", &bearer)],
-            body.to_string(),
-        )
-        .await
+        let headers = [("authorization", bearer.as_str())];
+        self.site.ask(method, path, &headers, body.to_string()).await
     }
 
     /// Has instance `evil` send a message, and works on it.
@@ -113,7 +76,7 @@ impl Vault {
         let text = json!({"to": "+5511900000001", "text": "oi"});
         let answered = self.operate("POST", "/v1/instances/evil/messages", &text).await;
         assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
-        super::forged::work(&self.site.store, &*self.deps).await;
+        super::forged::work(&self.site.store, &*self.site.deps()).await;
     }
 }
 

@@ -1,17 +1,16 @@
 //! One customer's proof against another's messages: what its statuses, failures and notices may say.
 
-use super::{NotCalled, Site, secret_at, signature};
+use super::test_providers::{TestProviders, TestSecrets};
+use super::{Site, TestWorld, secret_at, signature};
 use axum::http::StatusCode;
-use recado_domain::config::CredentialRef;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::Secret;
-use recado_embedded::{Embedded, EmbeddedSystem};
-use recado_pipeline::ports::{ConfigurationStore, PortResult, Secrets};
-use recado_pipeline::{Components, Settings, process, send};
+use recado_embedded::Embedded;
+use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::{process, send};
 use recado_testkit::ports::succeed;
-use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
+use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,30 +26,16 @@ const METAS: &str = "100000000000013";
 const ACCOUNT: &str = "200000000000012";
 const CONTACT: &str = "5511900000001";
 
-#[derive(Debug, Clone, Copy)]
-struct NoSecrets;
-
-impl Secrets for NoSecrets {
-    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
-        let lost = *reference == CredentialRef::Env("RECADO_CREDENTIAL_TB_LOST".to_owned());
-        Ok(Secret::new("key").filter(|_| lost))
-    }
-
-    async fn forget_secret(&self, _: &CredentialRef) {}
-}
-
-type World = Components<Embedded, Embedded, WhatsApp<NoSecrets, EmbeddedSystem>, NotCalled, EmbeddedSystem>;
-
 /// Two tenants whose numbers are at two providers.
 struct Town {
     site: Site,
-    deps: Arc<World>,
+    deps: Arc<TestWorld>,
 }
 
 impl Town {
     /// Sends of tenant `tb` are simulated; those to `nowhere`, if given, break after the provider has read them.
     async fn of(nowhere: Option<&str>) -> Self {
-        let site = Site::in_memory();
+        let mut site = Site::in_memory();
         let numbers = [
             ("d-a", "ta", "360dialog", ATTACKER),
             ("d-b", "tb", "360dialog", PARTNERS),
@@ -76,17 +61,8 @@ impl Town {
             simulation: Simulation::WithoutCredentials(SimulatedOutbox::default()),
             ..ProviderConfig::default()
         };
-        let http = recado_http_client::build_http_client().unwrap();
-        let deps = Arc::new(Components {
-            store: site.store.clone(),
-            queues: site.store.clone(),
-            providers: WhatsApp::new(http, NoSecrets, EmbeddedSystem, config),
-            llm: NotCalled,
-            system: EmbeddedSystem,
-            settings: Settings::default(),
-            retry_lock: recado_pipeline::RetryLock::default(),
-            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-        });
+        site.providers = TestProviders::real(TestSecrets::Lost, config);
+        let deps = site.deps();
         Self { site, deps }
     }
 

@@ -211,7 +211,7 @@ async fn find_stored_instance(
 struct FoundInstances {
     all_well: bool,
     all_connected: bool,
-    /// Whether all linked devices are connected; `None`: there is none.
+    /// `true` if all linked devices are connected. `None`: there is none.
     linked_connected: Option<bool>,
     /// Tenant of the first instance.
     tenant: Option<TenantId>,
