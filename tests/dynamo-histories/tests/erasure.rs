@@ -174,7 +174,7 @@ async fn an_erasure_that_is_killed_after_a_step_is_finished_by_the_next_one() {
 #[tokio::test]
 async fn a_removal_that_is_killed_is_finished_by_the_next_one() {
     Box::pin(kill_runs(false, 13, true)).await;
-    Box::pin(kill_runs(true, 13, true)).await;
+    Box::pin(kill_runs(true, 41, true)).await;
 }
 
 #[tokio::test]
