@@ -34,7 +34,8 @@ mod tests {
         limit_unread_time(&served, Duration::from_millis(200));
         // More than the client's buffer holds, and less than the server's.
         served.write_all(&vec![b'x'; 128 * 1024]).await.unwrap();
-        let ended = served.read(&mut [0]).await.unwrap_err();
+        let ended = tokio::time::timeout(Duration::from_secs(30), served.read(&mut [0])).await;
+        let ended = ended.expect("the connection ends").unwrap_err();
         assert_eq!(ended.kind(), ErrorKind::TimedOut);
         drop(client);
     }
