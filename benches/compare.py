@@ -32,7 +32,7 @@ sys.dont_write_bytecode = True
 import embedded
 import machine
 from evolution import http_request, webhook_secret
-from processes import MeasurementError, cpu_seconds, end, eventually, tail
+from processes import UNIT_VARIABLES, MeasurementError, cpu_seconds, end, eventually, tail
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = Path(__file__).resolve().parent / "others"
@@ -183,9 +183,7 @@ class Recado:
             "RECADO_WEBHOOK_SECRET": embedded.MASTER,
             "RECADO_TOKEN": "token-of-the-measurements-of-recado",
             "RECADO_SIMULATION": "auto",
-            # As the unit of infra/systemd sets it.
-            "MALLOC_TRIM_THRESHOLD_": "131072",
-        } | settings
+        } | UNIT_VARIABLES | settings
         with open(self.log, "wb") as log:
             command = [str(Path(binary).resolve()), "serve"]
             process = subprocess.Popen(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)

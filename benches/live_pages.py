@@ -16,9 +16,9 @@ KIND = "message.created"
 PAUSE_SECONDS = 0.2
 LATEST_SECONDS = 20
 RECEIVE_BUFFER = 4096
-# As much as the buffers of a page that reads nothing do not hold.
-FLOOD = 3000
-# A server closes a connection on which nothing moved for 75 s.
+# More messages than the receive buffer of a page that reads nothing holds: the rest waits at the server.
+FLOOD = 400
+# A server closes a connection whose client took in nothing for 75 s.
 DROPPED_SECONDS = 95
 
 

@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 
 STOP_SECONDS_MAX = 20
+# Variables that the unit of infra/systemd sets, and that are no settings of Recado.
+UNIT_VARIABLES = {"MALLOC_TRIM_THRESHOLD_": "131072"}
 
 
 def memory_kib(pid):

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from evolution import MASTER
-from processes import MeasurementError, anonymous_kib, end, eventually, memory_kib, tail
+from processes import UNIT_VARIABLES, MeasurementError, anonymous_kib, end, eventually, memory_kib, tail
 
 ROOT = Path(__file__).resolve().parents[1]
 TOKEN = "token-of-the-measurements-of-recado"
@@ -49,9 +49,7 @@ class Installation:
             "RECADO_DEBOUNCE_SECONDS": "300",
             "RECADO_DEBOUNCE_MAX_SECONDS": "890",
             "RUST_LOG": "error,recado::workers=debug",
-            # As infra/systemd/recado.service sets it.
-            "MALLOC_TRIM_THRESHOLD_": "131072",
-        }
+        } | UNIT_VARIABLES
         self.log.write_bytes(b"")
         began = time.monotonic()
         with open(self.log, "ab") as log:
