@@ -134,25 +134,47 @@ async fn an_erased_contact_stands_in_no_record_no_queue_and_no_file() {
     place.assert_erased("after the erasure").await;
 }
 
+/// What a run takes away.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Erasure,
+    Removal,
+}
+
+impl Run {
+    async fn start(self, place: &Place) {
+        match self {
+            Self::Erasure => {
+                place.site.erase().await;
+            }
+            Self::Removal => place.site.remove_tenant().await,
+        }
+    }
+}
+
+/// Where a run is killed, beside a step.
+#[derive(Debug, Clone, Copy)]
+enum Kill {
+    Before,
+    After,
+}
+
 /// Kills a run at the first step and at each `every` steps after it, and lets the next one finish each.
-async fn kill_runs(is_after: bool, every: usize, is_removal: bool) {
+async fn kill_runs(run: Run, kill: Kill, every: usize) {
     for step in (1..).step_by(every) {
         let place = Box::pin(Place::live()).await;
-        let point = if is_after { &place.after } else { &place.before };
-        let when = format!("killed at step {step}, after it: {is_after}");
-        let ended = if is_removal {
-            let ended = point.kill_at(step, place.site.remove_tenant()).await;
-            place.site.pass_hiding_time().await;
-            place.site.remove_tenant().await;
-            place.assert_removed(&when).await;
-            ended
-        } else {
-            let ended = point.kill_at(step, place.site.erase()).await;
-            place.site.pass_hiding_time().await;
-            place.site.erase().await;
-            place.assert_erased(&when).await;
-            ended
+        let point = match kill {
+            Kill::Before => &place.before,
+            Kill::After => &place.after,
         };
+        let when = format!("{run:?}, killed {kill:?} step {step}");
+        let ended = point.kill_at(step, run.start(&place)).await;
+        place.site.pass_hiding_time().await;
+        run.start(&place).await;
+        match run {
+            Run::Erasure => place.assert_erased(&when).await,
+            Run::Removal => place.assert_removed(&when).await,
+        }
         if ended {
             assert!(step > 60, "{step} steps are few");
             break;
@@ -162,25 +184,25 @@ async fn kill_runs(is_after: bool, every: usize, is_removal: bool) {
 
 #[tokio::test]
 async fn an_erasure_that_is_killed_before_any_step_is_finished_by_the_next_one() {
-    Box::pin(kill_runs(false, 1, false)).await;
+    Box::pin(kill_runs(Run::Erasure, Kill::Before, 1)).await;
 }
 
 /// Death after a step differs from death before the next one only where several requests are on their way.
 #[tokio::test]
 async fn an_erasure_that_is_killed_after_a_step_is_finished_by_the_next_one() {
-    Box::pin(kill_runs(true, 7, false)).await;
+    Box::pin(kill_runs(Run::Erasure, Kill::After, 7)).await;
 }
 
 #[tokio::test]
 async fn a_removal_that_is_killed_is_finished_by_the_next_one() {
-    Box::pin(kill_runs(false, 13, true)).await;
-    Box::pin(kill_runs(true, 41, true)).await;
+    Box::pin(kill_runs(Run::Removal, Kill::Before, 13)).await;
+    Box::pin(kill_runs(Run::Removal, Kill::After, 41)).await;
 }
 
 #[tokio::test]
 #[ignore = "minutes: `make exhaustive`"]
 async fn a_run_that_is_killed_at_any_step_is_finished_by_the_next_one() {
-    Box::pin(kill_runs(true, 1, false)).await;
-    Box::pin(kill_runs(false, 1, true)).await;
-    Box::pin(kill_runs(true, 1, true)).await;
+    Box::pin(kill_runs(Run::Erasure, Kill::After, 1)).await;
+    Box::pin(kill_runs(Run::Removal, Kill::Before, 1)).await;
+    Box::pin(kill_runs(Run::Removal, Kill::After, 1)).await;
 }
