@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use recado_domain::millis;
 use recado_pipeline::ports::{Page, PageRequest};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params_from_iter};
+use rusqlite::{Connection, Params, Row, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
@@ -56,8 +56,8 @@ pub(crate) fn query_one<T: DeserializeOwned>(
     params: impl Params,
 ) -> Result<Option<T>, DbError> {
     let mut statement = connection.prepare_cached(sql)?;
-    let body: Option<String> = statement.query_row(params, |row| row.get(0)).optional()?;
-    body.as_deref().map(decode_json).transpose()
+    let mut rows = statement.query(params)?;
+    rows.next()?.map(decode_first_column).transpose()
 }
 
 /// Returns the records in the first column of all rows.
@@ -70,11 +70,13 @@ pub(crate) fn query_all<T: DeserializeOwned>(
     let mut rows = statement.query(params)?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
-        records.push(decode_json(
-            row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
-        )?);
+        records.push(decode_first_column(row)?);
     }
     Ok(records)
+}
+
+fn decode_first_column<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, DbError> {
+    decode_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)
 }
 
 /// Returns whether the query finds a row.

@@ -1,9 +1,8 @@
 //! The index of contacts' names and numbers. A conversation comes into it with the words of its next message.
 
-use super::conversations::select_conversation;
 use super::message_words::make_tenant_word;
 use crate::db_error::DbError;
-use crate::sql_records::execute_sql;
+use crate::sql_records::{decode_json, execute_sql};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -39,28 +38,41 @@ pub(super) fn replace_contact_words(
     (id, tenant): (&str, &TenantId),
     words: &str,
 ) -> Result<(), DbError> {
-    let sql = "DELETE FROM contact_words WHERE rowid = (SELECT seq FROM conversations WHERE id = ?1)";
-    execute_sql(connection, sql, [id])?;
-    if !words.is_empty() {
-        let sql = "INSERT INTO contact_words (rowid, words, tenant)
-            SELECT seq, ?2, ?3 FROM conversations WHERE id = ?1";
-        execute_sql(connection, sql, params![id, words, make_tenant_word(tenant)])?;
+    let mut statement = connection.prepare_cached("SELECT seq FROM conversations WHERE id = ?1")?;
+    match statement.query_row([id], |row| row.get(0)).optional()? {
+        Some(seq) => write_words(connection, seq, tenant, words),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Writes the words of the contact of a conversation, unless the index has them.
 pub(super) fn index_contact_words(connection: &Connection, id: &ConversationId) -> Result<(), DbError> {
-    let Some(conversation) = select_conversation(connection, id)? else {
+    let mut statement = connection.prepare_cached("SELECT seq, body FROM conversations WHERE id = ?1")?;
+    let mut rows = statement.query([id.to_string()])?;
+    let Some(row) = rows.next()? else {
         return Ok(());
     };
-    let id = id.to_string();
-    let sql = "SELECT words FROM contact_words WHERE rowid = (SELECT seq FROM conversations WHERE id = ?1)";
-    let mut statement = connection.prepare_cached(sql)?;
-    let known: Option<String> = statement.query_row([&id], |row| row.get(0)).optional()?;
+    let conversation: Conversation = decode_json(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)?;
     let words = render_contact_words(&conversation);
-    if known.unwrap_or_default() == words {
+    write_words(connection, row.get(0)?, &conversation.tenant, &words)
+}
+
+/// Writes the words of the contact of the conversation `seq`, unless the index has them.
+///
+/// Each statement is as simple as it can be: of one that needs a savepoint, such as an `INSERT` that selects, SQLite writes the
+/// whole index out before it.
+fn write_words(connection: &Connection, seq: i64, tenant: &TenantId, words: &str) -> Result<(), DbError> {
+    let mut statement = connection.prepare_cached("SELECT words FROM contact_words WHERE rowid = ?1")?;
+    let known: Option<String> = statement.query_row([seq], |row| row.get(0)).optional()?;
+    if known.as_deref().unwrap_or_default() == words {
         return Ok(());
     }
-    replace_contact_words(connection, (&id, &conversation.tenant), &words)
+    if known.is_some() {
+        execute_sql(connection, "DELETE FROM contact_words WHERE rowid = ?1", [seq])?;
+    }
+    if !words.is_empty() {
+        let sql = "INSERT INTO contact_words (rowid, words, tenant) VALUES (?1, ?2, ?3)";
+        execute_sql(connection, sql, params![seq, words, make_tenant_word(tenant)])?;
+    }
+    Ok(())
 }
