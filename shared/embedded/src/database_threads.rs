@@ -1,6 +1,7 @@
 use crate::checkpoint::Checkpoints;
 use crate::job::{DatabaseJob, TransactionMode, commit_together, run_alone};
 use crate::open_error::OpenError;
+use crate::thread_priority::yield_to_acknowledgements;
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::fmt;
@@ -138,8 +139,10 @@ pub(crate) struct DatabaseThreads {
 }
 
 impl DatabaseThreads {
-    /// Starts the one thread that writes over `connection`. It calls `after_commit`, which is dropped after the last commit.
+    /// Starts the one thread that writes over `connection`, mostly operations of this `urgency`. It calls `after_commit`, which is
+    /// dropped after the last commit.
     pub(crate) fn start_writer(
+        urgency: Urgency,
         connection: Connection,
         checkpoints: Checkpoints,
         after_commit: impl Fn() + Send + 'static,
@@ -147,6 +150,9 @@ impl DatabaseThreads {
         let queue = Arc::<JobQueue>::default();
         let taker = JobTaker::register_thread(&queue);
         let serve = move || {
+            if urgency == Urgency::Ordinary {
+                yield_to_acknowledgements();
+            }
             run_jobs(
                 &connection,
                 TransactionMode::Write,
@@ -266,8 +272,7 @@ mod tests {
             let _ = ran.send(name);
             Ok(())
         };
-        let (job, _) = ClosureJob::new(work, Vec::new());
-        Box::new(job)
+        ClosureJob::boxed(work, Vec::new()).0
     }
 
     /// Threads that are never started.
@@ -339,8 +344,8 @@ mod tests {
         threads.submit_job(named("first", &ran), Urgency::Ordinary);
         assert_eq!(names.recv(), Ok("first"));
         thread.join().unwrap();
-        let (job, answer) = ClosureJob::new(|_| Ok(()), Vec::new());
-        threads.submit_job(Box::new(job), Urgency::Ordinary);
+        let (job, answer) = ClosureJob::boxed(|_| Ok(()), Vec::new());
+        threads.submit_job(job, Urgency::Ordinary);
         assert!(answer.blocking_recv().is_err(), "the operation is dropped");
     }
 }

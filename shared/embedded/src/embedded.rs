@@ -4,7 +4,7 @@ use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::files::EmbeddedFiles;
 use crate::intake_log::IntakeLog;
-use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
+use crate::job::{ClosureJob, DatabaseJob, JobAnswer, LoneJob, TransactionMode, commit_together};
 use crate::lookups::LookupConnections;
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 mod closing;
 mod event_log;
@@ -214,87 +214,135 @@ impl Embedded {
     }
 
     /// Runs `work` in a transaction that may write, and returns once its changes are on the disk.
-    pub(crate) async fn run_write<T: Send + 'static>(
+    pub(crate) fn run_write<T: Send + 'static>(
         &self,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
-    ) -> PortResult<T> {
-        self.run_operation(TransactionMode::Write, Urgency::Ordinary, Vec::new(), what, work)
-            .await
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        self.write_and_wake(Urgency::Ordinary, self.wakers_of_write(&[]), what, work)
     }
 
     /// Runs `work` as [`Self::run_write`] does, but before what is not urgent: a provider waits for its acknowledgement. With a
     /// `queue`, wakes the workers that wait for it.
-    pub(crate) async fn run_acknowledged_write<T: Send + 'static>(
+    pub(crate) fn run_acknowledged_write<T: Send + 'static>(
         &self,
         queue: Option<QueueName>,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
-    ) -> PortResult<T> {
-        let wakes = self.queue_wakers(queue.as_slice());
-        self.run_operation(
-            TransactionMode::Write,
-            Urgency::Acknowledgement,
-            wakes,
-            what,
-            work,
-        )
-        .await
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        let wakes = self.wakers_of_write(queue.as_slice());
+        self.write_and_wake(Urgency::Acknowledgement, wakes, what, work)
     }
 
     /// Runs `work` as [`Self::run_write`] does, and wakes the workers that wait for `queue`.
-    pub(crate) async fn run_queue_write<T: Send + 'static>(
+    pub(crate) fn run_queue_write<T: Send + 'static>(
         &self,
         queue: QueueName,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
-    ) -> PortResult<T> {
-        self.run_queues_write(&[queue], what, work).await
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        self.write_and_wake(Urgency::Ordinary, self.wakers_of_write(&[queue]), what, work)
     }
 
     /// Runs `work` as [`Self::run_write`] does, and wakes the workers that wait for `queues`.
-    pub(crate) async fn run_queues_write<T: Send + 'static>(
+    pub(crate) fn run_queues_write<T: Send + 'static>(
         &self,
         queues: &[QueueName],
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
-    ) -> PortResult<T> {
-        let wakes = self.queue_wakers(queues);
-        self.run_operation(TransactionMode::Write, Urgency::Ordinary, wakes, what, work)
-            .await
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        self.write_and_wake(Urgency::Ordinary, self.wakers_of_write(queues), what, work)
     }
 
-    fn queue_wakers(&self, queues: &[QueueName]) -> Vec<Arc<Notify>> {
-        let waker = |queue: &QueueName| Arc::clone(self.queue_waker(*queue));
-        queues.iter().map(waker).collect()
+    /// Runs `work` in a transaction that may write, and then notifies `wakes`.
+    ///
+    /// The operation is boxed before there is a future: a future that held it would be as large as its rows, and with it every
+    /// use case.
+    fn write_and_wake<T: Send + 'static>(
+        &self,
+        urgency: Urgency,
+        wakes: Vec<Arc<Notify>>,
+        what: &'static str,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        let (job, answer) = ClosureJob::boxed(work, wakes);
+        self.write_and_receive(urgency, what, job, answer)
+    }
+
+    /// Returns what is notified of a write: who waits for `queues`, and who waits for published events.
+    fn wakers_of_write(&self, queues: &[QueueName]) -> Vec<Arc<Notify>> {
+        let of_queues = queues.iter().map(|queue| self.queue_waker(*queue));
+        of_queues
+            .chain(&self.inner.event_wakers)
+            .map(Arc::clone)
+            .collect()
+    }
+
+    async fn write_and_receive<T>(
+        &self,
+        urgency: Urgency,
+        what: &'static str,
+        job: Box<dyn DatabaseJob>,
+        answer: JobAnswer<T>,
+    ) -> PortResult<T> {
+        match &self.inner.access {
+            DatabaseAccess::Inline(connection) => {
+                commit_together(&lock_unpoisoned(connection), TransactionMode::Write, vec![job]);
+            }
+            DatabaseAccess::Threads { writer, .. } => writer.submit_job(job, urgency),
+        }
+        receive_result(what, answer).await
     }
 
     /// Runs `work` on one consistent state of the database, which contains every write acknowledged before.
-    pub(crate) async fn run_read<T: Send + 'static>(
+    pub(crate) fn run_read<T: Send + 'static>(
         &self,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        let (job, answer) = ClosureJob::boxed(work, Vec::new());
+        self.read_and_receive(what, job, answer)
+    }
+
+    async fn read_and_receive<T>(
+        &self,
+        what: &'static str,
+        job: Box<dyn DatabaseJob>,
+        answer: JobAnswer<T>,
     ) -> PortResult<T> {
-        self.run_operation(TransactionMode::Read, Urgency::Ordinary, Vec::new(), what, work)
-            .await
+        match &self.inner.access {
+            DatabaseAccess::Inline(connection) => {
+                commit_together(&lock_unpoisoned(connection), TransactionMode::Read, vec![job]);
+            }
+            DatabaseAccess::Threads { readers, .. } => readers.submit_job(job, Urgency::Ordinary),
+        }
+        receive_result(what, answer).await
     }
 
     /// Runs `work` as [`Self::run_read`] does, but on the caller's thread if a connection is free. `work` reads a few records by
     /// their keys, so that the thread is not held up.
-    pub(crate) async fn run_lookup<T: Send + 'static>(
+    pub(crate) fn run_lookup<T: Send + 'static>(
         &self,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> impl Future<Output = PortResult<T>> + Send {
+        let (job, answer) = ClosureJob::boxed(work, Vec::new());
+        self.look_up_and_receive(what, job, answer)
+    }
+
+    async fn look_up_and_receive<T>(
+        &self,
+        what: &'static str,
+        job: Box<dyn DatabaseJob>,
+        answer: JobAnswer<T>,
     ) -> PortResult<T> {
-        let (task, answer) = ClosureJob::new(work, Vec::new());
         match &self.inner.access {
             DatabaseAccess::Inline(connection) => {
-                let begin = TransactionMode::Read;
-                commit_together(&lock_unpoisoned(connection), begin, vec![Box::new(task)]);
+                commit_together(&lock_unpoisoned(connection), TransactionMode::Read, vec![job]);
             }
             DatabaseAccess::Threads { lookups, readers, .. } => {
-                if let Some(task) = lookups.run_if_one_is_free(Box::new(task)) {
-                    readers.submit_job(task, Urgency::Ordinary);
+                if let Some(job) = lookups.run_if_one_is_free(job) {
+                    readers.submit_job(job, Urgency::Ordinary);
                 }
             }
         }
@@ -311,43 +359,14 @@ impl Embedded {
         let DatabaseAccess::Threads { writer, .. } = &self.inner.access else {
             return Ok(());
         };
-        let (task, answer) = LoneJob::new(work);
-        writer.submit_job(Box::new(task), Urgency::Ordinary);
-        receive_result(what, answer).await
-    }
-
-    async fn run_operation<T: Send + 'static>(
-        &self,
-        begin: TransactionMode,
-        urgency: Urgency,
-        mut wakes: Vec<Arc<Notify>>,
-        what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
-    ) -> PortResult<T> {
-        if matches!(begin, TransactionMode::Write) {
-            wakes.extend(self.inner.event_wakers.iter().map(Arc::clone));
-        }
-        let (task, answer) = ClosureJob::new(work, wakes);
-        match (&self.inner.access, begin) {
-            (DatabaseAccess::Inline(connection), _) => {
-                commit_together(&lock_unpoisoned(connection), begin, vec![Box::new(task)]);
-            }
-            (DatabaseAccess::Threads { readers, .. }, TransactionMode::Read) => {
-                readers.submit_job(Box::new(task), urgency);
-            }
-            (DatabaseAccess::Threads { writer, .. }, TransactionMode::Write) => {
-                writer.submit_job(Box::new(task), urgency);
-            }
-        }
+        let (task, answer) = LoneJob::boxed(work);
+        writer.submit_job(task, Urgency::Ordinary);
         receive_result(what, answer).await
     }
 }
 
 /// Waits for the result of an operation.
-async fn receive_result<T>(
-    what: &'static str,
-    answer: oneshot::Receiver<Result<T, DbError>>,
-) -> PortResult<T> {
+async fn receive_result<T>(what: &'static str, answer: JobAnswer<T>) -> PortResult<T> {
     answer
         .await
         .unwrap_or(Err(DbError::Closed))

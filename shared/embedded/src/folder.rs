@@ -80,8 +80,8 @@ impl DataFolder {
     /// Opens the connection that writes, and makes the tables of a new database.
     pub(crate) fn open_writer(&self) -> Result<Connection, OpenError> {
         let connection = open_writing(&self.database)?;
-        // The cache holds the pages that every commit needs.
-        connection.execute_batch("PRAGMA cache_size = -24576")?;
+        // The cache holds the pages that every commit needs. At some commits SQLite looks at each page of it, so more is not better.
+        connection.execute_batch("PRAGMA cache_size = -8192")?;
         prepare_tables(&connection)?;
         Ok(connection)
     }

@@ -54,7 +54,9 @@ impl IntakeLog {
         let signal = Arc::<MoverSignal>::default();
         let checkpoints = Checkpoints::start_thread(files.checkpointer)?;
         let told = Arc::clone(&signal);
-        let writer = DatabaseThreads::start_writer(files.writer, checkpoints, move || told.tell())?;
+        let tell_mover = move || told.tell();
+        let urgency = Urgency::Acknowledgement;
+        let writer = DatabaseThreads::start_writer(urgency, files.writer, checkpoints, tell_mover)?;
         let (progress, moved) = watch::channel(moved);
         let (known, reading) = KnownEvents::read_in_background(stored)?;
         let moving = start_mover(mover::Mover {
@@ -90,8 +92,8 @@ impl IntakeLog {
             // The number of an older event, if none is new: waiting for that is not wrong.
             Ok((new, c.last_insert_rowid()))
         };
-        let (job, answer) = ClosureJob::new(work, Vec::new());
-        self.writer.submit_job(Box::new(job), Urgency::Acknowledgement);
+        let (job, answer) = ClosureJob::boxed(work, Vec::new());
+        self.writer.submit_job(job, Urgency::Acknowledgement);
         let (new, last) = answer.await.unwrap_or(Err(DbError::Closed))?;
         self.appended.fetch_max(last, Ordering::Relaxed);
         Ok(new)
@@ -127,11 +129,11 @@ impl IntakeLog {
     ) -> Result<(), DbError> {
         self.wait_until_moved().await?;
         let moved = *self.moved.borrow();
-        let (job, answer) = LoneJob::new(move |c| {
+        let (job, answer) = LoneJob::boxed(move |c| {
             delete_moved(c, moved)?;
             rewrite(c)
         });
-        self.writer.submit_job(Box::new(job), Urgency::Ordinary);
+        self.writer.submit_job(job, Urgency::Ordinary);
         answer.await.unwrap_or(Err(DbError::Closed))
     }
 

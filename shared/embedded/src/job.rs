@@ -22,6 +22,9 @@ pub(crate) trait DatabaseJob: Send {
     fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>>;
 }
 
+/// Receives the result of an operation.
+pub(crate) type JobAnswer<T> = oneshot::Receiver<Result<T, DbError>>;
+
 /// A [`DatabaseJob`] made of a closure.
 pub(crate) struct ClosureJob<T, F> {
     work: F,
@@ -30,19 +33,21 @@ pub(crate) struct ClosureJob<T, F> {
     wakes: Vec<Arc<Notify>>,
 }
 
-impl<T, F: FnMut(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
+impl<T, F> ClosureJob<T, F>
+where
+    T: Send + 'static,
+    F: FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+{
     /// Creates a job that runs `work`. Once the job is committed, `wakes` are notified.
-    pub(crate) fn new(work: F, wakes: Vec<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, DbError>>) {
+    pub(crate) fn boxed(work: F, wakes: Vec<Arc<Notify>>) -> (Box<dyn DatabaseJob>, JobAnswer<T>) {
         let (reply, receiver) = oneshot::channel();
-        (
-            Self {
-                work,
-                outcome: None,
-                reply,
-                wakes,
-            },
-            receiver,
-        )
+        let job = Self {
+            work,
+            outcome: None,
+            reply,
+            wakes,
+        };
+        (Box::new(job), receiver)
     }
 }
 
@@ -83,12 +88,12 @@ pub(crate) struct LoneJob<F> {
     reply: oneshot::Sender<Result<(), DbError>>,
 }
 
-impl<F: FnMut(&Connection) -> Result<(), DbError>> LoneJob<F> {
+impl<F: FnMut(&Connection) -> Result<(), DbError> + Send + 'static> LoneJob<F> {
     /// Creates a job that runs `work`.
-    pub(crate) fn new(work: F) -> (Self, oneshot::Receiver<Result<(), DbError>>) {
+    pub(crate) fn boxed(work: F) -> (Box<dyn DatabaseJob>, JobAnswer<()>) {
         let (reply, receiver) = oneshot::channel();
         let outcome = None;
-        (Self { work, outcome, reply }, receiver)
+        (Box::new(Self { work, outcome, reply }), receiver)
     }
 }
 
@@ -217,13 +222,10 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    type Answer = oneshot::Receiver<Result<i64, DbError>>;
-
     fn job(
         work: impl FnMut(&Connection) -> Result<i64, DbError> + Send + 'static,
-    ) -> (Box<dyn DatabaseJob>, Answer) {
-        let (task, answer) = ClosureJob::new(work, Vec::new());
-        (Box::new(task), answer)
+    ) -> (Box<dyn DatabaseJob>, JobAnswer<i64>) {
+        ClosureJob::boxed(work, Vec::new())
     }
 
     fn insert(connection: &Connection, x: i64) -> Result<i64, DbError> {

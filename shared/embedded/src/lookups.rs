@@ -57,8 +57,8 @@ mod tests {
     fn count_tables(connections: &LookupConnections) -> Option<i64> {
         let work =
             |c: &Connection| Ok(c.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?);
-        let (job, mut answer) = ClosureJob::new(work, Vec::new());
-        let left = connections.run_if_one_is_free(Box::new(job));
+        let (job, mut answer) = ClosureJob::boxed(work, Vec::new());
+        let left = connections.run_if_one_is_free(job);
         left.is_none().then(|| answer.try_recv().unwrap().unwrap())
     }
 

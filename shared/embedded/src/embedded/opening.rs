@@ -3,7 +3,7 @@
 use super::{DatabaseAccess, Embedded, READERS, new_wakers};
 use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
-use crate::database_threads::DatabaseThreads;
+use crate::database_threads::{DatabaseThreads, Urgency};
 use crate::files::EmbeddedFiles;
 use crate::folder::DataFolder;
 use crate::intake_log::{IntakeLog, last_moved};
@@ -55,9 +55,10 @@ impl Embedded {
         let intake_files = folder.open_intake_files()?;
         let (stored, lock) = (folder.open_reader()?, folder.into_lock());
         // The lock is held until the last commit.
-        let writer = DatabaseThreads::start_writer(connection, checkpoints, move || {
+        let hold_lock = move || {
             let _held = &lock;
-        })?;
+        };
+        let writer = DatabaseThreads::start_writer(Urgency::Ordinary, connection, checkpoints, hold_lock)?;
         let [inbound, _, _] = &wakers;
         let intake = IntakeLog::start(
             intake_files,

@@ -171,8 +171,8 @@ impl Mover {
             }
             note_moved(c, last)
         };
-        let (job, answer) = ClosureJob::new(work, vec![Arc::clone(&self.inbound)]);
-        self.records.submit_job(Box::new(job), Urgency::Ordinary);
+        let (job, answer) = ClosureJob::boxed(work, vec![Arc::clone(&self.inbound)]);
+        self.records.submit_job(job, Urgency::Ordinary);
         answer.blocking_recv().unwrap_or(Err(DbError::Closed))?;
         self.progress.send_replace(last);
         Ok(count)
@@ -180,8 +180,8 @@ impl Mover {
 
     /// Has the events up to number `last` deleted. A failure is no loss: the next time they are deleted, too.
     fn delete_moved_events(&self, last: i64) {
-        let (job, _) = ClosureJob::new(move |c: &Connection| delete_moved(c, last), Vec::new());
-        self.log_writer.submit_job(Box::new(job), Urgency::Ordinary);
+        let (job, _) = ClosureJob::boxed(move |c: &Connection| delete_moved(c, last), Vec::new());
+        self.log_writer.submit_job(job, Urgency::Ordinary);
     }
 }
 

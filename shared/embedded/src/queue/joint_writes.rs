@@ -101,10 +101,10 @@ impl JointCommit {
 impl Embedded {
     pub(super) async fn store_and_finish_event(
         &self,
-        joint: Result<JointStore, DbError>,
+        joint: Result<Arc<JointStore>, DbError>,
     ) -> PortResult<StoreInboundOutcome> {
         const WHAT: &str = "store_and_finish";
-        let joint = Arc::new(joint.map_err(|fault| fault.into_port_error(WHAT))?);
+        let joint = joint.map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         let store = async || {
             let joint = Arc::clone(&joint);
@@ -125,7 +125,7 @@ impl Embedded {
 
     pub(super) async fn commit_and_enqueue_jobs(
         &self,
-        joint: Result<JointCommit, DbError>,
+        joint: Result<Box<JointCommit>, DbError>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "commit_and_enqueue";
         let joint = joint.map_err(|fault| fault.into_port_error(WHAT))?;
@@ -138,7 +138,7 @@ impl Embedded {
 
     pub(super) async fn settle_and_delete(
         &self,
-        settlement: PortResult<Settlement>,
+        settlement: PortResult<Box<Settlement>>,
     ) -> PortResult<WriteOutcome> {
         let (settlement, now) = (settlement?, self.current_time());
         let work = move |c: &Connection| settlement.write_settlement(c, now);

@@ -18,6 +18,7 @@ use recado_pipeline::ports::{
 use rusqlite::{Connection, params};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for which a deduplication id is remembered, the same as in SQS.
@@ -196,14 +197,14 @@ impl Queues for Embedded {
         &self,
         applied: &AppliedMessage<'_>,
     ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
-        Some(self.store_and_finish_event(JointStore::from_applied(applied)))
+        Some(self.store_and_finish_event(JointStore::from_applied(applied).map(Arc::new)))
     }
 
     fn commit_and_enqueue(
         &self,
         reply: &CommittedReply<'_>,
     ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
-        Some(self.commit_and_enqueue_jobs(JointCommit::from_reply(reply)))
+        Some(self.commit_and_enqueue_jobs(JointCommit::from_reply(reply).map(Box::new)))
     }
 
     fn settle_and_acknowledge(
@@ -212,7 +213,8 @@ impl Queues for Embedded {
         landed: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
     ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
-        Some(self.settle_and_delete(Settlement::from_message(message, landed, link, None)))
+        let settlement = Settlement::from_message(message, landed, link, None);
+        Some(self.settle_and_delete(settlement.map(Box::new)))
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
