@@ -79,6 +79,12 @@ mod welcome;
 mod word_indexing;
 mod workers;
 
+/// Threads hand memory to each other all the time: what a request was read into is freed by the thread that stored it. The C
+/// library's allocator makes them wait for each other then.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 use anyhow::{Result, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use environment::LocalEnvironment;
