@@ -3,6 +3,7 @@
 use super::turn_end::TurnStop;
 use crate::Deps;
 use crate::ports::System;
+use crate::steps::trace_span::TRACE_TARGET;
 use recado_domain::turn::{StepDuration, TurnStep};
 use std::future::Future;
 use tracing::Instrument;
@@ -33,7 +34,7 @@ impl StepTimes {
                 done
             };
             let done = done
-                .instrument(tracing::info_span!("step", step = step.as_str()))
+                .instrument(tracing::info_span!(target: TRACE_TARGET, "step", step = step.as_str()))
                 .await;
             let took = deps.system().now().duration_since(began_at).as_millis();
             // Less than a millisecond, or the clock was set back.
