@@ -76,8 +76,8 @@ use table::DynamoTable;
 #[derive(Debug, Clone)]
 pub struct DynamoStore<A = OsSystem> {
     table: DynamoTable<A>,
-    by_external: Cache<(Provider, ExternalId), InstanceConfig>,
-    by_id: Cache<InstanceId, InstanceConfig>,
+    by_external: Cache<(Provider, ExternalId), Arc<InstanceConfig>>,
+    by_id: Cache<InstanceId, Arc<InstanceConfig>>,
     tokens: Cache<TokenHash, Token>,
     /// The identity key. It never changes, so a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,

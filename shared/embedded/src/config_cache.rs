@@ -33,16 +33,13 @@ pub(crate) struct ConfigCache(Arc<Mutex<KeptConfigs>>);
 
 impl ConfigCache {
     /// Returns the configuration of an instance. The error, if it is not kept, is the number of changes so far.
-    pub(crate) fn find_kept_config(&self, name: &InstanceName) -> Result<InstanceConfig, u64> {
+    pub(crate) fn find_kept_config(&self, name: &InstanceName) -> Result<Arc<InstanceConfig>, u64> {
         let kept = lock_unpoisoned(&self.0);
-        let found = kept.configs.get(name).map(Arc::clone).ok_or(kept.changes);
-        // Others look while a large configuration is copied.
-        drop(kept);
-        found.map(|config| InstanceConfig::clone(&config))
+        kept.configs.get(name).map(Arc::clone).ok_or(kept.changes)
     }
 
     /// Keeps a configuration that was read after `changes` changes, unless there was another change meanwhile.
-    pub(crate) fn keep_read_config(&self, changes: u64, name: InstanceName, config: &InstanceConfig) {
+    pub(crate) fn keep_read_config(&self, changes: u64, name: InstanceName, config: Arc<InstanceConfig>) {
         let mut kept = lock_unpoisoned(&self.0);
         if kept.changes != changes {
             return;
@@ -50,7 +47,7 @@ impl ConfigCache {
         if kept.configs.len() >= KEPT_MAX {
             kept.configs.clear();
         }
-        kept.configs.insert(name, Arc::new(config.clone()));
+        kept.configs.insert(name, config);
     }
 
     /// Returns what a change of the configuration must hold until it is committed.
@@ -78,26 +75,26 @@ mod tests {
 
     #[test]
     fn a_change_forgets_what_was_kept_and_what_was_read_before_it() {
-        let (cache, config) = (ConfigCache::default(), Fixture::new().bound);
+        let (cache, config) = (ConfigCache::default(), Arc::new(Fixture::new().bound));
         let name = InstanceName::Id(config.instance.id.clone());
         assert_eq!(cache.find_kept_config(&name), Err(0));
-        cache.keep_read_config(0, name.clone(), &config);
-        assert_eq!(cache.find_kept_config(&name), Ok(config.clone()));
+        cache.keep_read_config(0, name.clone(), Arc::clone(&config));
+        assert_eq!(cache.find_kept_config(&name), Ok(Arc::clone(&config)));
         let change = cache.begin_config_change();
         assert_eq!(
             cache.find_kept_config(&name),
-            Ok(config.clone()),
+            Ok(Arc::clone(&config)),
             "it is not committed yet"
         );
         drop(change);
         assert_eq!(cache.find_kept_config(&name), Err(1));
-        cache.keep_read_config(0, name.clone(), &config);
+        cache.keep_read_config(0, name.clone(), Arc::clone(&config));
         assert_eq!(
             cache.find_kept_config(&name),
             Err(1),
             "it was read before the change"
         );
-        cache.keep_read_config(1, name.clone(), &config);
+        cache.keep_read_config(1, name.clone(), Arc::clone(&config));
         assert_eq!(cache.find_kept_config(&name), Ok(config));
     }
 }

@@ -25,6 +25,7 @@ pub(super) use records::find_kind;
 use records::{add_entry, list_named_keys, sort_entries};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl<A: System> DynamoStore<A> {
     /// Reads all records of a kind, sorted by id.
@@ -204,7 +205,7 @@ impl<A: System> DynamoStore<A> {
         &self,
         what: &'static str,
         found: Option<Item>,
-    ) -> PortResult<Option<InstanceConfig>> {
+    ) -> PortResult<Option<Arc<InstanceConfig>>> {
         let Some(found) = found else { return Ok(None) };
         let instance: Instance = item::decode_record(what, &found)?;
         let keys = vec![
@@ -227,13 +228,13 @@ impl<A: System> DynamoStore<A> {
         };
         let agent: Agent = item::decode_record(what, agent)?;
         let tenant: Tenant = item::decode_record(what, tenant)?;
-        Ok(Some(InstanceConfig {
+        Ok(Some(Arc::new(InstanceConfig {
             tools: self.read_functions_of(what, &tenant, &agent).await?,
             tenant,
             agent,
             knowledge: find_snapshot_name(what, &instance.tenant, &found)?,
             instance,
-        }))
+        })))
     }
 }
 
@@ -353,7 +354,7 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
         &self,
         provider: Provider,
         external: &ExternalId,
-    ) -> PortResult<Option<InstanceConfig>> {
+    ) -> PortResult<Option<Arc<InstanceConfig>>> {
         const WHAT: &str = "looking an instance up";
         let key = (provider, external.clone());
         if let CacheLookup::Hit(known) = self.by_external.get(&key, self.table.system.now()) {
@@ -369,7 +370,7 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
         Ok(bound)
     }
 
-    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
+    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<Arc<InstanceConfig>>> {
         const WHAT: &str = "reading an instance's configuration";
         if let CacheLookup::Hit(known) = self.by_id.get(id, self.table.system.now()) {
             return Ok(known);

@@ -17,6 +17,7 @@ use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::sync::Arc;
 
 /// Returns a page of the entries in `table`, of one tenant or of all. The cursor is the id of the last entry before it.
 fn select_entries<T: ConfigEntry>(
@@ -308,19 +309,19 @@ impl ConfigurationStore for Embedded {
         &self,
         provider: Provider,
         external: &ExternalId,
-    ) -> PortResult<Option<InstanceConfig>> {
+    ) -> PortResult<Option<Arc<InstanceConfig>>> {
         self.read_instance_config(InstanceName::External(provider, external.clone()))
             .await
     }
 
-    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
+    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<Arc<InstanceConfig>>> {
         self.read_instance_config(InstanceName::Id(id.clone())).await
     }
 }
 
 impl Embedded {
     /// Returns the configuration of an instance, as it was kept or as it is stored.
-    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<InstanceConfig>> {
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
         let cache = self.config_cache();
         let changes = match cache.find_kept_config(&name) {
             Ok(config) => return Ok(Some(config)),
@@ -330,8 +331,9 @@ impl Embedded {
         let found = self
             .run_lookup("bound", move |c| select_instance_config(c, &asked))
             .await?;
+        let found = found.map(Arc::new);
         if let Some(config) = &found {
-            cache.keep_read_config(changes, name, config);
+            cache.keep_read_config(changes, name, Arc::clone(config));
         }
         Ok(found)
     }

@@ -247,6 +247,6 @@ async fn an_instance_names_no_app_secret_but_one_of_its_tenant_and_only_at_meta(
     let stored = succeed(site.store.find_instance_config(Provider::Meta, &external))
         .await
         .unwrap();
-    let reference = stored.instance.app_secret.map(String::from);
+    let reference = stored.instance.app_secret.clone().map(String::from);
     assert_eq!(reference.as_deref(), Some("env:RECADO_CREDENTIAL_TA_APP"));
 }

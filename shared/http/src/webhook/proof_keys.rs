@@ -66,9 +66,10 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
     ) -> Result<BTreeMap<ExternalId, Option<Secret>>, HttpProblem> {
         let mut apps = BTreeMap::new();
         for number in numbers {
-            let Some(instance) = find_proving_instance(&*self.deps, provider, &number).await? else {
+            let Some(bound) = find_proving_instance(&*self.deps, provider, &number).await? else {
                 continue;
             };
+            let instance = &bound.instance;
             let Some(reference) = &instance.app_secret else {
                 continue;
             };

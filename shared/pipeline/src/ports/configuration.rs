@@ -6,6 +6,7 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use std::future::Future;
+use std::sync::Arc;
 
 /// A store of the configuration: tenants, calendars, tools, agents and instances.
 pub trait ConfigurationStore: Send + Sync {
@@ -72,12 +73,12 @@ pub trait ConfigurationStore: Send + Sync {
         &self,
         provider: Provider,
         external: &ExternalId,
-    ) -> impl Future<Output = PortResult<Option<InstanceConfig>>> + Send;
+    ) -> impl Future<Output = PortResult<Option<Arc<InstanceConfig>>>> + Send;
 
     /// Returns the instance with the id `id`, with its tenant, its agent and the agent's tools. `None`: it is not configured.
     /// The answer may be as old as that of [`Self::find_instance_config`].
     fn instance_config(
         &self,
         id: &InstanceId,
-    ) -> impl Future<Output = PortResult<Option<InstanceConfig>>> + Send;
+    ) -> impl Future<Output = PortResult<Option<Arc<InstanceConfig>>>> + Send;
 }

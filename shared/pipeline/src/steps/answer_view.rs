@@ -15,6 +15,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Number of messages after a page that are read at once. They are searched for answers to the page's messages.
 const LATER_MAX: usize = 100;
@@ -24,7 +25,7 @@ const LATER_READS_MAX: usize = 10;
 
 /// The configuration and the state of instances, each read once.
 #[derive(Debug, Default)]
-pub(crate) struct InstanceFacts(BTreeMap<InstanceId, (Option<InstanceConfig>, InstanceState)>);
+pub(crate) struct InstanceFacts(BTreeMap<InstanceId, (Option<Arc<InstanceConfig>>, InstanceState)>);
 
 impl InstanceFacts {
     /// Returns the circumstances of a conversation. The instance is read only if `is_needed`, which it is where the agent owes
@@ -42,7 +43,7 @@ impl InstanceFacts {
             self.0.insert(id.clone(), (bound, state));
         }
         let facts = self.0.get(id);
-        let bound = facts.and_then(|(bound, _)| bound.as_ref());
+        let bound = facts.and_then(|(bound, _)| bound.as_deref());
         Ok(AnswerSituation {
             now: deps.system().now(),
             bound,
@@ -50,7 +51,7 @@ impl InstanceFacts {
             debounce: bound.map(|bound| resolve_debounce(deps, bound)),
             debounce_max: deps.settings().debounce_max,
             turn_obstacle: None,
-            send_obstacle: facts.and_then(|(bound, state)| Obstacle::find_of_sends(bound.as_ref(), state)),
+            send_obstacle: facts.and_then(|(bound, state)| Obstacle::find_of_sends(bound.as_deref(), state)),
         })
     }
 }

@@ -4,13 +4,14 @@ use crate::Deps;
 use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
+use std::sync::Arc;
 
 /// Returns the configuration of an instance that may work. `None`, and a line in the log: the instance is disabled, or no
 /// longer configured, and its work waits.
 pub(crate) async fn find_enabled_instance(
     deps: &impl Deps,
     id: &InstanceId,
-) -> PortResult<Option<InstanceConfig>> {
+) -> PortResult<Option<Arc<InstanceConfig>>> {
     match deps.store().instance_config(id).await? {
         Some(bound) if bound.is_enabled() => Ok(Some(bound)),
         Some(_) => {

@@ -55,7 +55,7 @@ pub(crate) async fn give_up_event(
         last_error,
         correlation: job.correlation.clone(),
         tenant: owner.as_ref().map(|owner| owner.tenant.id.clone()),
-        instance: owner.map(|owner| owner.instance.id),
+        instance: owner.map(|owner| owner.instance.id.clone()),
         what: DeadLetterContent::Event(Box::new(InboundJob {
             redrive: Some(failed_at),
             ..job.clone()

@@ -41,7 +41,7 @@ pub(crate) async fn find_message_view(
         return Ok(None);
     };
     let bound = deps.store().instance_config(&message.instance).await?;
-    let views = join_deliveries(deps, bound.as_ref(), vec![message]).await?;
+    let views = join_deliveries(deps, bound.as_deref(), vec![message]).await?;
     Ok(views.into_iter().next())
 }
 

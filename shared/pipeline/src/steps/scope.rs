@@ -5,13 +5,14 @@ use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
+use std::sync::Arc;
 
 /// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.
 pub(crate) async fn find_instance_within(
     deps: &impl Deps,
     caller: &Caller,
     id: &InstanceId,
-) -> PortResult<Option<InstanceConfig>> {
+) -> PortResult<Option<Arc<InstanceConfig>>> {
     let bound = deps.store().instance_config(id).await?;
     Ok(bound.filter(|bound| caller.scope.covers(&bound.tenant.id)))
 }

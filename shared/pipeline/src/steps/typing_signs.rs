@@ -14,7 +14,7 @@ pub(crate) async fn keep_sign(deps: &impl Deps, update: &TypingUpdate) -> PortRe
     };
     let thread = derive_thread_id(deps, &bound.instance.id, update.address.as_str()).await?;
     let sign = TypingSign {
-        tenant: bound.tenant.id,
+        tenant: bound.tenant.id.clone(),
         state: update.state,
         at: deps.system().now(),
     };

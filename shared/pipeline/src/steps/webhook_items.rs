@@ -186,7 +186,7 @@ async fn filter_credible_notices(
                 .store()
                 .find_instance_config(notice.provider, &external)
                 .await?;
-            let own = bound.and_then(|bound| bound.instance.account_id);
+            let own = bound.and_then(|bound| bound.instance.account_id.clone());
             if own.as_ref() != Some(&notice.account) {
                 tracing::warn!(
                     kind,

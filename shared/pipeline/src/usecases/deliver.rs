@@ -41,6 +41,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
 pub use scheduling::{cancel_scheduled, find_scheduled};
+use std::sync::Arc;
 
 /// Maximum time ahead for which a message may be scheduled: 366 days.
 const SCHEDULE_AHEAD_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
@@ -119,7 +120,7 @@ impl From<OutgoingContentError> for DeliverError {
 
 /// A request whose recipient and content were checked.
 struct CheckedDelivery {
-    bound: InstanceConfig,
+    bound: Arc<InstanceConfig>,
     to: ContactAddress,
     ready: PreparedContent,
     send: DeliverRequest,

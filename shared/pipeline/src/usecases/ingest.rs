@@ -4,11 +4,12 @@ use crate::Deps;
 use crate::ports::{ConfigurationStore, DeadLetters, PageRequest, PortResult, System};
 use crate::steps::give_up::{dead_letter_poison, unreadable_letter_id};
 pub use crate::steps::webhook_items::{IngestReport, ingest};
-use recado_domain::config::Instance;
+use recado_domain::config::{Instance, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretVersion;
+use std::sync::Arc;
 
 /// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;
 /// here nobody would be told. `why` is the reason and must not contain text of the body.
@@ -26,9 +27,8 @@ pub async fn find_proving_instance(
     deps: &impl Deps,
     provider: Provider,
     external: &ExternalId,
-) -> PortResult<Option<Instance>> {
-    let bound = deps.store().find_instance_config(provider, external).await?;
-    Ok(bound.map(|bound| bound.instance))
+) -> PortResult<Option<Arc<InstanceConfig>>> {
+    deps.store().find_instance_config(provider, external).await
 }
 
 /// Returns `true` if a secret of this version proves webhooks of the instance that `provider` calls `external`. The

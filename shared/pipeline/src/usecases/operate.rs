@@ -148,9 +148,9 @@ pub async fn list_messages(
     let conversation = find_conversation(deps, caller, id).await?;
     let found = deps.store().list_messages(&conversation.id, page).await?;
     let bound = deps.store().instance_config(&conversation.instance).await?;
-    let mut items = join_deliveries(deps, bound.as_ref(), found.items).await?;
+    let mut items = join_deliveries(deps, bound.as_deref(), found.items).await?;
     add_answers(deps, &conversation, &mut items).await?;
-    add_costs(deps, bound.as_ref(), &mut items).await?;
+    add_costs(deps, bound.as_deref(), &mut items).await?;
     Ok(Page {
         items,
         next_cursor: found.next_cursor,

@@ -99,7 +99,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
         return Ok(Verdict::Done);
     }
     if receives > 1 {
-        return attempts::handle_counted_attempt(deps, job, &bound, receives).await;
+        return Box::pin(attempts::handle_counted_attempt(deps, job, &bound, receives)).await;
     }
     handle_event(deps, job, &bound, receives).await
 }
@@ -114,13 +114,13 @@ async fn handle_event(
     let started_at = deps.system().now();
     let payload = match load_event_payload(deps, job).await {
         Err(error @ PortError::Invalid { .. }) => {
-            return give_up_as_poison(deps, job, receives, &error).await;
+            return Box::pin(give_up_as_poison(deps, job, receives, &error)).await;
         }
         read => read?,
     };
     let inbound = deps.providers().interpret_event(job, &payload);
     let inbound = identity::resolve_phone_number(deps, &bound.instance.id, inbound).await?;
-    let inbound = match Box::pin(message_change::resolve_change(deps, job, bound, inbound)).await? {
+    let inbound = match message_change::resolve_change(deps, job, bound, inbound).await? {
         ResolvedChange::Apply(inbound) => inbound,
         ResolvedChange::Later(verdict) => return Ok(verdict),
     };
@@ -129,7 +129,7 @@ async fn handle_event(
     }
     match apply_inbound(deps, job, bound, inbound, started_at).await {
         Err(error @ PortError::TooLarge { .. }) => {
-            return give_up_as_poison(deps, job, receives, &error).await;
+            return Box::pin(give_up_as_poison(deps, job, receives, &error)).await;
         }
         applied => match applied? {
             AppliedEvent::Followed(enqueued) => {
@@ -205,7 +205,8 @@ async fn apply_inbound(
             return message::store_contact_message(deps, job, bound, &inbound, started_at).await;
         }
         InboundEvent::Failed(failed) => {
-            delivery_failure::record_delivery_failure(deps, &bound.instance.id, &failed).await?;
+            let records = delivery_failure::record_delivery_failure(deps, &bound.instance.id, &failed);
+            Box::pin(records).await?;
         }
         InboundEvent::ConnectionChanged => {
             connection::handle_connection_event(deps, bound, job.received_at).await?;

@@ -102,10 +102,14 @@ async fn handle_turn_job(
             .await?;
         return Ok(Verdict::Done);
     }
-    if let Some(verdict) = handle_file_job(deps, job).await? {
+    if job.file.is_some()
+        && let Some(verdict) = Box::pin(handle_file_job(deps, job)).await?
+    {
         return Ok(verdict);
     }
-    if let Some(verdict) = handle_return_timer(deps, job).await? {
+    if job.due.is_some()
+        && let Some(verdict) = Box::pin(handle_return_timer(deps, job)).await?
+    {
         return Ok(verdict);
     }
     let end = match run_turn(deps, job, time).await {
@@ -131,7 +135,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(),
     let (turn, _alone) = match prepare_turn(deps, (job, time), conversation, newest, &mut times).await {
         Ok(prepared) => prepared,
         Err(stop) => {
-            unread.fetch_after(deps, &stop).await?;
+            Box::pin(unread.fetch_after(deps, &stop)).await?;
             return Err(stop);
         }
     };
@@ -158,7 +162,7 @@ async fn prepare_turn<'a>(
     mut conversation: Conversation,
     newest: Vec<Message>,
     times: &mut StepTimes,
-) -> Result<(LeasedTurn<'a>, Option<ExclusiveTurn<'a>>), TurnStop> {
+) -> Result<(Box<LeasedTurn<'a>>, Option<ExclusiveTurn<'a>>), TurnStop> {
     times
         .run(
             deps,
@@ -202,13 +206,13 @@ async fn prepare_turn<'a>(
         place,
         time,
     };
-    Ok((turn, alone))
+    Ok((Box::new(turn), alone))
 }
 
 /// Takes the steps that draft the reply and commit it. If the turn ends before the commit, its lease is released.
 async fn answer_turn(
     deps: &impl Deps,
-    mut turn: LeasedTurn<'_>,
+    mut turn: Box<LeasedTurn<'_>>,
     seen: &SeenMessages,
     times: &mut StepTimes,
 ) -> Result<(), TurnStop> {
@@ -217,18 +221,19 @@ async fn answer_turn(
         Err(TurnStop::Ended(end)) => {
             // The turn stays owed and its attempt is not counted.
             let unsent = turn.unsent_use();
-            release_lease(deps, turn.conversation, (&turn.draft, &unsent), false).await?;
+            let released = release_lease(deps, turn.conversation, (&turn.draft, &unsent), false);
+            Box::pin(released).await?;
             return Err(end.into());
         }
         drafted => drafted?,
     };
     if let Some(reason) = reply.silence {
-        let commits = commit_silence(deps, turn, reason);
+        let commits = commit_silence(deps, *turn, reason);
         return times.run(deps, TurnStep::Commit, commits).await;
     }
     let reply = hand_over_open_effects(&turn, reply);
     let steps = times.durations().to_vec();
-    let commits = commit_reply(deps, turn, reply, &steps);
+    let commits = commit_reply(deps, *turn, reply, &steps);
     times.run(deps, TurnStep::Commit, commits).await
 }
 

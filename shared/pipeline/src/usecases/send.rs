@@ -84,7 +84,7 @@ fn require_written(outcome: WriteOutcome) -> StepResult {
 
 /// Gives up a message. The handling of the message is finished then.
 async fn give_up(deps: &impl Deps, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
-    let given_up = give_up_message(deps, message, reason, why).await?;
+    let given_up = Box::pin(give_up_message(deps, message, reason, why)).await?;
     given_up.then_some(()).ok_or(RETRY_SOON)
 }
 
@@ -195,10 +195,10 @@ async fn handle_listed_message(
     message: &Outgoing,
 ) -> StepResult {
     if epochs.is_void_reply(message) {
-        return cancel_unless_sent(deps, context, message).await;
+        return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
     if message.reply_id() != job.reply {
-        return move_to_other_group(deps, context, job, message).await;
+        return Box::pin(move_to_other_group(deps, context, job, message)).await;
     }
     let others = SendContext {
         ends_job: false,
@@ -225,7 +225,7 @@ async fn move_to_other_group(
     message: &Outgoing,
 ) -> StepResult {
     if cancel::reply_is_void(deps, message).await? {
-        return cancel_unless_sent(deps, context, message).await;
+        return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
     expiry::cancel_if_expired(deps, message).await?;
     let moved = SendJob {
@@ -253,12 +253,14 @@ async fn handle_open_message(
         OutboxState::Sending { .. } => {
             message.out.mark_lease_ended(now)?;
             require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;
-            unknown_outcome::reconcile_outcome(deps, context, message).await
+            Box::pin(unknown_outcome::reconcile_outcome(deps, context, message)).await
         }
-        OutboxState::Unknown { .. } => unknown_outcome::reconcile_outcome(deps, context, message).await,
+        OutboxState::Unknown { .. } => {
+            Box::pin(unknown_outcome::reconcile_outcome(deps, context, message)).await
+        }
         // The message is dead, but its dead letter is missing: a crash came in between.
         OutboxState::Dead { .. } => {
-            let moved = move_to_dead_letters(deps, message).await?;
+            let moved = Box::pin(move_to_dead_letters(deps, message)).await?;
             moved.then_some(()).ok_or(RETRY_SOON)
         }
         OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(()),

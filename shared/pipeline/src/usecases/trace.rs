@@ -117,7 +117,7 @@ async fn sort_trace(
     let mut views = Vec::with_capacity(messages.len());
     for message in messages {
         let bound = deps.store().instance_config(&message.instance).await?;
-        views.extend(join_deliveries(deps, bound.as_ref(), vec![message]).await?);
+        views.extend(join_deliveries(deps, bound.as_deref(), vec![message]).await?);
     }
     Ok(MessageTrace {
         events,
@@ -153,7 +153,7 @@ pub async fn load_timeline(
         return Ok(None);
     };
     let bound = deps.store().instance_config(&view.message.instance).await?;
-    add_costs(deps, bound.as_ref(), std::slice::from_mut(&mut view)).await?;
+    add_costs(deps, bound.as_deref(), std::slice::from_mut(&mut view)).await?;
     let timeline = timeline::build_timeline(deps, &view).await?;
     if view.message.role == Role::User
         && let Some(conversation) = deps.store().find_conversation(&view.message.conversation).await?

@@ -197,9 +197,9 @@ async fn list_sums_of_conversation(
     );
     loop {
         let listed = deps.store().list_messages(id, &page).await?;
-        let deliveries = find_message_deliveries(deps, bound.as_ref(), &listed.items).await?;
+        let deliveries = find_message_deliveries(deps, bound.as_deref(), &listed.items).await?;
         for (message, delivery) in listed.items.iter().zip(&deliveries) {
-            sums.extend(list_message_use(message, delivery.as_ref(), bound.as_ref()));
+            sums.extend(list_message_use(message, delivery.as_ref(), bound.as_deref()));
         }
         page.cursor = listed.next_cursor;
         if page.cursor.is_none() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The name of the fixture's tenant, as `store` knows it.
 fn name<S: Store>(store: &S, fixture: &Fixture) -> Option<String> {
     let bound = block_on(store.instance_config(fixture.instance())).unwrap();
-    bound.unwrap().tenant.name
+    bound.unwrap().tenant.name.clone()
 }
 
 fn of_one_process<S: Store + Clone + Send + Sync + 'static>(store: &S) -> [S; 2] {

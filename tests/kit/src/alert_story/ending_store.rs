@@ -21,6 +21,7 @@ use recado_pipeline::ports::{
     OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
     UnacknowledgedFilter, UsageRecords, WaitingForPerson, WebhookRecords, WriteOutcome,
 };
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 
@@ -135,7 +136,7 @@ impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
         ) -> WriteOutcome;
         apply_configuration(change: &ConfigDocument) -> ();
         remove_configuration(removal: &ConfigRemoval) -> ();
-        find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
-        instance_config(id: &InstanceId) -> Option<InstanceConfig>;
+        find_instance_config(provider: Provider, external: &ExternalId) -> Option<Arc<InstanceConfig>>;
+        instance_config(id: &InstanceId) -> Option<Arc<InstanceConfig>>;
     }
 }

@@ -10,12 +10,13 @@ use recado_domain::rate::Rate;
 use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
+use std::sync::Arc;
 
 pub(super) async fn bound<S: Store>(
     store: &S,
     fixture: &Fixture,
     external: &ExternalId,
-) -> Option<InstanceConfig> {
+) -> Option<Arc<InstanceConfig>> {
     succeed(store.find_instance_config(fixture.bound.instance.provider, external)).await
 }
 
@@ -23,14 +24,14 @@ pub(super) async fn bound<S: Store>(
 pub(super) async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &InstanceConfig) {
     let external = expected.instance.resolve_external_id().unwrap();
     let found = async || bound(store, fixture, &external).await;
-    let fits = |found: &Option<InstanceConfig>| found.as_ref() == Some(expected);
+    let fits = |found: &Option<Arc<InstanceConfig>>| found.as_deref() == Some(expected);
     assert_eq!(
-        eventually(CONFIGURATION, found, fits).await.as_ref(),
+        eventually(CONFIGURATION, found, fits).await.as_deref(),
         Some(expected)
     );
     let found = async || succeed(store.instance_config(fixture.instance())).await;
     assert_eq!(
-        eventually(CONFIGURATION, found, fits).await.as_ref(),
+        eventually(CONFIGURATION, found, fits).await.as_deref(),
         Some(expected)
     );
 }
@@ -73,11 +74,11 @@ pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(
         succeed(store.apply_configuration(&fixture.document())).await;
         assert_configured(store, &fixture.document()).await;
         assert_eq!(
-            bound(store, &fixture, &fixture.external()).await.as_ref(),
+            bound(store, &fixture, &fixture.external()).await.as_deref(),
             Some(&fixture.bound)
         );
         let found = succeed(store.instance_config(fixture.instance())).await;
-        assert_eq!(found.as_ref(), Some(&fixture.bound));
+        assert_eq!(found.as_deref(), Some(&fixture.bound));
     }
 }
 
@@ -86,7 +87,8 @@ pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: S
     fixture.bound.instance.external_id = None;
     succeed(store.apply_configuration(&fixture.document())).await;
     let name = ExternalId::parse(fixture.instance().as_str()).unwrap();
-    assert_eq!(bound(store, &fixture, &name).await, Some(fixture.bound));
+    let found = bound(store, &fixture, &name).await;
+    assert_eq!(found.as_deref(), Some(&fixture.bound));
 }
 
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {

@@ -53,6 +53,7 @@ use recado_pipeline::ports::{
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
@@ -227,20 +228,21 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
         &self,
         provider: Provider,
         external: &ExternalId,
-    ) -> PortResult<Option<InstanceConfig>> {
+    ) -> PortResult<Option<Arc<InstanceConfig>>> {
         let found = self.inner.find_instance_config(provider, external);
         let mut bound = self.around("find_instance_config", found).await?;
         if self.injector.lacks(Mutation::AccessNotJudged)
             && let Some(bound) = &mut bound
         {
-            bound.instance.access = AccessList::default();
+            Arc::make_mut(bound).instance.access = AccessList::default();
         }
         Ok(bound)
     }
 
-    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
+    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<Arc<InstanceConfig>>> {
         let mut bound = self.around("bound_by_id", self.inner.instance_config(id)).await?;
         if let Some(bound) = &mut bound {
+            let bound = Arc::make_mut(bound);
             let often = self.injector.lacks(Mutation::OftenPerTurn);
             bound
                 .tools

@@ -28,8 +28,8 @@ pub(super) async fn schedule_message(
         .map_err(|error| PortError::invalid("scheduled message", error))?;
     let scheduled = ScheduledMessage {
         id,
-        tenant: bound.tenant.id,
-        instance: bound.instance.id,
+        tenant: bound.tenant.id.clone(),
+        instance: bound.instance.id.clone(),
         to,
         content: ready.content,
         options: ready.options,

@@ -14,7 +14,7 @@ pub async fn list_notices(
     instance: &InstanceId,
 ) -> Result<Vec<Notice>, OperateError> {
     let bound = find_instance_within(deps, caller, instance).await?;
-    let instance = bound.ok_or(OperateError::NotFound("instance"))?.instance;
+    let instance = &bound.ok_or(OperateError::NotFound("instance"))?.instance;
     match &instance.account_id {
         Some(account) => Ok(deps.store().list_notices(instance.provider, account).await?),
         None => Ok(Vec::new()),

@@ -52,7 +52,7 @@ pub(super) async fn is_refused(
         return Ok(false);
     }
     if access.blocks_person(&names) {
-        identity::learn_refused_identity(deps, job, bound, inbound, found).await?;
+        Box::pin(identity::learn_refused_identity(deps, job, bound, inbound, found)).await?;
     }
     Ok(true)
 }

@@ -107,14 +107,13 @@ pub(super) async fn join_thread(
     let Some((also, other)) = found.unlinked else {
         return Ok((place, newest));
     };
-    ThreadJoin {
+    let join = ThreadJoin {
         deps,
         bound,
         shown: &inbound.address,
         also,
-    }
-    .join_threads(place, newest, other)
-    .await
+    };
+    Box::pin(join.join_threads(place, newest, other)).await
 }
 
 /// Returns `true` if the person has an active conversation under the linked identity that the message shows.

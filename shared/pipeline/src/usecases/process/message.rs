@@ -30,7 +30,7 @@ pub(super) async fn store_contact_message(
     inbound: &InboundMessage,
     started_at: Timestamp,
 ) -> PortResult<AppliedEvent> {
-    Box::pin(note_opt_out(deps, job, bound, inbound, written_at(job, inbound))).await?;
+    note_opt_out(deps, job, bound, inbound, written_at(job, inbound)).await?;
     let stale = is_stale(deps, job, inbound);
     let arrival = Arrival {
         job,

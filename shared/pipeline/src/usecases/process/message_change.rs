@@ -107,7 +107,8 @@ async fn find_target(
     let Some(target) = said.content.target_id() else {
         return Ok(None);
     };
-    find_target_message(deps, bound, &job.external, Some(&said.address), target).await
+    let finds = find_target_message(deps, bound, &job.external, Some(&said.address), target);
+    Box::pin(finds).await
 }
 
 /// Converts an edit or deletion whose original message is not known. An edit by the contact becomes a message, because

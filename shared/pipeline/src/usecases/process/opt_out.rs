@@ -24,7 +24,7 @@ pub(super) async fn note_opt_out(
     };
     let mut number = inbound.phone.clone().or_else(|| inbound.address.phone_number());
     if number.is_none() {
-        let (_, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
+        let (_, latest) = Box::pin(identity::find_person_thread(deps, job, bound, inbound)).await?;
         number = latest.and_then(|conversation| conversation.phone);
     }
     // Somebody without a number cannot be written to by one, and opts out under the identity.

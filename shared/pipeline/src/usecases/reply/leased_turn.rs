@@ -9,6 +9,7 @@ use recado_domain::config::{AgentStep, InstanceConfig};
 use recado_domain::conversation::{AgentPause, Conversation, Draft, UnsentUse};
 use recado_domain::usage::ModelUse;
 use recado_domain::wake_up::TurnJob;
+use std::sync::Arc;
 
 /// A turn that holds its lease.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(super) struct LeasedTurn<'a> {
     /// The job that asked for the turn.
     pub(super) job: &'a TurnJob,
     /// The instance's configuration when the turn began.
-    pub(super) bound: InstanceConfig,
+    pub(super) bound: Arc<InstanceConfig>,
     /// The conversation as the lease was written.
     pub(super) conversation: Conversation,
     /// The messages that the turn reads and those that its reply answers.

@@ -8,11 +8,12 @@ use crate::steps::beside::{run_beside, run_until_done};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use std::future::Future;
+use std::sync::Arc;
 
 /// The messages of the contact that a turn answers, and what the contact is shown about them.
 #[derive(Debug)]
 pub(super) struct SeenMessages {
-    bound: InstanceConfig,
+    bound: Arc<InstanceConfig>,
     address: ContactAddress,
     /// The provider's ids, the oldest first.
     ids: Vec<String>,
@@ -23,7 +24,7 @@ impl SeenMessages {
     pub(super) fn from_leased_turn(turn: &LeasedTurn<'_>) -> Self {
         let ids = turn.reading.owed_messages();
         Self {
-            bound: turn.bound.clone(),
+            bound: Arc::clone(&turn.bound),
             address: turn.conversation.address.clone(),
             ids: ids
                 .filter_map(|message| message.provider_message_id.clone())

@@ -58,7 +58,7 @@ pub(super) async fn attempt_send(
     }
     let permit = batch_gate::check_batch(deps, &message).await?;
     let flight = claim_message(deps, &mut message, instead.as_ref(), now).await?;
-    let message = check_not_stalled(deps, message, &flight, (slot, permit)).await?;
+    let message = Box::new(check_not_stalled(deps, message, &flight, (slot, permit)).await?);
     let outgoing = to_outgoing_message(&message);
     let outgoing = match instead {
         Some(template) => OutgoingMessage {
@@ -92,11 +92,18 @@ async fn check_not_stalled(
 ) -> StepResult<Outgoing> {
     let now = deps.system().now();
     if is_slot_missed(slot, now) {
-        settle::requeue_uncounted(deps, message, flight, "its slot went by").await?;
+        Box::pin(settle::requeue_uncounted(
+            deps,
+            message,
+            flight,
+            "its slot went by",
+        ))
+        .await?;
         return Err(RETRY_SOON);
     }
     if permit.is_some_and(|until| now > until) {
-        settle::requeue_uncounted(deps, message, flight, "its batch was looked at too long ago").await?;
+        let why = "its batch was looked at too long ago";
+        Box::pin(settle::requeue_uncounted(deps, message, flight, why)).await?;
         return Err(RETRY_SOON);
     }
     if add_duration(now, deps.settings().provider_timeout) > flight.until {

@@ -72,7 +72,7 @@ pub(super) async fn reply_is_void(deps: &impl Deps, message: &Outgoing) -> PortR
 /// Cancels a queued reply if it is void, and stops then.
 pub(super) async fn cancel_if_void(deps: &impl Deps, message: &Outgoing) -> StepResult {
     match load_if_reply_void(deps, message).await? {
-        Some(conversation) => write_cancellation(deps, message.clone(), conversation).await,
+        Some(conversation) => Box::pin(write_cancellation(deps, message.clone(), conversation)).await,
         None => Ok(()),
     }
 }

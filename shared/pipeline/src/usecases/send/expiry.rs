@@ -13,7 +13,7 @@ pub(super) async fn cancel_if_expired(deps: &impl Deps, message: &Outgoing) -> S
     if message.out.expires_at.is_none_or(|at| now < at) {
         return Ok(());
     }
-    cancel_passing_message(deps, message, Reason::Expired).await
+    Box::pin(cancel_passing_message(deps, message, Reason::Expired)).await
 }
 
 /// Cancels a reminder of an appointment that was moved or cancelled since it fell due, and stops then.
@@ -25,7 +25,7 @@ pub(super) async fn cancel_void_reminder(deps: &impl Deps, message: &Outgoing) -
     if journal.is_some_and(|journal| journal.has_reminded_appointment(reminded)) {
         return Ok(());
     }
-    cancel_passing_message(deps, message, Reason::Expired).await
+    Box::pin(cancel_passing_message(deps, message, Reason::Expired)).await
 }
 
 /// Cancels a message that has a time to expire, and stops then. Nothing follows from it: it answers nothing. A message

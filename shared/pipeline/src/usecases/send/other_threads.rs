@@ -24,7 +24,7 @@ pub(super) async fn finish_earlier_messages(
         let last = open.iter().rposition(|other| other.is_sent_before(message));
         // All messages up to the last match are handled, even if clocks differ: a thread keeps its own order.
         for other in open.into_iter().take(last.map_or(0, |last| last + 1)) {
-            match handle_open_message(deps, context, other).await {
+            match Box::pin(handle_open_message(deps, context, other)).await {
                 Ok(()) | Err(Stop::Finished | Stop::Void) => {}
                 // The other conversation is parked, and its release sends no job for this message.
                 Err(Stop::Later(Verdict::Done)) => {

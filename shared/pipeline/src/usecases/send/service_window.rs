@@ -58,7 +58,12 @@ pub(super) async fn check_service_window(
         // A claim of this message would have been refused, and the reply cancelled, in the same way.
         return cancel::cancel_void_reply(deps, message).await;
     }
-    expiry::cancel_passing_message(deps, message, Reason::WindowClosed).await?;
+    Box::pin(expiry::cancel_passing_message(
+        deps,
+        message,
+        Reason::WindowClosed,
+    ))
+    .await?;
     let (Some(latest), Some(_)) = (latest, last_inbound_at) else {
         return give_up_closed_window(deps, message, NEVER_WROTE).await;
     };
@@ -69,7 +74,7 @@ pub(super) async fn check_service_window(
         let why = format!("the re-engagement template cannot be sent: {why}");
         return give_up_closed_window(deps, message, &why).await;
     }
-    match claim_template(deps, message, latest, last_inbound_at).await? {
+    match Box::pin(claim_template(deps, message, latest, last_inbound_at)).await? {
         TemplateClaim::Ours => Ok(Some(Content::Template(template.clone()))),
         TemplateClaim::Another => give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await,
         TemplateClaim::Waits => {

@@ -35,7 +35,7 @@ const TIMEOUTS_MAX: u32 = 2;
 pub(super) async fn settle_outcome(
     deps: &impl Deps,
     context: SendContext<'_>,
-    message: Outgoing,
+    message: Box<Outgoing>,
     flight: &InFlightSend,
     outcome: SendOutcome,
 ) -> StepResult {
@@ -53,31 +53,39 @@ pub(super) async fn settle_outcome(
             settle_accepted(deps, context, message, flight, provider_message_id).await
         }
         SendOutcome::Disconnected { why } => {
-            requeue_uncounted(deps, message, flight, &why).await?;
+            Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
             record_closed(deps, instance, ConnectionStatus::Closed, None).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Credentials { why } => {
-            requeue_uncounted(deps, message, flight, &why).await?;
+            Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
             record_closed(deps, instance, ConnectionStatus::NeedsCredentials, None).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Unreached { why } => {
-            requeue_uncounted(deps, message, flight, &why).await?;
+            Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
             let timeout = UnansweredAttempt::Unreached;
-            count_timeout(deps, context, timeout, ConnectionStatus::Unreachable).await?;
+            Box::pin(count_timeout(
+                deps,
+                context,
+                timeout,
+                ConnectionStatus::Unreachable,
+            ))
+            .await?;
             Err(RETRY_SOON)
         }
-        SendOutcome::Retryable { why, after } => retry_or_give_up(deps, message, flight, why, after).await,
+        SendOutcome::Retryable { why, after } => {
+            Box::pin(retry_or_give_up(deps, *message, flight, why, after)).await
+        }
         SendOutcome::Unknown { why, timed_out } => {
             let timeout = UnansweredAttempt::TimedOut(message.message_id());
-            let stop = store_unknown(deps, message, &why).await?;
+            let stop = Box::pin(store_unknown(deps, *message, &why)).await?;
             if timed_out {
-                count_timeout(deps, context, timeout, ConnectionStatus::Closed).await?;
+                Box::pin(count_timeout(deps, context, timeout, ConnectionStatus::Closed)).await?;
             }
             Err(stop)
         }
-        SendOutcome::Permanent { reason, why } => give_up(deps, message, reason, Some(why)).await,
+        SendOutcome::Permanent { reason, why } => give_up(deps, *message, reason, Some(why)).await,
     }
 }
 
@@ -166,7 +174,7 @@ pub(super) async fn store_sent(
     }
     message.out.mark_sent(deps.system().now(), why)?;
     attachment::expect_sent_file(message, deps.system().now());
-    let record = message.to_record();
+    let record = Box::new(message.to_record());
     let joint = context
         .ends_job
         .then(|| {
@@ -188,7 +196,7 @@ pub(super) async fn store_sent(
 async fn settle_accepted(
     deps: &impl Deps,
     context: SendContext<'_>,
-    mut message: Outgoing,
+    mut message: Box<Outgoing>,
     flight: &InFlightSend,
     provider_message_id: Option<String>,
 ) -> StepResult {

@@ -314,7 +314,8 @@ pub(super) async fn settle_if_already_sent(
             delivery.provider_message_id
         }
     };
-    settle_as_sent(deps, context, message.clone(), id, TOLD_BY_ECHO_OR_STATUS).await?;
+    let settles = settle_as_sent(deps, context, message.clone(), id, TOLD_BY_ECHO_OR_STATUS);
+    Box::pin(settles).await?;
     Err(Stop::Finished)
 }
 

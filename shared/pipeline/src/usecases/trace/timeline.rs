@@ -103,7 +103,7 @@ pub(super) async fn build_timeline(deps: &impl Deps, view: &MessageView) -> Port
         match find_answer(deps, &conversation, message).await? {
             Some(reply) => {
                 let bound = deps.store().instance_config(&reply.instance).await?;
-                let replies = join_deliveries(deps, bound.as_ref(), vec![reply]).await?;
+                let replies = join_deliveries(deps, bound.as_deref(), vec![reply]).await?;
                 for reply in &replies {
                     let effects = list_turn_effects(deps, &reply.message).await?;
                     add_outbound_entries(&mut way, reply, &effects);

@@ -25,12 +25,13 @@ use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
+use std::sync::Arc;
 
 /// The things that the invitations of an occasion by one template have in common.
 pub(super) struct InvitationFrame {
     pub(super) tenant: Tenant,
     pub(super) occasion: Occasion,
-    pub(super) bound: InstanceConfig,
+    pub(super) bound: Arc<InstanceConfig>,
     templates: Vec<InvitationTemplate>,
 }
 

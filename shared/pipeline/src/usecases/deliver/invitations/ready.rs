@@ -10,6 +10,7 @@ use recado_domain::invitations::{Batch, Guest, Invitation, InvitationState, Sche
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The way by which an invitation goes.
 pub(super) enum InvitationWay {
@@ -21,7 +22,7 @@ pub(super) enum InvitationWay {
 
 /// An invitation with all that is needed to send it.
 pub(super) struct ReadyInvitation {
-    pub(super) bound: InstanceConfig,
+    pub(super) bound: Arc<InstanceConfig>,
     pub(super) guest: Guest,
     pub(super) zone: TimeZone,
     pub(super) way: InvitationWay,

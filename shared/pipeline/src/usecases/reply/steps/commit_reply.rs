@@ -94,7 +94,7 @@ async fn try_to_commit_reply(
     let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
         Ok(ordinal) => ordinal,
         Err(refused) => {
-            release_lease(deps, before, (draft, unsent), true).await?;
+            Box::pin(release_lease(deps, before, (draft, unsent), true)).await?;
             return Err(TurnEnd::Discarded(refused).into());
         }
     };
@@ -115,7 +115,7 @@ async fn try_to_commit_reply(
     }
     let conversation = read_again(deps, &before.id).await?;
     if is_journal_changed(deps, &conversation, ready.journal_rev).await? {
-        release_lease(deps, conversation, (draft, unsent), true).await?;
+        Box::pin(release_lease(deps, conversation, (draft, unsent), true)).await?;
         return Err(TurnEnd::JournalChanged.into());
     }
     Ok(WriteAttempt::Lost(conversation))

@@ -5,12 +5,13 @@ use crate::steps::enabled_instance::find_enabled_instance;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
+use std::sync::Arc;
 
 /// Returns the configuration of the conversation's instance. Ends the turn if it is not configured or disabled.
 pub(in crate::usecases::reply) async fn find_instance(
     deps: &impl Deps,
     conversation: &Conversation,
-) -> Result<InstanceConfig, TurnStop> {
+) -> Result<Arc<InstanceConfig>, TurnStop> {
     let found = find_enabled_instance(deps, &conversation.instance).await?;
     found.ok_or_else(|| TurnEnd::NoInstance.into())
 }

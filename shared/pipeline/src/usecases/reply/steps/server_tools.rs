@@ -8,6 +8,7 @@ use crate::usecases::reply::steps::tool_calls::outcome_of;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Completes the functions of servers with their descriptions and arguments. A function that its server does not list is not
 /// offered in this turn. The turn goes on without those of a server that does not answer.
@@ -17,7 +18,7 @@ pub(super) async fn complete_server_functions(deps: &impl Deps, turn: &mut Lease
     }
     let mut asked: BTreeMap<ToolId, Vec<McpListing>> = BTreeMap::new();
     let mut completed = Vec::with_capacity(turn.bound.tools.len());
-    for tool in std::mem::take(&mut turn.bound.tools) {
+    for tool in turn.bound.tools.clone() {
         if tool.mcp_tool.is_none() {
             completed.push(tool);
             continue;
@@ -30,7 +31,7 @@ pub(super) async fn complete_server_functions(deps: &impl Deps, turn: &mut Lease
         completed.extend(tool.complete_mcp_function(&listed));
         asked.insert(server, listed);
     }
-    turn.bound.tools = completed;
+    Arc::make_mut(&mut turn.bound).tools = completed;
 }
 
 /// Lists the tools of a server; none if it does not answer in time.

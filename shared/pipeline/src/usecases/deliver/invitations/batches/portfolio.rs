@@ -81,7 +81,7 @@ async fn find_keeper(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<Ins
     };
     let found = deps.store().instance_config(named).await?;
     let found = found.filter(|found| found.tenant.id == bound.tenant.id);
-    Ok(found.map_or_else(|| own.clone(), |found| found.instance.id))
+    Ok(found.map_or_else(|| own.clone(), |found| found.instance.id.clone()))
 }
 
 /// Returns the limit: the configured one, else the lowest that Meta told of the number and of the keeper. `None`: it is not known, or
