@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 STOP_SECONDS_MAX = 20
-# Variables that the unit of infra/systemd sets, and that are no settings of Recado.
+# Variables that the unit of infra/systemd sets, and that are no settings of Recado. They count where the allocator is glibc's.
 UNIT_VARIABLES = {"MALLOC_TRIM_THRESHOLD_": "131072"}
 
 
