@@ -94,6 +94,26 @@ enum DatabaseAccess {
     Inline(Mutex<Connection>),
 }
 
+/// The way of an operation to the database.
+#[derive(Debug, Clone, Copy)]
+enum JobKind {
+    /// The thread that writes.
+    Write(Urgency),
+    /// A thread that reads.
+    Read,
+    /// The caller's own thread, if a connection is free.
+    Lookup,
+}
+
+impl JobKind {
+    fn transaction_mode(self) -> TransactionMode {
+        match self {
+            Self::Write(_) => TransactionMode::Write,
+            Self::Read | Self::Lookup => TransactionMode::Read,
+        }
+    }
+}
+
 impl Embedded {
     /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
     /// polled.
@@ -266,7 +286,7 @@ impl Embedded {
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let (job, answer) = ClosureJob::boxed(work, wakes);
-        self.write_and_receive(urgency, what, job, answer)
+        self.run_job(JobKind::Write(urgency), what, job, answer)
     }
 
     /// Returns what is notified of a write: who waits for `queues`, and who waits for published events.
@@ -278,18 +298,29 @@ impl Embedded {
             .collect()
     }
 
-    async fn write_and_receive<T>(
+    /// Runs a job where its kind belongs, and waits for its result.
+    async fn run_job<T>(
         &self,
-        urgency: Urgency,
+        kind: JobKind,
         what: &'static str,
         job: Box<dyn DatabaseJob>,
         answer: JobAnswer<T>,
     ) -> PortResult<T> {
-        match &self.inner.access {
-            DatabaseAccess::Inline(connection) => {
-                commit_together(&lock_unpoisoned(connection), TransactionMode::Write, vec![job]);
+        match (&self.inner.access, kind) {
+            (DatabaseAccess::Inline(connection), _) => {
+                commit_together(&lock_unpoisoned(connection), kind.transaction_mode(), vec![job]);
             }
-            DatabaseAccess::Threads { writer, .. } => writer.submit_job(job, urgency),
+            (DatabaseAccess::Threads { writer, .. }, JobKind::Write(urgency)) => {
+                writer.submit_job(job, urgency);
+            }
+            (DatabaseAccess::Threads { readers, .. }, JobKind::Read) => {
+                readers.submit_job(job, Urgency::Ordinary);
+            }
+            (DatabaseAccess::Threads { lookups, readers, .. }, JobKind::Lookup) => {
+                if let Some(job) = lookups.run_if_one_is_free(job) {
+                    readers.submit_job(job, Urgency::Ordinary);
+                }
+            }
         }
         receive_result(what, answer).await
     }
@@ -301,22 +332,7 @@ impl Embedded {
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let (job, answer) = ClosureJob::boxed(work, Vec::new());
-        self.read_and_receive(what, job, answer)
-    }
-
-    async fn read_and_receive<T>(
-        &self,
-        what: &'static str,
-        job: Box<dyn DatabaseJob>,
-        answer: JobAnswer<T>,
-    ) -> PortResult<T> {
-        match &self.inner.access {
-            DatabaseAccess::Inline(connection) => {
-                commit_together(&lock_unpoisoned(connection), TransactionMode::Read, vec![job]);
-            }
-            DatabaseAccess::Threads { readers, .. } => readers.submit_job(job, Urgency::Ordinary),
-        }
-        receive_result(what, answer).await
+        self.run_job(JobKind::Read, what, job, answer)
     }
 
     /// Runs `work` as [`Self::run_read`] does, but on the caller's thread if a connection is free. `work` reads a few records by
@@ -327,26 +343,7 @@ impl Embedded {
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let (job, answer) = ClosureJob::boxed(work, Vec::new());
-        self.look_up_and_receive(what, job, answer)
-    }
-
-    async fn look_up_and_receive<T>(
-        &self,
-        what: &'static str,
-        job: Box<dyn DatabaseJob>,
-        answer: JobAnswer<T>,
-    ) -> PortResult<T> {
-        match &self.inner.access {
-            DatabaseAccess::Inline(connection) => {
-                commit_together(&lock_unpoisoned(connection), TransactionMode::Read, vec![job]);
-            }
-            DatabaseAccess::Threads { lookups, readers, .. } => {
-                if let Some(job) = lookups.run_if_one_is_free(job) {
-                    readers.submit_job(job, Urgency::Ordinary);
-                }
-            }
-        }
-        receive_result(what, answer).await
+        self.run_job(JobKind::Lookup, what, job, answer)
     }
 
     /// Runs `work` on the writing thread outside of any transaction. Other writes wait meanwhile. In memory nothing is

@@ -57,7 +57,7 @@ pub(crate) fn query_one<T: DeserializeOwned>(
 ) -> Result<Option<T>, DbError> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
-    rows.next()?.map(decode_first_column).transpose()
+    rows.next()?.map(|row| decode_column(row, 0)).transpose()
 }
 
 /// Returns the records in the first column of all rows.
@@ -70,13 +70,14 @@ pub(crate) fn query_all<T: DeserializeOwned>(
     let mut rows = statement.query(params)?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
-        records.push(decode_first_column(row)?);
+        records.push(decode_column(row, 0)?);
     }
     Ok(records)
 }
 
-fn decode_first_column<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, DbError> {
-    decode_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)
+/// Decodes the record in a column of a row, without a copy of its text.
+pub(crate) fn decode_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, DbError> {
+    decode_json(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
 }
 
 /// Returns whether the query finds a row.

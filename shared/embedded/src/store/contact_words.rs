@@ -2,7 +2,7 @@
 
 use super::message_words::make_tenant_word;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, execute_sql};
+use crate::sql_records::{decode_column, execute_sql};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -52,7 +52,7 @@ pub(super) fn index_contact_words(connection: &Connection, id: &ConversationId) 
     let Some(row) = rows.next()? else {
         return Ok(());
     };
-    let conversation: Conversation = decode_json(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)?;
+    let conversation: Conversation = decode_column(row, 1)?;
     let words = render_contact_words(&conversation);
     write_words(connection, row.get(0)?, &conversation.tenant, &words)
 }

@@ -3,7 +3,7 @@
 use super::contact_words::{render_contact_words, replace_contact_words};
 use super::published_events::insert_published_events;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_integer};
+use crate::sql_records::{decode_column, encode_json, execute_sql, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::TenantId;
@@ -140,8 +140,7 @@ impl ConversationRow {
         let Some(row) = rows.next()? else {
             return Ok(None);
         };
-        let conversation: Conversation =
-            decode_json(row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?)?;
+        let conversation: Conversation = decode_column(row, 6)?;
         Ok(Some(StoredRow {
             rev: row.get(7)?,
             is_in_same_place: self.has_place_of(row)?,

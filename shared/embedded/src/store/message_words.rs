@@ -3,7 +3,7 @@
 use super::contact_words::index_contact_words;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, execute_sql, query_one, to_sql_limit};
+use crate::sql_records::{decode_column, execute_sql, query_one, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
@@ -92,7 +92,7 @@ fn index_next_messages(connection: &Connection, limit: usize) -> Result<usize, D
     while let Some(row) = rows.next()? {
         last = row.get(0)?;
         count += 1;
-        let message: Message = decode_json(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)?;
+        let message: Message = decode_column(row, 1)?;
         let sql = "INSERT INTO message_words (rowid, words, tenant) VALUES (?1, ?2, ?3)";
         let (words, tenant) = (render_searched_text(&message), make_tenant_word(&message.tenant));
         execute_sql(connection, sql, params![last, words, tenant])?;

@@ -4,7 +4,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    count_from_sql, decode_json, encode_json, execute_sql, to_sql_integer, to_sql_limit,
+    count_from_sql, decode_column, encode_json, execute_sql, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
@@ -170,7 +170,7 @@ fn select_page(
     while let Some(row) = rows.next()? {
         events.push(LoggedEvent {
             cursor: EventCursor(count_from_sql(row.get(0)?)),
-            event: decode_json(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)?,
+            event: decode_column(row, 1)?,
         });
     }
     if events.is_empty() && number > select_newest_number(connection)? {

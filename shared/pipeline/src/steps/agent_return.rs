@@ -12,12 +12,9 @@ use recado_domain::ids::TokenName;
 use recado_domain::wake_up::TurnJob;
 
 /// Handles a timer of the agent's return. If the time has come, the conversation is given back, and the agent is asked for
-/// what is owed. If a person wrote since, the timer is set to the later time. `None`: `job` is no such timer, or the agent
+/// what is owed. If a person wrote since, the timer is set to the later time. `None`: the timer is over, since the agent
 /// has the conversation.
 pub(crate) async fn handle_return_timer(deps: &impl Deps, job: &TurnJob) -> PortResult<Option<Verdict>> {
-    if job.due.is_none() {
-        return Ok(None);
-    }
     let Some(conversation) = deps.store().find_conversation(&job.conversation).await? else {
         return Ok(None);
     };

@@ -11,7 +11,7 @@ use crate::steps::trace_span::find_parent_span;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::MessageId;
+use recado_domain::ids::{MessageId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
@@ -48,29 +48,30 @@ pub(crate) async fn handle_due_file(deps: &impl Deps, id: &MessageId) -> PortRes
     Ok(true)
 }
 
-/// Handles a job that names a file: fetches it, apart from the turns of its conversation. `None`: the job asks for a turn.
-pub(crate) async fn handle_file_job(deps: &impl Deps, job: &TurnJob) -> PortResult<Option<Verdict>> {
-    let Some(ordinal) = job.file else {
-        return Ok(None);
-    };
+/// Handles a job that names the file of message `ordinal`: fetches it, apart from the turns of its conversation.
+pub(crate) async fn handle_file_job(
+    deps: &impl Deps,
+    job: &TurnJob,
+    ordinal: Ordinal,
+) -> PortResult<Verdict> {
     let Some(message) = deps
         .store()
         .find_message(&job.conversation.message_id(ordinal))
         .await?
     else {
-        return Ok(Some(Verdict::Done));
+        return Ok(Verdict::Done);
     };
     let Some(bound) = find_enabled_instance(deps, &message.instance).await? else {
         let next_at = add_duration(deps.system().now(), NO_INSTANCE);
         change_file_record(deps, message, |file| file.put_off(next_at)).await?;
-        return Ok(Some(Verdict::Done));
+        return Ok(Verdict::Done);
     };
     let is_done = complete_files(deps, &bound, vec![message]).await;
-    Ok(Some(if is_done {
+    Ok(if is_done {
         Verdict::Done
     } else {
         Verdict::RETRY_SOON
-    }))
+    })
 }
 
 /// Fetches files and reads their texts, apart from the answers to their messages. `false`: turns hold the memory for files,

@@ -102,10 +102,8 @@ async fn handle_turn_job(
             .await?;
         return Ok(Verdict::Done);
     }
-    if job.file.is_some()
-        && let Some(verdict) = Box::pin(handle_file_job(deps, job)).await?
-    {
-        return Ok(verdict);
+    if let Some(ordinal) = job.file {
+        return Box::pin(handle_file_job(deps, job, ordinal)).await;
     }
     if job.due.is_some()
         && let Some(verdict) = Box::pin(handle_return_timer(deps, job)).await?

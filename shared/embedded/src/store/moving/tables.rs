@@ -7,7 +7,7 @@ use super::super::identity::IDENTITY_KEY;
 use super::super::tenant_records::REMOVED_PREFIX;
 use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
 use crate::db_error::DbError;
-use crate::sql_records::{count_from_sql, decode_json};
+use crate::sql_records::{count_from_sql, decode_column, decode_json};
 use jiff::Timestamp;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
 use recado_domain::ids::{IdempotencyKey, InstanceId, MessageId, OccasionId, TenantId, ThreadId};
@@ -181,7 +181,7 @@ pub(super) const UNMOVED_TABLES: [&str; 17] = [
 
 /// Reads the column `body`, which is the first.
 fn parse_body<T: DeserializeOwned>(row: &Row<'_>) -> Result<Box<T>, DbError> {
-    decode_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)
+    decode_column(row, 0)
 }
 
 fn parse_time(row: &Row<'_>, column: &str) -> Result<Timestamp, DbError> {
