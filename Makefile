@@ -54,17 +54,19 @@ file-lints: tools
 # What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway. AWS End User
 # Messaging Social is a feature, which deployments leave out unless they need it; `other-features` compiles everything without
 # it, too.
-SUITE := --features recado-tests/emulator,recado-lambda/aws-social
+SUITE := --features recado-tests/emulator,recado-lambda/aws-social,recado/tested
 functions: tools programs
 	infra/place-functions.sh $(FUNCTIONS)
 
 programs:
-	cargo build --workspace --bins $(SUITE)
+	cargo build --profile test --workspace --bins $(SUITE)
+	tests/build_weight.py libraries
 
-# What no test is built of: the examples, and the libraries with fewer features. (No program's own code depends on a feature.)
+# What no test is built of: the examples, the libraries with fewer features, and what `cargo run` compiles.
 other-features:
-	cargo build --workspace --examples $(SUITE)
-	cargo build --workspace --lib
+	cargo build --profile test --workspace --examples $(SUITE)
+	cargo build --profile test --workspace --lib
+	cargo check --package recado
 
 # The functions as they are deployed, but with a profile that is quick to build and link.
 lambdas: tools
@@ -76,7 +78,7 @@ suite: functions
 
 # The console in a browser: Chromium from this machine (or `CHROMIUM`), and the packages of its lock file.
 console-test:
-	cargo build --package recado --bin recado
+	cargo build --package recado --features full --bin recado
 	cd tests/console && npm ci --no-audit --no-fund --silent && node run.mjs
 
 # The suite in two parts. The second names every test file but those of the first, and every program that has tests, so that
@@ -156,6 +158,7 @@ endif
 # What the figures of docs/figures.md are measured with.
 figures: tools
 	benches/figures.py
+	benches/build_times.py
 	benches/tenants.py
 	cargo build --quiet --release -p recado-load
 	benches/engine.py
@@ -165,7 +168,7 @@ figures: tools
 # 10,000 messages of 500 conversations over 5 instances, with `kill -9` ten times: none lost, none sent twice, in order.
 # Needs no tools. RECADO_SEED=… plays a run again; SOAK="--storm" lets the provider fail, too.
 PROFILE ?= release
-SOAK_BINARY = cargo build --quiet --profile $(PROFILE) -p recado && \
+SOAK_BINARY = cargo build --quiet --profile $(PROFILE) -p recado --features full && \
 	cargo run --quiet --profile $(PROFILE) -p recado-testkit --bin soak -- \
 	--binary $${CARGO_TARGET_DIR:-target}/$(PROFILE)/recado
 soak:

@@ -80,8 +80,8 @@ def main():
 def prepare(arguments):
     """What is measured: a name, its durability, and a function that starts it."""
     if not arguments.no_build:
-        for package in ("recado", "recado-load"):
-            run(["cargo", "build", "--quiet", "--release", "-p", package], "the release build", cwd=ROOT)
+        for package in (["recado", "--features", "full"], ["recado-load"]):
+            run(["cargo", "build", "--quiet", "--release", "-p", *package], "the release build", cwd=ROOT)
     wanted = tuple(arguments.only or [""])
     synced = "each acknowledgement is synced to the disk"
     contestants = [

@@ -85,7 +85,7 @@ def build(profile):
     variables = os.environ | {"PATH": os.pathsep.join([*tools, os.environ.get("PATH", os.defpath)])}
     chosen = ["--release"] if profile == "release" else ["--profile", profile]
     packages = [word for name in FUNCTIONS for word in ("--package", name)]
-    for command in (["cargo", "build", *chosen, "-p", "recado"], ["cargo", "lambda", "build", *chosen, *packages]):
+    for command in (["cargo", "build", *chosen, "-p", "recado", "--features", "full"], ["cargo", "lambda", "build", *chosen, *packages]):
         built = subprocess.run(command, cwd=ROOT, env=variables, stdout=sys.stderr, stdin=subprocess.DEVNULL)
         if built.returncode != 0:
             sys.exit(f"figures: {' '.join(command[:3])} failed")

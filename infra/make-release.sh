@@ -29,7 +29,7 @@ dist=$PWD/target/dist
 rm -rf "$dist"
 mkdir -p "$dist"
 
-cargo build --release --locked --package recado --package recado-on-aws
+cargo build --release --locked --package recado --features recado/full --package recado-on-aws
 name=recado-$version-$architecture
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -47,6 +47,11 @@ PRINTED = re.compile(r"derive\([^)]*\b(Args|Parser|Subcommand|ToSchema|IntoParam
 VAGUE = re.compile(r"(What|How|Whether|Who|Whose|It|Its)\b")
 
 
+def shipped_part(text):
+    """Returns the text before the tests that a file holds. Other items that tests alone compile stay in."""
+    return re.split(r"^#\[cfg\(test\)\]\n(?:pub(?:\([a-z ]+\))? )?mod \w+(?: \{|;\s*\Z)", text, maxsplit=1, flags=re.MULTILINE)[0]
+
+
 def shipped():
     listed = subprocess.check_output(["git", "ls-files", "--", "*.rs"], text=True).split()
     return [path for path in listed if not NOT_SHIPPED.search(path)]
@@ -56,15 +61,17 @@ def read(paths):
     functions, types, comments = [], defaultdict(list), []
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            lines = file.read().split("#[cfg(test)]")[0].splitlines()
-        block, begun = [], 0
+            lines = shipped_part(file.read()).splitlines()
+        block, begun, stand_in = [], 0, path.endswith("_left_out.rs")
         for number, line in enumerate([*lines, ""], 1):
             place = f"{path}:{number}"
             if found := FUNCTION.match(line):
                 functions.append((found[1], place))
-            # Spaces and `type`: an associated type, which each implementation names.
-            if (found := TYPE.match(line)) and not re.match(" +type ", line):
+            # Spaces and `type`: an associated type, which each implementation names. A type that stands in for one of a feature
+            # has that one's name.
+            if (found := TYPE.match(line)) and not re.match(" +type ", line) and not stand_in:
                 types[found[1]].append(place)
+            stand_in = path.endswith("_left_out.rs") or line.startswith("#[cfg(not(feature") or (stand_in and line.startswith("#["))
             if found := COMMENT.match(line):
                 begun = begun if block else number
                 block.append(found[1])
@@ -84,11 +91,13 @@ def repeating_docs(paths):
     found = []
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            lines = file.read().split("#[cfg(test)]")[0].splitlines()
+            lines = shipped_part(file.read()).splitlines()
         derived, inside, doc = "", False, []
         for number, line in enumerate(lines, 1):
             if line.startswith("#[derive"):
                 derived = line
+            elif line.startswith("#[cfg_attr(test, derive"):
+                derived += line
             elif STRUCT.match(line):
                 inside, derived = line.endswith("{") and not PRINTED.search(derived), ""
             elif line == "}":
@@ -108,7 +117,7 @@ def long_functions(paths):
     found = []
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            lines = file.read().split("#[cfg(test)]")[0].splitlines()
+            lines = shipped_part(file.read()).splitlines()
         for number, line in enumerate(lines):
             if function := FUNCTION.match(line):
                 margin = line[: len(line) - len(line.lstrip())]
@@ -129,7 +138,7 @@ def old_words(paths):
 
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            text = file.read().split("#[cfg(test)]")[0]
+            text = shipped_part(file.read())
         for token in TOKEN.finditer(text):
             note(path, text, token.start(), OLD_WORDS.finditer(token[0]))
         # Blanks in the place of comments and texts, so that the lines stay.

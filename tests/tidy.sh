@@ -19,8 +19,14 @@ for crate in recado-domain recado-pipeline recado; do
     complain "$crate depends on an edge"
   fi
 done
+# The command line is a client: it knows no store, no model and no server.
+tree=$(dependencies_of --package recado-cli)
+if grep -qE '^(recado-(embedded|ai|aws|console|moving)|rusqlite) ' <<<"$tree"; then
+  complain "recado-cli depends on a store, a model or the server"
+fi
+tests/build_weight.py crates >/dev/null || complain "a program has more crates than it may: tests/build_weight.py crates"
 # What sets instances up stays out of the functions on AWS, but of the one that serves the API.
-functions=$(sed -n 's/^name = "\(.*\)"/--package \1/p' functions/*/Cargo.toml | grep -vE ' (recado|one_machine|api)$')
+functions=$(sed -n 's/^name = "\(.*\)"/--package \1/p' functions/*/Cargo.toml | grep -vE ' (recado|recado_server|one_machine|api)$')
 # shellcheck disable=SC2086 # each package is an argument of its own
 tree=$(dependencies_of $functions)
 if grep -q '^recado-onboarding ' <<<"$tree"; then
@@ -48,8 +54,8 @@ if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shar
 fi
 # The rules count time in instants and lengths of time; only `millis`, a setting's earlier name and tests know milliseconds.
 counted=$(git ls-files 'shared/domain/src/*.rs' 'shared/pipeline/src/*.rs' ':!shared/domain/src/millis.rs' \
-    ':!shared/pipeline/src/settings/legacy_names.rs' | grep -vE '/tests?(/|\.rs$)' |
-  xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
+    ':!shared/ports/src/settings/legacy_names.rs' | grep -vE '/tests?(/|\.rs$)' |
+  xargs awk 'FNR == 1 { tests = 0; last = "" } last ~ /^#\[cfg\(test\)\]/ && /^(pub.* )?mod [a-z_]+ \{/ { tests = 1 } { last = $0 }
     !tests && !/^ *\/\// && /[A-Z]_MS[^A-Z_]|[a-z]_ms: |add_millis\(/ { print FILENAME ":" FNR ": " $0 }')
 if [ -n "$counted" ]; then
   echo "$counted"
@@ -58,7 +64,7 @@ fi
 # Only the enum of the providers, shared/whatsapp and shared/onboarding name a provider, and tests.
 # (shared/lambda composes the one whose events come by AWS's queue and whose sends need AWS's client.)
 named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/onboarding' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
-  xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
+  xargs awk 'FNR == 1 { tests = 0; last = "" } last ~ /^#\[cfg\(test\)\]/ && /^(pub.* )?mod [a-z_]+ \{/ { tests = 1 } { last = $0 }
     !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::(Evolution|Meta|Dialog360)|"(evolution|meta|360dialog|aws-social)"/ {
       print FILENAME ":" FNR ": " $0 }' | grep -vE 'feature = |schema\(example = ' || true)
 if [ -n "$named" ]; then

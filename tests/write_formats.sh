@@ -11,8 +11,8 @@ fi
 RECADO_FORMAT_FOLDER=$PWD/tests/formats/$version
 export RECADO_FORMAT_FOLDER
 mkdir -p "$RECADO_FORMAT_FOLDER"
-cargo test --workspace --features recado-tests/emulator,recado-lambda/aws-social --test one_machine -- \
+cargo test --workspace --features recado-tests/emulator,recado-lambda/aws-social,recado/tested --test one_machine -- \
   --ignored --exact formats::write_the_folder_of_the_present_format
-cargo test --workspace --features recado-tests/emulator,recado-lambda/aws-social --test formats -- \
+cargo test --workspace --features recado-tests/emulator,recado-lambda/aws-social,recado/tested --test formats -- \
   --ignored --exact write_the_table_of_the_present_format
 ls -l "$RECADO_FORMAT_FOLDER"

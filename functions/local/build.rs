@@ -14,6 +14,17 @@ fn main() {
     let commit = given.or_else(find_commit_hash);
     let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
     println!("cargo::rustc-env=PROGRAM_VERSION={version}{commit}");
+    warn_of_left_out_parts();
+}
+
+/// Warns whoever builds a release without the parts that only a demonstration does without.
+fn warn_of_left_out_parts() {
+    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    if is_release && std::env::var_os("CARGO_FEATURE_FULL").is_none() {
+        println!(
+            "cargo::warning=this program leaves parts out (PDF and office documents, MCP, SMTP, traces, jemalloc): add --features full"
+        );
+    }
 }
 
 /// Returns the commit that is checked out. `None`: this is no clone, or there is no git. The next build looks again only if

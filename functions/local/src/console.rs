@@ -1,9 +1,9 @@
 //! The console of this machine: its pages, and the link with which the person at the terminal signs in.
 
-use crate::keyring::Keyring;
 use anyhow::{Context, Result};
 use axum::Router;
 use recado_console::{ConsoleOptions, OneTimeLink, console_routes};
+use recado_local::keyring::Keyring;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 

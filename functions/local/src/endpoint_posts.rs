@@ -1,10 +1,10 @@
 //! Posts published events to the endpoints of tenants, each endpoint apart from the others.
 
-use crate::compose::LocalDeps;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
 use recado_embedded::{Embedded, EventReader};
+use recado_local::compose::LocalDeps;
 use recado_notify::EndpointPoster;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{PortResult, PublishedEvents};
@@ -199,11 +199,11 @@ async fn run_passes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compose::{LocalComposition, compose_components};
-    use crate::environment::LocalEnvironment;
     use recado_domain::instance::{ConnectionStatus, InstanceChange};
     use recado_domain::millis::add_millis;
     use recado_domain::secret::Secret;
+    use recado_local::compose::{LocalComposition, compose_components};
+    use recado_local::environment::LocalEnvironment;
     use recado_pipeline::ports::{ConfigurationStore, System, WebhookRecords};
     use recado_pipeline::settings::VariableReader;
     use recado_testkit::builders::{Fixture, change_instance, seen};

@@ -1,39 +1,41 @@
 //! `recado serve`: runs the HTTP server and the workers until a signal.
 
-use crate::address_file;
 use crate::background::BackgroundRuntime;
 use crate::clock;
-use crate::compose::{LocalComposition, LocalDeps, compose_components};
-use crate::configuration;
 use crate::console::LocalConsole;
-use crate::demonstration;
 use crate::endpoint_posts::run_endpoint_posts;
-use crate::environment::LocalEnvironment;
-use crate::keyring::{EnvironmentSecrets, Keyring};
 use crate::logging::ToldDrops;
 use crate::metrics::ProcessMetrics;
-use crate::record::WebhookRecorder;
-use crate::server;
 use crate::service_manager;
 use crate::start_checks;
 use crate::stop_signals::StopSignals;
 use crate::watchman::Watchman;
+use crate::webhook_recorder::WebhookRecorder;
 use crate::welcome::{self, Welcome};
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
+use futures::future::{LocalBoxFuture, ready};
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
+use recado_domain::secret::Secret;
 use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
 use recado_http::{
-    ApiOptions, EndpointDesk, EventFeed, HealthProbe, api_router, record_webhooks, whole_router,
+    ApiOptions, EndpointDesk, EventFeed, HealthProbe, api_router, api_routes, record_webhooks,
 };
 use recado_http_client::build_http_client;
+use recado_local::compose::{LocalComposition, LocalDeps, compose_components};
+use recado_local::environment::LocalEnvironment;
+use recado_local::keyring::{EnvironmentSecrets, Keyring};
+use recado_local::message_path::{add_webhook_routes, serve_requests};
+use recado_machine::{address_file, configuration_file};
 use recado_notify::EndpointPoster;
 use recado_onboarding::SetupDesk;
 use recado_pipeline::configure::{self, AppliedDocument, ApplyOptions};
-use recado_pipeline::key_check::{self, FoundKeys};
+use recado_pipeline::key_check::{self, FoundKeys, InstanceKeys};
+use recado_pipeline::ports::CredentialState;
 use recado_whatsapp::SimulatedOutbox;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -42,10 +44,20 @@ use tokio::task::JoinHandle;
 /// Serves until Ctrl-C, SIGTERM or SIGHUP, then finishes the work that was begun. A second signal stops at once, like a
 /// crash: acknowledged webhooks and requests are stored, and the next start takes up the rest.
 ///
-/// With `demonstrate`, a burst comes in and its reply goes out first, provided that an instance is simulated.
-pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrate: bool) -> Result<()> {
-    let (document, source) = configuration::load_start_configuration(&environment, demonstrate)?;
-    let simulate = environment.simulation.unwrap_or(demonstrate);
+/// With `demonstrate`, instances without keys are simulated unless the settings say otherwise, and the demonstration runs first. The
+/// future is boxed here, so that the server is compiled with this crate.
+pub fn serve_until_signal(
+    environment: LocalEnvironment,
+    demonstrate: Option<Demonstrate>,
+) -> LocalBoxFuture<'static, Result<()>> {
+    Box::pin(serve(environment, demonstrate))
+}
+
+async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) -> Result<()> {
+    let or_sample = demonstrate.is_some();
+    let (document, source) =
+        configuration_file::load_start_configuration(environment.config.as_deref(), or_sample)?;
+    let simulate = environment.simulation.unwrap_or(or_sample);
     let LocalComposition {
         deps,
         emails,
@@ -72,7 +84,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     options.endpoint_desk = Some(EndpointDesk::new(poster.clone()));
     let console = create_console(&deps, &keyring, &options)?;
     let router = build_router(&deps, &keyring, &environment, options, &console)?;
-    let server = server::serve_connections(listener, router, environment.server.clone(), closing);
+    let server = serve_requests(listener, router, environment.server.clone(), closing);
     let server = tokio::spawn(server);
     let feeding = tokio::spawn(feed_event_streams(event_feed, embedded.clone()));
     let background = BackgroundRuntime::start_threads()?;
@@ -94,11 +106,44 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let keys = key_check::find_instance_keys(&*deps).await?;
     print_start_information(&environment, &source, &keys, &applied.document);
     let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
-    let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys.first);
+    let demonstrating = demonstrate_if_wanted(demonstrate, address, &keyring, &keys);
     work_until_stop(demonstrating, &mut signals, &[recording, probing, feeding]).await;
     stop.send_replace(true);
     let finished = finish_and_close((server, close), (workers, posting), &embedded);
     finish_or_stop_at_once(finished, &mut signals).await
+}
+
+/// The server that a demonstration writes to.
+#[derive(Debug)]
+pub struct Served {
+    /// The address at which it listens.
+    pub address: SocketAddr,
+    /// The operators' token.
+    pub token: Secret,
+    /// `true` if an instance is simulated.
+    pub is_simulated: bool,
+}
+
+/// Shows what Recado does, for as long as somebody reads.
+pub type Demonstrate = Box<dyn FnOnce(Served) -> LocalBoxFuture<'static, Result<()>>>;
+
+/// Runs the demonstration, if there is to be one.
+fn demonstrate_if_wanted(
+    demonstrate: Option<Demonstrate>,
+    address: SocketAddr,
+    keyring: &Keyring,
+    keys: &FoundKeys,
+) -> LocalBoxFuture<'static, Result<()>> {
+    let is_simulated = |keys: &InstanceKeys| keys.credential == CredentialState::Simulated;
+    let served = Served {
+        address,
+        token: keyring.token.clone(),
+        is_simulated: keys.first.iter().any(is_simulated),
+    };
+    match demonstrate {
+        Some(demonstrate) => demonstrate(served),
+        None => Box::pin(ready(Ok(()))),
+    }
 }
 
 /// Tells the service manager that all is ready, and waits for a stop signal. What runs `beside` the work ends then.
@@ -200,8 +245,8 @@ fn build_router(
     options: ApiOptions<Embedded>,
     console: &LocalConsole,
 ) -> Result<Router> {
-    let (keys, limits) = (Arc::new(keyring.clone()), environment.webhook_limits);
-    let router = whole_router(Arc::clone(deps), keys, limits, options);
+    let api = api_routes(Arc::clone(deps), Arc::new(keyring.clone()), options);
+    let router = add_webhook_routes(deps, keyring, environment.webhook_limits, api);
     record_if_configured(router.merge(console.routes.clone()), environment)
 }
 

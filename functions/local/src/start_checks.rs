@@ -1,13 +1,13 @@
 //! Checks at a start. What is wrong stops the process, with the reason and what to do.
 
-use crate::compose::LocalDeps;
-use crate::credential;
-use crate::environment::LocalEnvironment;
 use crate::service_manager;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
 use recado_domain::config::{Calendar, ConfigDocument, CredentialRef, Instance};
 use recado_domain::tools::Tool;
+use recado_local::compose::LocalDeps;
+use recado_local::environment::LocalEnvironment;
+use recado_machine::secret_variable::read_secret_variable;
 use recado_pipeline::configure;
 use recado_pipeline::ports::PageRequest;
 use std::io::ErrorKind;
@@ -43,7 +43,7 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
         return Ok(());
     }
     let find_problem = |(of, named): (&str, &CredentialRef)| match named {
-        CredentialRef::Env(name) if credential::read_secret_variable(name).is_some() => None,
+        CredentialRef::Env(name) if read_secret_variable(name).is_some() => None,
         CredentialRef::Env(name) => Some(format!("\n  {of}: {name} is not set: set it here")),
         CredentialRef::Ssm(name) => Some(format!(
             "\n  {of}: {name} is a parameter of AWS: name a variable, env:NAME"

@@ -1,10 +1,10 @@
 //! The watchman: tells alerts every minute, delivers their notifications, and shows somebody else that Recado runs.
 
-use crate::compose::LocalDeps;
-use crate::environment::LocalEnvironment;
-use crate::keyring::EnvironmentSecrets;
 use anyhow::Result;
 use recado_embedded::Embedded;
+use recado_local::compose::LocalDeps;
+use recado_local::environment::LocalEnvironment;
+use recado_local::keyring::EnvironmentSecrets;
 use recado_notify::{DELIVERY_TIMEOUT, Notifier};
 use recado_pipeline::Deps;
 use recado_pipeline::alert::{KnownState, deliver_notifications, evaluate_alerts};
@@ -85,7 +85,7 @@ impl Watchman {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compose::compose_components;
+    use recado_local::compose::compose_components;
     use recado_pipeline::settings::VariableReader;
     use recado_testkit::servers::scripted::{Does, StandIn};
 

@@ -1,8 +1,8 @@
 //! Prints at a start where Recado listens and the state of each instance.
 
-use crate::environment::LocalEnvironment;
 use recado_domain::config::ConfigDocument;
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
+use recado_local::environment::LocalEnvironment;
 use recado_pipeline::key_check::{FoundKeys, InstanceKeys};
 use recado_pipeline::ports::CredentialState;
 use std::collections::BTreeSet;
@@ -11,19 +11,6 @@ use std::net::SocketAddr;
 /// Prints where Recado listens.
 pub(crate) fn print_address(address: SocketAddr) {
     println!("Recado listens on http://{address}");
-}
-
-/// Prints what somebody may try after the demonstration.
-pub(crate) fn print_next_steps() {
-    println!();
-    // `cargo run` sets it: the program is not installed then.
-    let program = match std::env::var_os("CARGO") {
-        Some(_) => "cargo run --quiet --",
-        None => "recado",
-    };
-    print_row("Your turn", &format!("{program} say \"Vocês abrem hoje?\""));
-    print_row("", "(in another terminal, in this folder)");
-    println!("\nServing. Ctrl-C stops. Each message appears here:");
 }
 
 /// The facts that a start prints after the address. It prints no secret: standard output may go to a log.
@@ -60,6 +47,13 @@ impl Welcome<'_> {
             print_row("", &format!("and {} more (recado doctor)", self.keys.more));
         }
         print_row("Model", &self.describe_model());
+        let left_out = list_left_out_parts();
+        if !left_out.is_empty() {
+            print_row(
+                "Left out",
+                &format!("{} (built without --features full)", left_out.join(", ")),
+            );
+        }
         print_row("Doctor", "recado doctor");
     }
 
@@ -89,6 +83,18 @@ impl Welcome<'_> {
             names
         }
     }
+}
+
+/// Lists the parts that this program was built without.
+fn list_left_out_parts() -> Vec<&'static str> {
+    let parts = [
+        (cfg!(feature = "documents"), "PDF and office documents"),
+        (cfg!(feature = "mcp"), "MCP"),
+        (cfg!(feature = "smtp"), "SMTP"),
+        (cfg!(feature = "traces"), "traces"),
+    ];
+    let left_out = parts.into_iter().filter(|(is_built, _)| !is_built);
+    left_out.map(|(_, part)| part).collect()
 }
 
 fn print_row(title: &str, text: &str) {

@@ -31,7 +31,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::model_files::FileOmission;
 use recado_domain::secret::Secret;
 use recado_http_client::url_origin;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, ModelCall, PortResult, Secrets, System};
+use recado_ports::ports::{Llm, LlmError, LlmReply, LlmRequest, ModelCall, PortResult, Secrets, System};
 use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use recado_documents::{DocumentError, TextLimits, extract_text};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use recado_pipeline::ports::ReadDocument;
+use recado_ports::ports::ReadDocument;
 use tokio::sync::Semaphore;
 
 /// Lets one document be read at a time. A spreadsheet of 170 KB can need 100 MB: its table of texts is in memory as a whole.
@@ -27,7 +27,7 @@ pub(crate) async fn read_document_text(
             text: read.text,
             is_cut: read.is_cut,
         }),
-        Ok(Err(DocumentError::NoText)) => Err(TextGap::OtherType),
+        Ok(Err(DocumentError::NoText | DocumentError::LeftOut)) => Err(TextGap::OtherType),
         Ok(Err(DocumentError::TooLarge)) => Err(TextGap::TooLarge),
         Ok(Err(DocumentError::Unreadable)) | Err(_) => Err(TextGap::Unreadable),
     }

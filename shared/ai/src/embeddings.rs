@@ -8,8 +8,8 @@ use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
 use recado_knowledge::hash_ngrams;
-use recado_pipeline::ports::{Embedder, EmbeddingError, Embeddings, Secrets, System};
-use recado_pipeline::settings::VariableReader;
+use recado_ports::ports::{Embedder, EmbeddingError, Embeddings, Secrets, System};
+use recado_ports::settings::VariableReader;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use std::pin::pin;

@@ -14,7 +14,7 @@ use recado_domain::secret::Secret;
 use recado_http_client::{
     FetchError, GuardedClients, HostReach, RequestFailure, read_body_within, sign_webhook, url_origin,
 };
-use recado_pipeline::ports::{HttpAgentRequest, LlmError, LlmReply, Secrets, System};
+use recado_ports::ports::{HttpAgentRequest, LlmError, LlmReply, Secrets, System};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response};
 use std::time::Duration;

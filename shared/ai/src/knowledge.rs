@@ -7,7 +7,7 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_http_client::{FetchLimits, GuardedClients, HostReach};
 use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document};
-use recado_pipeline::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
+use recado_ports::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
 use std::time::Duration;
 
 /// The limits within which a document of a business is read.
@@ -52,6 +52,7 @@ fn find_text_gap(failure: &PdfFailure) -> TextGap {
     match failure {
         PdfFailure::TooSlow(_) => TextGap::TooLarge,
         PdfFailure::NoProcess(_) => TextGap::TooManyAttempts,
+        PdfFailure::LeftOut => TextGap::OtherType,
         PdfFailure::BrokenOff(_) | PdfFailure::Encrypted | PdfFailure::Damaged | PdfFailure::NoText => {
             TextGap::Unreadable
         }
@@ -73,7 +74,7 @@ async fn split_text_document(
     };
     match tokio::task::spawn_blocking(split).await {
         Ok(Ok(split)) => Ok(split),
-        Ok(Err(DocumentError::NoText)) => Err(TextGap::OtherType),
+        Ok(Err(DocumentError::NoText | DocumentError::LeftOut)) => Err(TextGap::OtherType),
         Ok(Err(DocumentError::TooLarge)) => Err(TextGap::TooLarge),
         Ok(Err(DocumentError::Unreadable)) | Err(_) => Err(TextGap::Unreadable),
     }

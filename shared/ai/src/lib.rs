@@ -1,5 +1,5 @@
-//! The language models behind [`recado_pipeline::ports::Llm`], the transcriber behind
-//! [`recado_pipeline::ports::Transcriber`], and the embedding model behind [`recado_pipeline::ports::Embedder`].
+//! The language models behind [`recado_ports::ports::Llm`], the transcriber behind
+//! [`recado_ports::ports::Transcriber`], and the embedding model behind [`recado_ports::ports::Embedder`].
 //!
 //! [`Claude`] asks Anthropic's Messages API. [`Simulated`] answers without a model, deterministically, and says that it
 //! is simulated. [`Model`] has both: each request says which of them answers. [`TranscriptionClient`] has recordings

@@ -19,7 +19,7 @@ use recado_domain::message::TextGap;
 use recado_google_calendar::GoogleCalendar;
 use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     DocumentReader, Embedder, EmbeddingError, Embeddings, FetchedDocument, HttpAgentRequest,
     KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PageFailure,
     PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System, Transcriber, Transcript,

@@ -3,7 +3,7 @@
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::{ClaudeSettings, EmbeddingSettings, GoogleCalendarConfig, TranscriptionSettings};
 use recado_documents::PdfLimits;
-use recado_pipeline::settings::VariableReader;
+use recado_ports::settings::VariableReader;
 use std::time::Duration;
 
 /// The settings of the models.

@@ -35,7 +35,7 @@ impl ServerFailure {
     }
 
     /// Returns the failure of a key that could not be read.
-    pub(crate) fn unread_key(error: &recado_pipeline::ports::PortError) -> Self {
+    pub(crate) fn unread_key(error: &recado_ports::ports::PortError) -> Self {
         Self::unavailable(format!("the key could not be read: {error}"))
     }
 

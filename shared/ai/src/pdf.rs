@@ -37,6 +37,9 @@ pub enum PdfFailure {
     /// A password is needed to read it.
     #[error("the PDF document is encrypted: remove its password first")]
     Encrypted,
+    /// The program was built without the reader.
+    #[error("this program was built without the reader of PDF documents: build it with --features full")]
+    LeftOut,
     /// It is damaged.
     #[error("the PDF document is damaged")]
     Damaged,
@@ -58,6 +61,7 @@ pub async fn read_pdf_beside(bytes: &[u8], limits: PdfLimits) -> Result<PdfConte
         Some(PdfText::Pages(pages)) => join_page_texts(&pages),
         Some(PdfText::Encrypted) => Err(PdfFailure::Encrypted),
         Some(PdfText::Damaged) => Err(PdfFailure::Damaged),
+        Some(PdfText::LeftOut) => Err(PdfFailure::LeftOut),
         None => Err(PdfFailure::BrokenOff(limits)),
     }
 }

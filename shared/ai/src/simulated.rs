@@ -5,7 +5,7 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::knowledge::first_block_text;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_domain::tools::tool_result_text;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
     Speaker, System, ToolExchange, Tools, Transcriber, Transcript, TranscriptionError,
 };
@@ -235,7 +235,7 @@ mod tests {
     use recado_domain::media_type::MediaType;
     use recado_domain::model_files::FileOmission;
     use recado_domain::tools::render_tool_result;
-    use recado_pipeline::ports::{ChatFile, OfferedTool};
+    use recado_ports::ports::{ChatFile, OfferedTool};
 
     fn model(latency: Duration) -> Simulated<Time> {
         Simulated::new(Time::default(), latency)

@@ -8,10 +8,10 @@ use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     Recording, RecordingUse, Secrets, System, Transcriber, Transcript, TranscriptionError,
 };
-use recado_pipeline::settings::VariableReader;
+use recado_ports::settings::VariableReader;
 use reqwest::Url;
 use reqwest::multipart::{Form, Part};
 use serde::Deserialize;

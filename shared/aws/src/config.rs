@@ -1,8 +1,8 @@
 //! The settings that a function reads from its environment: names and addresses of the resources in `template.yaml`.
 
 use recado_domain::dead_letter::QueueName;
-use recado_pipeline::ports::{PortError, PortResult};
-use recado_pipeline::settings::VariableReader;
+use recado_ports::ports::{PortError, PortResult};
+use recado_ports::settings::VariableReader;
 
 /// Names and addresses. A function is given those that it needs; an operation whose setting is missing fails and names
 /// it.

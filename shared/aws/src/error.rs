@@ -1,7 +1,7 @@
 //! Maps errors of the AWS SDK to errors of the ports.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use recado_pipeline::ports::PortError;
+use recado_ports::ports::PortError;
 use std::error::Error;
 use std::fmt;
 

@@ -6,7 +6,7 @@
 //! ```no_run
 //! # async fn compose() {
 //! use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
-//! use recado_pipeline::settings::VariableReader;
+//! use recado_ports::settings::VariableReader;
 //! use std::time::Duration;
 //!
 //! let mut reader = VariableReader::new(std::env::vars_os());

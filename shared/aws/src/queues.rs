@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::hash_parts;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, SendEntry, System};
+use recado_ports::ports::{InboundEntry, PortError, PortResult, Queues, SendEntry, System};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use aws_sdk_ssm::operation::get_parameter::GetParameterError;
 use futures::future::try_join;
 use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{PortResult, Secrets, System};
+use recado_ports::ports::{PortResult, Secrets, System};
 use std::sync::Arc;
 use std::time::Duration;
 

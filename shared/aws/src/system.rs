@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::System;
+use recado_ports::ports::System;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 

@@ -4,15 +4,17 @@
 //! that unpacks to gigabytes ends at the limit, and nothing that a document names is fetched or expanded.
 
 mod html;
+#[cfg(feature = "archives")]
 mod office;
+#[cfg(feature = "archives")]
 mod package;
 mod pdf;
 mod plain;
+#[cfg(feature = "archives")]
 mod sheet;
 mod table;
 mod text;
 
-use package::{ReadParts, open_counted_package};
 pub use pdf::{PdfLimits, PdfText, print_pdf_text};
 use recado_domain::media_type::MediaType;
 use text::TextBuilder;
@@ -62,6 +64,9 @@ pub enum DocumentError {
     /// Files of this type have no text that can be read.
     #[error("files of this type have no text that can be read")]
     NoText,
+    /// The program was built without the reader of this type.
+    #[error("this program was built without the readers of office documents: build it with --features full")]
+    LeftOut,
     /// The file is too large, packed or unpacked.
     #[error("the document is too large")]
     TooLarge,
@@ -116,21 +121,8 @@ fn read_document(
         _ => {}
     }
     match media_type {
-        MediaType::Docx => {
-            office::read_word_document(
-                &mut open_counted_package(bytes, ReadParts::Xml, limits)?,
-                &mut text,
-            )?;
-        }
-        MediaType::Pptx => {
-            office::read_presentation(
-                &mut open_counted_package(bytes, ReadParts::Xml, limits)?,
-                &mut text,
-            )?;
-        }
-        MediaType::Xlsx => {
-            open_counted_package(bytes, ReadParts::All, limits)?;
-            sheet::read_spreadsheet(bytes, &mut text)?;
+        MediaType::Docx | MediaType::Pptx | MediaType::Xlsx => {
+            read_archived_text(bytes, media_type, limits, &mut text)?;
         }
         MediaType::Html => html::read_page_text(&plain::decode_plain_text(bytes), &mut text),
         _ => text.append_text_run(&plain::decode_plain_text(bytes)),
@@ -138,5 +130,40 @@ fn read_document(
     Ok(text.into_document_text())
 }
 
-#[cfg(test)]
+/// Reads the text of a document that lies in an archive.
+#[cfg(feature = "archives")]
+fn read_archived_text(
+    bytes: &[u8],
+    media_type: MediaType,
+    limits: &TextLimits,
+    text: &mut TextBuilder,
+) -> Result<(), DocumentError> {
+    use package::{ReadParts, open_counted_package};
+
+    match media_type {
+        MediaType::Docx => {
+            office::read_word_document(&mut open_counted_package(bytes, ReadParts::Xml, limits)?, text)
+        }
+        MediaType::Pptx => {
+            office::read_presentation(&mut open_counted_package(bytes, ReadParts::Xml, limits)?, text)
+        }
+        _ => {
+            open_counted_package(bytes, ReadParts::All, limits)?;
+            sheet::read_spreadsheet(bytes, text)
+        }
+    }
+}
+
+/// Refuses a document that lies in an archive: this program has no reader for it.
+#[cfg(not(feature = "archives"))]
+fn read_archived_text(
+    _: &[u8],
+    _: MediaType,
+    _: &TextLimits,
+    _: &mut TextBuilder,
+) -> Result<(), DocumentError> {
+    Err(DocumentError::LeftOut)
+}
+
+#[cfg(all(test, feature = "archives"))]
 mod tests;

@@ -4,11 +4,14 @@
 //! At a damaged document the library may panic, run out of its stack or never end, and all of that must end the reading of that
 //! document only. So the process limits its memory and its time before it reads.
 
-use pdf_extract::{Document, Error, PlainTextOutput, output_doc_page};
+#[cfg_attr(not(feature = "pdf"), path = "pdf/pages_left_out.rs")]
+mod pages;
+
+use pages::extract_pdf_pages;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write, stdin, stdout};
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::panic::set_hook;
 use std::thread;
 
 /// Size of the stack on which a document is read, in bytes: documents nest their pages and their values.
@@ -64,6 +67,8 @@ pub enum PdfText {
     Encrypted,
     /// The document is damaged, or is no PDF document.
     Damaged,
+    /// The program was built without the reader of PDF documents.
+    LeftOut,
 }
 
 /// Reads a document within limits from standard input, and prints its text as JSON, a text for each page.
@@ -92,54 +97,6 @@ fn limit_this_process(limits: PdfLimits) -> io::Result<()> {
     set(Resource::Cpu, limits.seconds)?;
     set(Resource::Core, 0)?;
     Ok(())
-}
-
-/// Reads the text of a document page by page. A page at which the library fails or panics has no text.
-fn extract_pdf_pages(bytes: &[u8]) -> PdfText {
-    let document = match load_pdf_document(bytes) {
-        Ok(document) => document,
-        Err(failed) => return failed,
-    };
-    let numbers: Vec<u32> = document.get_pages().into_keys().collect();
-    let read_page = |number: u32| {
-        let mut text = String::new();
-        let mut output = PlainTextOutput::new(&mut text);
-        let read = catch_unwind(AssertUnwindSafe(|| {
-            output_doc_page(&document, &mut output, number)
-        }));
-        matches!(read, Ok(Ok(()))).then_some(text)
-    };
-    let pages: Vec<Option<String>> = numbers.into_iter().map(read_page).collect();
-    if pages.iter().all(Option::is_none) {
-        return PdfText::Damaged;
-    }
-    PdfText::Pages(pages)
-}
-
-/// Loads a document, also one that is encrypted with an empty password, as all programs open it.
-fn load_pdf_document(bytes: &[u8]) -> Result<Document, PdfText> {
-    let loaded = catch_unwind(|| Document::load_mem(bytes));
-    let mut document = match loaded {
-        Ok(Ok(document)) => document,
-        Ok(Err(error)) => return Err(classify_load_error(&error)),
-        Err(_) => return Err(PdfText::Damaged),
-    };
-    if document.is_encrypted() {
-        let decrypted = catch_unwind(AssertUnwindSafe(|| document.decrypt("")));
-        if !matches!(decrypted, Ok(Ok(()))) {
-            return Err(PdfText::Encrypted);
-        }
-    }
-    Ok(document)
-}
-
-fn classify_load_error(error: &Error) -> PdfText {
-    match error {
-        Error::Decryption(_) | Error::InvalidPassword | Error::UnsupportedSecurityHandler(_) => {
-            PdfText::Encrypted
-        }
-        _ => PdfText::Damaged,
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ mod check;
 mod media_source;
 
 use crate::content::{ButtonKind, Content, MediaKind};
-pub use media_source::{UPLOAD_PREFIX, is_private_url, is_public_https_url, names_upload};
+pub use media_source::{
+    UPLOAD_PREFIX, build_upload_key, is_private_url, is_public_https_url, names_upload, upload_payload_key,
+};
 
 /// Largest length of a text, in characters.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>

@@ -69,6 +69,11 @@ impl<'a> WebUrl<'a> {
     }
 }
 
+/// Returns `true` if requests to `url` leave this machine unencrypted.
+pub fn is_sent_unencrypted(url: &str) -> bool {
+    WebUrl::parse(url).is_some_and(|url| !url.https && url.scope != HostScope::Loopback)
+}
+
 fn scope_of_name(host: &str) -> Option<HostScope> {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -1,7 +1,7 @@
 //! Answers of carriers over HTTP: the parts that all of them have.
 
 use recado_http_client::{RequestFailure, read_body_within};
-use recado_pipeline::ports::EmailError;
+use recado_ports::ports::EmailError;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use crate::EmailClients;
 use recado_domain::config::{CredentialRef, EmailSender};
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{EmailError, Secrets};
+use recado_ports::ports::{EmailError, Secrets};
 
 impl<S: Secrets> EmailClients<S> {
     /// Resolves the credential that a sender must have.

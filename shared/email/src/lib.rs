@@ -1,4 +1,4 @@
-//! The carriers of e-mail behind [`recado_pipeline::ports::EmailSenders`]: Resend, Amazon SES, mail servers, and the simulated one.
+//! The carriers of e-mail behind [`recado_ports::ports::EmailSenders`]: Resend, Amazon SES, mail servers, and the simulated one.
 //!
 //! Each tells four things apart: accepted, certainly not accepted (for good, or for now), and unknown. An outcome is unknown when a
 //! request went out and no clear answer came back; then only Resend may be asked again, which recognizes the e-mail by its id.
@@ -7,6 +7,7 @@ mod answer;
 mod credentials;
 mod resend;
 mod ses;
+#[cfg_attr(not(feature = "smtp"), path = "smtp_left_out.rs")]
 mod smtp;
 
 #[cfg(test)]
@@ -14,8 +15,8 @@ mod tests;
 
 use recado_domain::config::{EmailSender, EmailSenderKind};
 use recado_domain::email::Email;
-use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, Secrets};
-use recado_pipeline::settings::VariableReader;
+use recado_ports::ports::{AcceptedEmail, EmailError, EmailSenders, Secrets};
+use recado_ports::settings::VariableReader;
 use std::time::Duration;
 
 /// Longest time for giving one e-mail to its carrier.

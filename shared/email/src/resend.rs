@@ -5,7 +5,7 @@ use crate::answer::{CarrierAnswer, make_request_once};
 use recado_domain::config::EmailSender;
 use recado_domain::email::Email;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{EmailError, Secrets};
+use recado_ports::ports::{EmailError, Secrets};
 use reqwest::RequestBuilder;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde_json::{Map, Value, json};

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use recado_domain::config::EmailSender;
 use recado_domain::email::{Email, Mailbox};
-use recado_pipeline::ports::{EmailError, Secrets};
+use recado_ports::ports::{EmailError, Secrets};
 use reqwest::{Method, RequestBuilder, Url};
 use serde_json::{Value, json};
 pub(crate) use signature::{AccessKey, SignedRequest, sign_request};

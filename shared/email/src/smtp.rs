@@ -18,7 +18,7 @@ use recado_domain::email::{Email, EmailAddress};
 use recado_domain::network_address::is_forbidden_address;
 use recado_domain::web_url::{HostScope, scope_of_address};
 use recado_http_client::RequestFailure;
-use recado_pipeline::ports::{EmailError, Secrets};
+use recado_ports::ports::{EmailError, Secrets};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::time::timeout;

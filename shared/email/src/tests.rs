@@ -10,7 +10,7 @@ use recado_domain::email::{EmailAddress, Mailbox};
 use recado_domain::ids::TenantId;
 use recado_domain::secret::Secret;
 use recado_http_client::build_http_client;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 use recado_domain::millis;
-use recado_pipeline::ports::System;
+use recado_ports::ports::System;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
 use recado_domain::message::Message;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use std::time::Duration;

@@ -30,8 +30,8 @@ pub(crate) enum Urgency {
 /// The operations that wait for a thread.
 #[derive(Default)]
 struct WaitingJobs {
-    acknowledgements: VecDeque<Box<dyn DatabaseJob>>,
-    ordinary: VecDeque<Box<dyn DatabaseJob>>,
+    acknowledgements: VecDeque<Box<DatabaseJob>>,
+    ordinary: VecDeque<Box<DatabaseJob>>,
     /// No more operations are accepted.
     closed: bool,
     /// Number of threads that sleep until there is an operation.
@@ -55,7 +55,7 @@ struct JobQueue {
 }
 
 impl JobQueue {
-    fn append_waiting_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
+    fn append_waiting_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
         let mut waiting = lock_unpoisoned(&self.waiting);
         if waiting.closed {
             return;
@@ -73,7 +73,7 @@ impl JobQueue {
 
     /// Waits for an operation and takes those that are waiting by then: acknowledgements, and at most `most` others. `None`:
     /// there are no more, and none will come.
-    fn take_next_batch(&self, most: usize) -> Option<Vec<Box<dyn DatabaseJob>>> {
+    fn take_next_batch(&self, most: usize) -> Option<Vec<Box<DatabaseJob>>> {
         let mut waiting = lock_unpoisoned(&self.waiting);
         while waiting.acknowledgements.is_empty() && waiting.ordinary.is_empty() {
             if waiting.closed {
@@ -203,7 +203,7 @@ impl DatabaseThreads {
 
     /// Hands an operation to the threads. After [`Self::stop_accepting`], and after all threads have panicked, the operation is
     /// dropped, and with it the channel of its result.
-    pub(crate) fn submit_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
+    pub(crate) fn submit_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
         self.queue.append_waiting_job(job, urgency);
     }
 
@@ -221,7 +221,7 @@ pub(crate) struct JobSender(Arc<JobQueue>);
 
 impl JobSender {
     /// Hands an operation to the threads, as [`DatabaseThreads::submit_job`] does.
-    pub(crate) fn submit_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
+    pub(crate) fn submit_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
         self.0.append_waiting_job(job, urgency);
     }
 }
@@ -262,17 +262,18 @@ fn run_jobs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::ClosureJob;
+    use crate::db_error::DbError;
+    use crate::job::create_job;
     use std::sync::mpsc::{Sender, channel};
 
     /// An operation that records its name when it runs.
-    fn named(name: &'static str, ran: &Sender<&'static str>) -> Box<dyn DatabaseJob> {
+    fn named(name: &'static str, ran: &Sender<&'static str>) -> Box<DatabaseJob> {
         let ran = ran.clone();
         let work = move |_: &Connection| {
             let _ = ran.send(name);
             Ok(())
         };
-        ClosureJob::boxed(work, Vec::new()).0
+        create_job(work, Vec::new()).0
     }
 
     /// Threads that are never started.
@@ -344,8 +345,11 @@ mod tests {
         threads.submit_job(named("first", &ran), Urgency::Ordinary);
         assert_eq!(names.recv(), Ok("first"));
         thread.join().unwrap();
-        let (job, answer) = ClosureJob::boxed(|_| Ok(()), Vec::new());
+        let (job, answer) = create_job(|_| Ok(()), Vec::new());
         threads.submit_job(job, Urgency::Ordinary);
-        assert!(answer.blocking_recv().is_err(), "the operation is dropped");
+        assert!(
+            matches!(answer.receive_blocking(), Err(DbError::Closed)),
+            "the operation is dropped"
+        );
     }
 }

@@ -1,4 +1,4 @@
-use recado_pipeline::ports::PortError;
+use recado_ports::ports::PortError;
 use rusqlite::ErrorCode;
 use serde_json::error::Category;
 

@@ -4,7 +4,9 @@ use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::files::EmbeddedFiles;
 use crate::intake_log::IntakeLog;
-use crate::job::{ClosureJob, DatabaseJob, JobAnswer, LoneJob, TransactionMode, commit_together};
+use crate::job::{
+    DatabaseJob, JobAnswer, TransactionMode, commit_together, create_job, create_lone_job, receive_outcome,
+};
 use crate::lookups::LookupConnections;
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
@@ -15,7 +17,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
 use recado_domain::millis;
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
-use recado_pipeline::ports::{DiskSpace, PortResult};
+use recado_ports::ports::{DiskSpace, PortResult};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -285,7 +287,7 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
-        let (job, answer) = ClosureJob::boxed(work, wakes);
+        let (job, answer) = create_job(work, wakes);
         self.run_job(JobKind::Write(urgency), what, job, answer)
     }
 
@@ -298,14 +300,25 @@ impl Embedded {
             .collect()
     }
 
-    /// Runs a job where its kind belongs, and waits for its result.
+    /// Runs a job where its kind belongs, and waits for its result. Each type of result has a copy of this alone.
     async fn run_job<T>(
         &self,
         kind: JobKind,
         what: &'static str,
-        job: Box<dyn DatabaseJob>,
+        job: Box<DatabaseJob>,
         answer: JobAnswer<T>,
     ) -> PortResult<T> {
+        let JobAnswer { done, result } = answer;
+        self.submit_job(kind, job);
+        let outcome = match receive_outcome(done).await {
+            Ok(()) => result.take_committed(),
+            Err(fault) => Err(fault),
+        };
+        outcome.map_err(|fault| fault.into_port_error(what))
+    }
+
+    /// Runs a job where its kind belongs, or hands it to the threads there.
+    fn submit_job(&self, kind: JobKind, job: Box<DatabaseJob>) {
         match (&self.inner.access, kind) {
             (DatabaseAccess::Inline(connection), _) => {
                 commit_together(&lock_unpoisoned(connection), kind.transaction_mode(), vec![job]);
@@ -322,7 +335,6 @@ impl Embedded {
                 }
             }
         }
-        receive_result(what, answer).await
     }
 
     /// Runs `work` on one consistent state of the database, which contains every write acknowledged before.
@@ -331,7 +343,7 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
-        let (job, answer) = ClosureJob::boxed(work, Vec::new());
+        let (job, answer) = create_job(work, Vec::new());
         self.run_job(JobKind::Read, what, job, answer)
     }
 
@@ -342,7 +354,7 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
-        let (job, answer) = ClosureJob::boxed(work, Vec::new());
+        let (job, answer) = create_job(work, Vec::new());
         self.run_job(JobKind::Lookup, what, job, answer)
     }
 
@@ -356,18 +368,13 @@ impl Embedded {
         let DatabaseAccess::Threads { writer, .. } = &self.inner.access else {
             return Ok(());
         };
-        let (task, answer) = LoneJob::boxed(work);
+        let (task, answer) = create_lone_job(work);
         writer.submit_job(task, Urgency::Ordinary);
-        receive_result(what, answer).await
+        answer
+            .receive()
+            .await
+            .map_err(|fault| fault.into_port_error(what))
     }
-}
-
-/// Waits for the result of an operation.
-async fn receive_result<T>(what: &'static str, answer: JobAnswer<T>) -> PortResult<T> {
-    answer
-        .await
-        .unwrap_or(Err(DbError::Closed))
-        .map_err(|fault| fault.into_port_error(what))
 }
 
 #[cfg(test)]

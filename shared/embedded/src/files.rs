@@ -6,7 +6,7 @@ use crate::db_error::DbError;
 use crate::folder::sync_folder;
 use futures::stream::{self, StreamExt};
 use recado_domain::ids::hash_parts;
-use recado_pipeline::ports::{FileBytes, FileError, Files, PortResult, VectorStore};
+use recado_ports::ports::{FileBytes, FileError, Files, PortResult, VectorStore};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};

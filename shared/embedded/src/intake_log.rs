@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::folder::IntakeFiles;
-use crate::job::{ClosureJob, LoneJob};
+use crate::job::{create_job, create_lone_job};
 use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
@@ -92,9 +92,9 @@ impl IntakeLog {
             // The number of an older event, if none is new: waiting for that is not wrong.
             Ok((new, c.last_insert_rowid()))
         };
-        let (job, answer) = ClosureJob::boxed(work, Vec::new());
+        let (job, answer) = create_job(work, Vec::new());
         self.writer.submit_job(job, Urgency::Acknowledgement);
-        let (new, last) = answer.await.unwrap_or(Err(DbError::Closed))?;
+        let (new, last) = answer.receive().await?;
         self.appended.fetch_max(last, Ordering::Relaxed);
         Ok(new)
     }
@@ -129,12 +129,12 @@ impl IntakeLog {
     ) -> Result<(), DbError> {
         self.wait_until_moved().await?;
         let moved = *self.moved.borrow();
-        let (job, answer) = LoneJob::boxed(move |c| {
+        let (job, answer) = create_lone_job(move |c| {
             delete_moved(c, moved)?;
             rewrite(c)
         });
         self.writer.submit_job(job, Urgency::Ordinary);
-        answer.await.unwrap_or(Err(DbError::Closed))
+        answer.receive().await
     }
 
     /// Accepts no more events. What is in the log stays for the next start. Returns the threads, to be waited for.

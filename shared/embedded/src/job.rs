@@ -3,70 +3,132 @@
 use crate::db_error::DbError;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
 
-/// An operation with a result of any type. (`dyn`: the threads take operations of many types from one channel.)
-pub(crate) trait DatabaseJob: Send {
-    /// Runs the operation inside the open transaction. Returns whether it succeeded; if not, its changes must be undone.
-    /// An operation may be run again after it was undone.
-    fn run_once(&mut self, connection: &Connection) -> bool;
+/// The work of a job. It puts its result aside, so that jobs with results of all types have one type.
+type ErasedWork = dyn FnMut(&Connection) -> Result<(), DbError> + Send;
 
-    /// Returns `true` if the operation must run outside of any transaction.
-    fn runs_alone(&self) -> bool {
-        false
-    }
-
-    /// Sends the result to the caller, after the commit or instead of it. `committed` holds the error of a failed
-    /// commit. Returns who is to be notified of the committed changes.
-    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>>;
+/// An operation on the database. One copy of its code serves all operations: only `work` knows the type of the result.
+pub(crate) struct DatabaseJob<W: ?Sized = ErasedWork> {
+    /// `true` if the operation must run outside of any transaction.
+    runs_alone: bool,
+    outcome: Option<Result<(), DbError>>,
+    /// `None` once the result was sent.
+    reply: Option<oneshot::Sender<Result<(), DbError>>>,
+    /// Those that are notified of the committed changes.
+    wakes: Vec<Arc<Notify>>,
+    /// The last field, since its size is not known.
+    work: W,
 }
 
 /// Receives the result of an operation.
-pub(crate) type JobAnswer<T> = oneshot::Receiver<Result<T, DbError>>;
-
-/// A [`DatabaseJob`] made of a closure.
-pub(crate) struct ClosureJob<T, F> {
-    work: F,
-    outcome: Option<Result<T, DbError>>,
-    reply: oneshot::Sender<Result<T, DbError>>,
-    wakes: Vec<Arc<Notify>>,
+pub(crate) struct JobAnswer<T> {
+    /// Receives whether the operation succeeded and was committed.
+    pub(crate) done: oneshot::Receiver<Result<(), DbError>>,
+    /// The place where the operation puts its result.
+    pub(crate) result: JobResult<T>,
 }
 
-impl<T, F> ClosureJob<T, F>
-where
-    T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
-{
-    /// Creates a job that runs `work`. Once the job is committed, `wakes` are notified.
-    pub(crate) fn boxed(work: F, wakes: Vec<Arc<Notify>>) -> (Box<dyn DatabaseJob>, JobAnswer<T>) {
-        let (reply, receiver) = oneshot::channel();
-        let job = Self {
-            work,
-            outcome: None,
-            reply,
-            wakes,
-        };
-        (Box::new(job), receiver)
+/// Holds what an operation returned. It counts only if the operation was committed.
+pub(crate) struct JobResult<T>(Arc<Mutex<Option<T>>>);
+
+impl<T> JobResult<T> {
+    /// Returns the result of an operation that was committed.
+    pub(crate) fn take_committed(&self) -> Result<T, DbError> {
+        self.lock().take().ok_or(DbError::Closed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob for ClosureJob<T, F> {
+impl<T> JobAnswer<T> {
+    /// Waits for the result.
+    pub(crate) async fn receive(self) -> Result<T, DbError> {
+        receive_outcome(self.done).await?;
+        self.result.take_committed()
+    }
+
+    /// Waits for the result, on a thread that may be held up.
+    pub(crate) fn receive_blocking(self) -> Result<T, DbError> {
+        self.done.blocking_recv().unwrap_or(Err(DbError::Closed))?;
+        self.result.take_committed()
+    }
+
+    /// Returns the result. `None`: it was not sent yet, or the operation was dropped.
+    #[cfg(test)]
+    pub(crate) fn receive_now(&mut self) -> Option<Result<T, DbError>> {
+        let outcome = self.done.try_recv().ok()?;
+        Some(outcome.and_then(|()| self.result.take_committed()))
+    }
+}
+
+/// Waits for the end of an operation.
+pub(crate) async fn receive_outcome(done: oneshot::Receiver<Result<(), DbError>>) -> Result<(), DbError> {
+    done.await.unwrap_or(Err(DbError::Closed))
+}
+
+/// Creates a job that runs `work` in a transaction. Once the job is committed, `wakes` are notified.
+pub(crate) fn create_job<T: Send + 'static>(
+    work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    wakes: Vec<Arc<Notify>>,
+) -> (Box<DatabaseJob>, JobAnswer<T>) {
+    erase_result(false, work, wakes)
+}
+
+/// Creates a job that runs `work` outside of any transaction.
+pub(crate) fn create_lone_job(
+    work: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
+) -> (Box<DatabaseJob>, JobAnswer<()>) {
+    erase_result(true, work, Vec::new())
+}
+
+/// Creates a job that puts the result of `work` aside. Every operation has a copy of this, so it does no more.
+fn erase_result<T: Send + 'static>(
+    runs_alone: bool,
+    mut work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    wakes: Vec<Arc<Notify>>,
+) -> (Box<DatabaseJob>, JobAnswer<T>) {
+    let (reply, done) = oneshot::channel();
+    let result = JobResult(Arc::new(Mutex::new(None)));
+    let kept = JobResult(Arc::clone(&result.0));
+    let job = DatabaseJob {
+        runs_alone,
+        outcome: None,
+        reply: Some(reply),
+        wakes,
+        work: move |connection: &Connection| -> Result<(), DbError> {
+            let value = work(connection)?;
+            *kept.lock() = Some(value);
+            Ok(())
+        },
+    };
+    (Box::new(job), JobAnswer { done, result })
+}
+
+impl DatabaseJob {
+    /// Runs the operation inside the open transaction. Returns whether it succeeded; if not, its changes must be undone.
+    /// An operation may be run again after it was undone.
     fn run_once(&mut self, connection: &Connection) -> bool {
         let work = &mut self.work;
         let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
         self.outcome.insert(outcome).is_ok()
     }
 
-    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>> {
-        let Self {
-            work,
-            outcome,
-            reply,
-            wakes,
-        } = *self;
+    /// Returns `true` if the operation must run outside of any transaction.
+    pub(crate) fn runs_alone(&self) -> bool {
+        self.runs_alone
+    }
+
+    /// Sends the result to the caller, after the commit or instead of it. `committed` holds the error of a failed
+    /// commit. Returns who is to be notified of the committed changes.
+    fn send_result(mut self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>> {
+        let (outcome, reply) = (self.outcome.take(), self.reply.take());
+        let wakes = std::mem::take(&mut self.wakes);
         // What the operation holds until the commit is dropped before its caller goes on.
-        drop(work);
+        drop(self);
         let outcome = match (committed, outcome) {
             // The operation's own error says more than the error of the shared transaction.
             (_, Some(Err(fault))) => Err(fault),
@@ -75,52 +137,20 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob fo
             (Ok(()), None) => Err(DbError::Closed),
         };
         let wakes = if outcome.is_ok() { wakes } else { Vec::new() };
-        // A caller that gave up waiting does not need the result. The committed changes stay.
-        let _ = reply.send(outcome);
+        if let Some(reply) = reply {
+            // A caller that gave up waiting does not need the result. The committed changes stay.
+            let _ = reply.send(outcome);
+        }
         wakes
     }
 }
 
-/// A [`DatabaseJob`] that runs outside of any transaction.
-pub(crate) struct LoneJob<F> {
-    work: F,
-    outcome: Option<Result<(), DbError>>,
-    reply: oneshot::Sender<Result<(), DbError>>,
-}
-
-impl<F: FnMut(&Connection) -> Result<(), DbError> + Send + 'static> LoneJob<F> {
-    /// Creates a job that runs `work`.
-    pub(crate) fn boxed(work: F) -> (Box<dyn DatabaseJob>, JobAnswer<()>) {
-        let (reply, receiver) = oneshot::channel();
-        let outcome = None;
-        (Box::new(Self { work, outcome, reply }), receiver)
-    }
-}
-
-impl<F: FnMut(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJob<F> {
-    fn run_once(&mut self, connection: &Connection) -> bool {
-        let work = &mut self.work;
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
-        if let Err(error) = &outcome {
-            tracing::error!(%error, "an operation outside of transactions failed");
-        }
-        self.outcome.insert(outcome).is_ok()
-    }
-
-    fn runs_alone(&self) -> bool {
-        true
-    }
-
-    fn send_result(self: Box<Self>, _: Result<(), &str>) -> Vec<Arc<Notify>> {
-        // A caller that gave up waiting does not need the result.
-        let _ = self.reply.send(self.outcome.unwrap_or(Err(DbError::Closed)));
-        Vec::new()
-    }
-}
-
 /// Runs a job that needs to be alone, and sends its result.
-pub(crate) fn run_alone(connection: &Connection, mut job: Box<dyn DatabaseJob>) {
+pub(crate) fn run_alone(connection: &Connection, mut job: Box<DatabaseJob>) {
     job.run_once(connection);
+    if let Some(Err(error)) = &job.outcome {
+        tracing::error!(%error, "an operation outside of transactions failed");
+    }
     job.send_result(Ok(()));
 }
 
@@ -142,7 +172,7 @@ pub(crate) enum TransactionMode {
 pub(crate) fn commit_together(
     connection: &Connection,
     begin: TransactionMode,
-    mut batch: Vec<Box<dyn DatabaseJob>>,
+    mut batch: Vec<Box<DatabaseJob>>,
 ) {
     let committed = run_in_transaction(connection, begin, &mut batch).map_err(|fault| fault.to_string());
     if let Err(why) = &committed {
@@ -176,7 +206,7 @@ pub(crate) fn commit_together(
 fn run_in_transaction(
     connection: &Connection,
     begin: TransactionMode,
-    batch: &mut [Box<dyn DatabaseJob>],
+    batch: &mut [Box<DatabaseJob>],
 ) -> Result<(), DbError> {
     begin_transaction(connection, begin)?;
     // SQLite may have undone the whole transaction by itself; then nothing more may be written.
@@ -191,7 +221,7 @@ fn run_in_transaction(
     }
     begin_transaction(connection, begin)?;
     for job in batch {
-        run_in_savepoint(connection, job.as_mut())?;
+        run_in_savepoint(connection, job)?;
     }
     run_statement(connection, "COMMIT")
 }
@@ -205,7 +235,7 @@ fn begin_transaction(connection: &Connection, begin: TransactionMode) -> Result<
 }
 
 /// Runs `job`, and undoes its changes if it fails. An error means that the transaction cannot go on.
-fn run_in_savepoint(connection: &Connection, job: &mut dyn DatabaseJob) -> Result<(), DbError> {
+fn run_in_savepoint(connection: &Connection, job: &mut DatabaseJob) -> Result<(), DbError> {
     run_statement(connection, "SAVEPOINT job")?;
     if !job.run_once(connection) && !connection.is_autocommit() {
         run_statement(connection, "ROLLBACK TO job")?;
@@ -224,8 +254,8 @@ mod tests {
 
     fn job(
         work: impl FnMut(&Connection) -> Result<i64, DbError> + Send + 'static,
-    ) -> (Box<dyn DatabaseJob>, JobAnswer<i64>) {
-        ClosureJob::boxed(work, Vec::new())
+    ) -> (Box<DatabaseJob>, JobAnswer<i64>) {
+        create_job(work, Vec::new())
     }
 
     fn insert(connection: &Connection, x: i64) -> Result<i64, DbError> {
@@ -271,7 +301,7 @@ mod tests {
         assert_eq!(rows(&connection), [1, 4]);
         let answers: Vec<_> = answers
             .iter_mut()
-            .map(|answer| answer.try_recv().unwrap())
+            .map(|answer| answer.receive_now().unwrap())
             .collect();
         assert!(matches!(
             answers[..],
@@ -297,11 +327,11 @@ mod tests {
         commit_together(&connection, TransactionMode::Write, vec![third, fails]);
         assert_eq!(rows(&connection), [0, 1, 3], "what the first run wrote is undone");
         assert_eq!(
-            three.try_recv().unwrap().unwrap(),
+            three.receive_now().unwrap().unwrap(),
             3,
             "the answer is that of the run that counts"
         );
-        assert!(failed.try_recv().unwrap().is_err());
+        assert!(failed.receive_now().unwrap().is_err());
     }
 
     #[test]
@@ -316,10 +346,10 @@ mod tests {
         commit_together(&connection, TransactionMode::Write, vec![first, second, third]);
         assert!(rows(&connection).is_empty());
         for answer in [&mut one, &mut two, &mut three] {
-            assert!(matches!(answer.try_recv().unwrap(), Err(DbError::Commit(_))));
+            assert!(matches!(answer.receive_now().unwrap(), Err(DbError::Commit(_))));
         }
         let (next, mut answer) = job(|c| insert(c, 5));
         commit_together(&connection, TransactionMode::Write, vec![next]);
-        assert!(answer.try_recv().unwrap().is_ok());
+        assert!(answer.receive_now().unwrap().is_ok());
     }
 }

@@ -26,7 +26,7 @@ impl LookupConnections {
     }
 
     /// Runs `job` over a free connection, and sends its result. Returns the job if none is free.
-    pub(crate) fn run_if_one_is_free(&self, job: Box<dyn DatabaseJob>) -> Option<Box<dyn DatabaseJob>> {
+    pub(crate) fn run_if_one_is_free(&self, job: Box<DatabaseJob>) -> Option<Box<DatabaseJob>> {
         for place in &self.0 {
             let free = match place.try_lock() {
                 Ok(free) => free,
@@ -52,14 +52,14 @@ impl LookupConnections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::ClosureJob;
+    use crate::job::create_job;
 
     fn count_tables(connections: &LookupConnections) -> Option<i64> {
         let work =
             |c: &Connection| Ok(c.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?);
-        let (job, mut answer) = ClosureJob::boxed(work, Vec::new());
+        let (job, mut answer) = create_job(work, Vec::new());
         let left = connections.run_if_one_is_free(job);
-        left.is_none().then(|| answer.try_recv().unwrap().unwrap())
+        left.is_none().then(|| answer.receive_now().unwrap().unwrap())
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! waits for the backlog of another. (SQS is fair like this on a standard queue, by the group that a turn job carries;
 //! its FIFO queues make no such promise.)
 //!
-//! [`VisibilityTimeouts::RECEIVES_MAX`]: recado_pipeline::settings::VisibilityTimeouts::RECEIVES_MAX
+//! [`VisibilityTimeouts::RECEIVES_MAX`]: recado_ports::settings::VisibilityTimeouts::RECEIVES_MAX
 
 mod dead_messages;
 mod depth;

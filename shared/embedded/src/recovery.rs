@@ -15,7 +15,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, params};
 
 /// The numbers of records that a recovery changed.
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::Clock;
     use recado_domain::ids::InstanceId;
-    use recado_pipeline::ports::OutboxStore;
+    use recado_ports::ports::OutboxStore;
     use std::time::Duration;
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
             let job = serde_json::from_value(serde_json::json!({
                 "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": 1, "correlation": "k",
             }));
-            recado_pipeline::ports::Queues::enqueue_turn_job(&store, &job.unwrap(), Duration::ZERO)
+            recado_ports::ports::Queues::enqueue_turn_job(&store, &job.unwrap(), Duration::ZERO)
                 .await
                 .unwrap();
             let hour = Duration::from_secs(3600);

@@ -10,7 +10,7 @@ use crate::sql_records::execute_sql;
 use crate::store::{RestoredCounts, doubt_restored_rows};
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The name under which a backup keeps its time. The first start on it removes that.

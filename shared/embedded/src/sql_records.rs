@@ -3,7 +3,7 @@
 use crate::db_error::DbError;
 use jiff::Timestamp;
 use recado_domain::millis;
-use recado_pipeline::ports::{Page, PageRequest};
+use recado_ports::ports::{Page, PageRequest};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Row, params_from_iter};
 use serde::Serialize;

@@ -6,7 +6,7 @@ use crate::error::CalendarError;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::{BookingRules, FreeSlots, SlotQuery, TimeSpan};
-use recado_pipeline::ports::{Secrets, System};
+use recado_ports::ports::{Secrets, System};
 use reqwest::Method;
 
 /// The time in which free slots are looked for first. Mostly there are enough.

@@ -9,7 +9,7 @@ use crate::jwt::TokenClaim;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{Secrets, System};
+use recado_ports::ports::{Secrets, System};
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;

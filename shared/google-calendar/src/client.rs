@@ -6,7 +6,7 @@ use crate::config::GoogleCalendarConfig;
 use crate::error::CalendarError;
 use crate::exchange::exchange_request;
 use recado_domain::config::CredentialRef;
-use recado_pipeline::ports::{Secrets, System};
+use recado_ports::ports::{Secrets, System};
 use reqwest::header::IF_MATCH;
 use reqwest::{Method, Url};
 use serde_json::Value;

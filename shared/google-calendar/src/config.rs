@@ -1,4 +1,4 @@
-use recado_pipeline::settings::VariableReader;
+use recado_ports::settings::VariableReader;
 use std::time::Duration;
 
 /// The settings of the client: addresses and the time limit.

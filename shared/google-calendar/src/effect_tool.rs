@@ -7,9 +7,7 @@ use jiff::tz::TimeZone;
 use recado_domain::calendar::{BookingRules, TimeSpan};
 use recado_domain::config::CredentialRef;
 use recado_domain::effects::{CellSpan, EffectAction, EffectEntry, EffectId};
-use recado_pipeline::ports::{
-    AskAnswer, CallAnswer, EffectTool, FenceAnswer, Secrets, SettlingAbility, System,
-};
+use recado_ports::ports::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, Secrets, SettlingAbility, System};
 use serde_json::Value;
 
 /// Longest title that a model may write, in characters.

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::EffectId;
-use recado_pipeline::ports::{Secrets, System};
+use recado_ports::ports::{Secrets, System};
 use reqwest::Method;
 use serde_json::{Value, json};
 

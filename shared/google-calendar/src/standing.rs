@@ -6,7 +6,7 @@ use crate::event::{CalendarEvent, EventListQuery, write_confirmation};
 use jiff::tz::TimeZone;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::EffectId;
-use recado_pipeline::ports::{Secrets, System};
+use recado_ports::ports::{Secrets, System};
 
 /// Largest number of events that are looked through for one that meets another.
 const LOOKED_THROUGH_MAX: u16 = 50;

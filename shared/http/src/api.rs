@@ -3,7 +3,7 @@
 //! A route stands in one of two lists. `list_public_routes` needs no token: `GET /health/whatsapp` returns the status
 //! alone without one. `list_operator_routes` needs a token, as `Authorization: Bearer`; [`permissions`] says which
 //! permission its role must include. The description of the API (`GET /openapi.json`) is made of the same two lists by the
-//! tests, and kept as `docs/openapi.json`.
+//! tests, and kept as `docs/openapi.json`. What describes routes and types is compiled for tests alone (`cfg_attr(test, …)`).
 
 mod agents;
 mod alerts;
@@ -46,7 +46,9 @@ mod outgoing_fields;
 mod own_token;
 pub(crate) mod permissions;
 mod pieced_json;
+#[cfg(test)]
 mod problem_answers;
+#[cfg(test)]
 mod schema;
 mod sends;
 mod simulator;
@@ -78,7 +80,6 @@ use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
-use utoipa_axum::{PathItemExt, paste};
 
 /// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
 const BODY_MAX: usize = 1024 * 1024;
@@ -148,179 +149,182 @@ impl<C: ApiContext> Clone for Api<C> {
     }
 }
 
-/// Lists the routes that need no token. `$routes` makes what is wanted of handlers that share a path.
+/// Lists the routes that need no token. `$routes` makes what is wanted of a path, its methods and their handlers.
 macro_rules! list_public_routes {
     ($routes:ident) => {
         [
-            $routes!(health::get_health),
-            $routes!(whatsapp::get_whatsapp_health),
-            $routes!(unsubscribe::get_unsubscribe_page, unsubscribe::post_unsubscribe),
-            $routes!(description::get_openapi),
-            $routes!(description::get_docs_page),
-            $routes!(description::get_docs_script),
+            $routes!("/health" => get health::get_health),
+            $routes!("/health/whatsapp" => get whatsapp::get_whatsapp_health),
+            $routes!("/unsubscribe/{token}" =>
+                get unsubscribe::get_unsubscribe_page,
+                post unsubscribe::post_unsubscribe
+            ),
+            $routes!("/openapi.json" => get description::get_openapi),
+            $routes!("/docs" => get description::get_docs_page),
+            $routes!("/docs.js" => get description::get_docs_script),
         ]
     };
 }
 
-/// Lists the routes that need a token. Each has a line in [`permissions::PERMISSIONS`]. `$routes` makes what is wanted of handlers that share a path.
+/// Lists the routes that need a token. Each has a line in [`permissions::PERMISSIONS`]. `$routes` is as above.
 macro_rules! list_operator_routes {
     ($routes:ident) => {
         vec![
-            $routes!(whatsapp::detailed::get_detailed_whatsapp_health),
-            $routes!(dead_letters::get_dlq_health),
-            $routes!(metrics::get_metrics),
-            $routes!(trends::get_trends),
-            $routes!(usage::get_usage),
-            $routes!(
-                config::get_configuration,
-                config::put_configuration,
-                config::post_configuration
+            $routes!("/health/whatsapp/detailed" => get whatsapp::detailed::get_detailed_whatsapp_health),
+            $routes!("/health/whatsapp/dlq" => get dead_letters::get_dlq_health),
+            $routes!(metrics::METRICS_PATH => get metrics::get_metrics),
+            $routes!("/v1/trends" => get trends::get_trends),
+            $routes!("/v1/usage" => get usage::get_usage),
+            $routes!("/v1/config" =>
+                get config::get_configuration,
+                put config::put_configuration,
+                post config::post_configuration
             ),
-            $routes!(config::list_webhooks),
-            $routes!(config::post_secret_rotation),
-            $routes!(tenants::list_tenants, tenants::post_tenant),
-            $routes!(
-                tenants::get_tenant,
-                tenants::put_tenant,
-                tenant_removal::delete_tenant
+            $routes!("/v1/config/webhooks" => get config::list_webhooks),
+            $routes!("/v1/instances/{id}/secret/rotate" => post config::post_secret_rotation),
+            $routes!("/v1/tenants" => get tenants::list_tenants, post tenants::post_tenant),
+            $routes!("/v1/tenants/{id}" =>
+                get tenants::get_tenant,
+                put tenants::put_tenant,
+                delete tenant_removal::delete_tenant
             ),
-            $routes!(calendars::list_calendars, calendars::post_calendar),
-            $routes!(
-                calendars::get_calendar,
-                calendars::put_calendar,
-                calendars::delete_calendar
+            $routes!("/v1/calendars" => get calendars::list_calendars, post calendars::post_calendar),
+            $routes!("/v1/calendars/{id}" =>
+                get calendars::get_calendar,
+                put calendars::put_calendar,
+                delete calendars::delete_calendar
             ),
-            $routes!(appointments::get_appointments),
-            $routes!(tools::list_tools, tools::post_tool),
-            $routes!(tools::get_tool, tools::put_tool, tools::delete_tool),
-            $routes!(agents::list_agents, agents::post_agent),
-            $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
-            $routes!(knowledge::list_knowledge, knowledge::post_knowledge),
-            $routes!(knowledge_pages::post_knowledge_pages),
-            $routes!(knowledge_search::post_knowledge_search),
-            $routes!(knowledge::post_knowledge_vectors),
-            $routes!(
-                knowledge::get_knowledge_source,
-                knowledge::delete_knowledge_source
+            $routes!("/v1/appointments" => get appointments::get_appointments),
+            $routes!("/v1/tools" => get tools::list_tools, post tools::post_tool),
+            $routes!("/v1/tools/{id}" => get tools::get_tool, put tools::put_tool, delete tools::delete_tool),
+            $routes!("/v1/agents" => get agents::list_agents, post agents::post_agent),
+            $routes!("/v1/agents/{id}" =>
+                get agents::get_agent,
+                put agents::put_agent,
+                delete agents::delete_agent
             ),
-            $routes!(instances::list_instances, instances::post_instance),
-            $routes!(
-                instances::get_instance,
-                instances::put_instance,
-                instances::delete_instance
+            $routes!("/v1/agents/{id}/knowledge" =>
+                get knowledge::list_knowledge,
+                post knowledge::post_knowledge
             ),
-            $routes!(instances::get_instance_webhook),
-            $routes!(onboarding::post_connect),
-            $routes!(onboarding::post_pairing),
-            $routes!(onboarding::post_check),
-            $routes!(checks::get_checks),
-            $routes!(conversations::list_conversations),
-            $routes!(conversations::get_conversation, conversations::patch_conversation),
-            $routes!(messages::list_messages, messages::post_answer),
-            $routes!(annotations::post_labels),
-            $routes!(annotations::list_notes, annotations::post_note),
-            $routes!(annotations::delete_note),
-            $routes!(effects::list_effects),
-            $routes!(effects::post_effect),
-            $routes!(unacknowledged::list_unacknowledged),
-            $routes!(messages::get_message, sends::delete_message),
-            $routes!(sends::post_send),
-            $routes!(media::post_media),
-            $routes!(media::get_media),
-            $routes!(invitations::post_invitation),
-            $routes!(invitations::post_guest_invitation),
-            $routes!(invitation_log::get_invitation_status),
-            $routes!(invitation_log::get_session),
-            $routes!(invitation_log::list_invitations),
-            $routes!(batches::list_batches),
-            $routes!(batches::get_batch),
-            $routes!(batches::list_batch_recipients),
-            $routes!(batches::pause_batch),
-            $routes!(batches::resume_batch),
-            $routes!(batches::cancel_batch),
-            $routes!(occasions::list_occasions),
-            $routes!(occasions::get_occasion),
-            $routes!(occasions::get_guest),
-            $routes!(invitation_export::export_invitations),
-            $routes!(occasions::list_guests, occasions::post_guests),
-            $routes!(occasions::delete_guest),
-            $routes!(contacts::post_find),
-            $routes!(contacts::post_export),
-            $routes!(contacts::post_erase),
-            $routes!(opt_outs::get_opt_outs),
-            $routes!(notices::list_notices),
-            $routes!(catch_up::post_catch_up),
-            $routes!(
-                dead_letters::list_dead_letters,
-                dead_letters::mutations::delete_dead_letters
+            $routes!("/v1/agents/{id}/knowledge/pages" => post knowledge_pages::post_knowledge_pages),
+            $routes!("/v1/agents/{id}/knowledge/search" => post knowledge_search::post_knowledge_search),
+            $routes!("/v1/agents/{id}/knowledge/vectors" => post knowledge::post_knowledge_vectors),
+            $routes!("/v1/agents/{id}/knowledge/{source}" =>
+                get knowledge::get_knowledge_source,
+                delete knowledge::delete_knowledge_source
             ),
-            $routes!(dead_letters::mutations::redrive_dead_letters),
-            $routes!(
-                dead_letters::get_dead_letter,
-                dead_letters::mutations::delete_dead_letter
+            $routes!("/v1/instances" => get instances::list_instances, post instances::post_instance),
+            $routes!("/v1/instances/{id}" =>
+                get instances::get_instance,
+                put instances::put_instance,
+                delete instances::delete_instance
             ),
-            $routes!(dead_letters::mutations::redrive_dead_letter),
-            $routes!(alerts::list_alerts),
-            $routes!(alerts::list_notifications),
-            $routes!(alerts::redrive_notification),
-            $routes!(alerts::post_test),
-            $routes!(own_token::get_own_token),
-            $routes!(tokens::list_tokens, tokens::post_token),
-            $routes!(tokens::delete_token),
-            $routes!(audit::get_audit),
-            $routes!(events::get_events),
-            $routes!(events::get_event_stream),
-            $routes!(events::post_push_ticket),
-            $routes!(
-                webhook_endpoints::list_webhook_endpoints,
-                webhook_endpoints::post_webhook_endpoint
+            $routes!("/v1/instances/{id}/webhook" => get instances::get_instance_webhook),
+            $routes!("/v1/instances/{id}/connect" => post onboarding::post_connect),
+            $routes!("/v1/instances/{id}/pairing" => post onboarding::post_pairing),
+            $routes!("/v1/instances/{id}/check" => post onboarding::post_check),
+            $routes!("/v1/checks" => get checks::get_checks),
+            $routes!("/v1/conversations" => get conversations::list_conversations),
+            $routes!("/v1/conversations/{id}" =>
+                get conversations::get_conversation,
+                patch conversations::patch_conversation
             ),
-            $routes!(
-                webhook_endpoints::get_webhook_endpoint,
-                webhook_endpoints::put_webhook_endpoint,
-                webhook_endpoints::delete_webhook_endpoint
+            $routes!("/v1/conversations/{id}/messages" =>
+                get messages::list_messages,
+                post messages::post_answer
             ),
-            $routes!(webhook_endpoints::post_signing_rotation),
-            $routes!(webhook_endpoints::post_endpoint_test),
-            $routes!(webhook_endpoints::list_failed_events),
-            $routes!(webhook_endpoints::post_failed_redrive),
-            $routes!(webhook_endpoints::post_replay),
-            $routes!(trace::get_trace),
-            $routes!(simulator::list_simulated_outbox),
-            $routes!(simulator::post_simulated_message),
+            $routes!("/v1/conversations/{id}/labels" => post annotations::post_labels),
+            $routes!("/v1/conversations/{id}/notes" =>
+                get annotations::list_notes,
+                post annotations::post_note
+            ),
+            $routes!("/v1/conversations/{id}/notes/{number}" => delete annotations::delete_note),
+            $routes!("/v1/conversations/{id}/effects" => get effects::list_effects),
+            $routes!("/v1/conversations/{id}/effects/{number}" => post effects::post_effect),
+            $routes!("/v1/messages/unacknowledged" => get unacknowledged::list_unacknowledged),
+            $routes!("/v1/messages/{id}" => get messages::get_message, delete sends::delete_message),
+            $routes!("/v1/instances/{id}/messages" => post sends::post_send),
+            $routes!("/v1/instances/{id}/media" => post media::post_media),
+            $routes!("/v1/messages/{id}/media" => get media::get_media),
+            $routes!("/deliver/send" => post invitations::post_invitation),
+            $routes!("/events/{event}/guests/{guest}/send" => post invitations::post_guest_invitation),
+            $routes!("/deliver/{id}/status" => get invitation_log::get_invitation_status),
+            $routes!("/wa/session/{phone}" => get invitation_log::get_session),
+            $routes!("/v1/occasions/{id}/invitations" => get invitation_log::list_invitations),
+            $routes!("/deliver/batches" => get batches::list_batches),
+            $routes!("/deliver/batches/{id}" => get batches::get_batch),
+            $routes!("/deliver/batches/{id}/recipients" => get batches::list_batch_recipients),
+            $routes!("/deliver/batches/{id}/pause" => post batches::pause_batch),
+            $routes!("/deliver/batches/{id}/resume" => post batches::resume_batch),
+            $routes!("/deliver/batches/{id}/cancel" => post batches::cancel_batch),
+            $routes!("/v1/occasions" => get occasions::list_occasions),
+            $routes!("/v1/occasions/{id}" => get occasions::get_occasion),
+            $routes!("/v1/occasions/{id}/guests/{guest}" => get occasions::get_guest),
+            $routes!("/deliver/export" => get invitation_export::export_invitations),
+            $routes!("/v1/occasions/{id}/guests" => get occasions::list_guests, post occasions::post_guests),
+            $routes!("/v1/occasions/{id}/guests/{guest}" => delete occasions::delete_guest),
+            $routes!("/v1/contacts/find" => post contacts::post_find),
+            $routes!("/v1/contacts/export" => post contacts::post_export),
+            $routes!("/v1/contacts/erase" => post contacts::post_erase),
+            $routes!("/v1/opt-outs" => get opt_outs::get_opt_outs),
+            $routes!("/v1/instances/{id}/notices" => get notices::list_notices),
+            $routes!("/v1/instances/{id}/catch-up" => post catch_up::post_catch_up),
+            $routes!("/v1/dead-letters" =>
+                get dead_letters::list_dead_letters,
+                delete dead_letters::mutations::delete_dead_letters
+            ),
+            $routes!("/v1/dead-letters/redrive" => post dead_letters::mutations::redrive_dead_letters),
+            $routes!("/v1/dead-letters/{id}" =>
+                get dead_letters::get_dead_letter,
+                delete dead_letters::mutations::delete_dead_letter
+            ),
+            $routes!("/v1/dead-letters/{id}/redrive" => post dead_letters::mutations::redrive_dead_letter),
+            $routes!("/v1/alerts" => get alerts::list_alerts),
+            $routes!("/v1/alerts/notifications" => get alerts::list_notifications),
+            $routes!("/v1/alerts/notifications/{id}/redrive" => post alerts::redrive_notification),
+            $routes!("/v1/alerts/test" => post alerts::post_test),
+            $routes!("/v1/token" => get own_token::get_own_token),
+            $routes!("/v1/tokens" => get tokens::list_tokens, post tokens::post_token),
+            $routes!("/v1/tokens/{name}" => delete tokens::delete_token),
+            $routes!("/v1/audit" => get audit::get_audit),
+            $routes!("/v1/events" => get events::get_events),
+            $routes!("/v1/events/stream" => get events::get_event_stream),
+            $routes!("/v1/events/tickets" => post events::post_push_ticket),
+            $routes!("/v1/webhooks" =>
+                get webhook_endpoints::list_webhook_endpoints,
+                post webhook_endpoints::post_webhook_endpoint
+            ),
+            $routes!("/v1/webhooks/{id}" =>
+                get webhook_endpoints::get_webhook_endpoint,
+                put webhook_endpoints::put_webhook_endpoint,
+                delete webhook_endpoints::delete_webhook_endpoint
+            ),
+            $routes!("/v1/webhooks/{id}/secret/rotate" => post webhook_endpoints::post_signing_rotation),
+            $routes!("/v1/webhooks/{id}/test" => post webhook_endpoints::post_endpoint_test),
+            $routes!("/v1/webhooks/{id}/failed" => get webhook_endpoints::list_failed_events),
+            $routes!("/v1/webhooks/{id}/failed/redrive" => post webhook_endpoints::post_failed_redrive),
+            $routes!("/v1/webhooks/{id}/replay" => post webhook_endpoints::post_replay),
+            $routes!("/v1/trace" => get trace::get_trace),
+            $routes!("/simulator/outbox" => get simulator::list_simulated_outbox),
+            $routes!("/simulator/messages" => post simulator::post_simulated_message),
         ]
     };
 }
 
-/// Names what `utoipa::path` says about a handler: `a::b` is `a::__path_b`.
-macro_rules! described_path {
-    ([$($module:ident)*] $handler:ident) => {
-        paste! { $($module::)* [<__path_ $handler>] }
-    };
-    ([$($module:ident)*] $next:ident $($rest:ident)+) => {
-        described_path!([$($module)* $next] $($rest)+)
-    };
-}
-
-/// Makes the paths of handlers, each with its methods. Unlike `utoipa_axum::routes`, it describes nothing.
+/// Makes a path with its methods, without a description.
 macro_rules! plain_routes {
-    ($($($part:ident)::+),+ $(,)?) => {
-        vec![$({
-            let methods = <described_path!([] $($part)+) as utoipa::Path>::methods();
-            let methods = methods.iter().fold(MethodRouter::new(), |routes, method| {
-                routes.on(method.to_method_filter(), $($part)::+)
-            });
-            (<described_path!([] $($part)+) as utoipa::Path>::path(), methods)
-        }),+]
+    ($path:expr => $($method:ident $($part:ident)::+),+) => {
+        ($path, MethodRouter::new()$(.$method($($part)::+))+)
     };
 }
 
 fn make_router<C: ApiContext>(
-    routes: impl IntoIterator<Item = Vec<(String, MethodRouter<Api<C>>)>>,
+    routes: impl IntoIterator<Item = (&'static str, MethodRouter<Api<C>>)>,
 ) -> Router<Api<C>> {
-    let routes = routes.into_iter().flatten();
+    let routes = routes.into_iter();
     routes.fold(Router::new(), |router, (path, methods)| {
-        router.route(&path, methods)
+        router.route(path, methods)
     })
 }
 
@@ -328,15 +332,51 @@ fn make_router<C: ApiContext>(
 #[cfg(test)]
 pub(crate) fn describe_routes<C: ApiContext>() -> utoipa::openapi::OpenApi {
     use utoipa_axum::router::OpenApiRouter;
-    use utoipa_axum::routes;
-    let public = list_public_routes!(routes).into_iter();
+    macro_rules! described_routes {
+        ($path:expr => $($method:ident $($part:ident)::+),+) => {
+            utoipa_axum::routes!($($($part)::+),+)
+        };
+    }
+    let public = list_public_routes!(described_routes).into_iter();
     let public = public.fold(OpenApiRouter::<Api<C>>::new(), OpenApiRouter::routes);
-    let operators = list_operator_routes!(routes).into_iter();
+    let operators = list_operator_routes!(described_routes).into_iter();
     let operators = operators.fold(OpenApiRouter::<Api<C>>::new(), OpenApiRouter::routes);
     describe::describe_api(public.into_openapi(), operators.into_openapi())
 }
 
-pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
+/// The methods and the path of a handler.
+#[cfg(test)]
+pub(crate) type RoutePlace = (serde_json::Value, String);
+
+/// Returns where the lists put each handler, and where `utoipa::path` says that it is.
+#[cfg(test)]
+pub(crate) fn compare_routes() -> Vec<(RoutePlace, RoutePlace)> {
+    /// Names what `utoipa::path` says about a handler: `a::b` is `a::__path_b`.
+    macro_rules! described_path {
+        ([$($module:ident)*] $handler:ident) => {
+            utoipa_axum::paste! { $($module::)* [<__path_ $handler>] }
+        };
+        ([$($module:ident)*] $next:ident $($rest:ident)+) => {
+            described_path!([$($module)* $next] $($rest)+)
+        };
+    }
+    macro_rules! compared_routes {
+        ($path:expr => $($method:ident $($part:ident)::+),+) => {
+            vec![$({
+                let methods = <described_path!([] $($part)+) as utoipa::Path>::methods();
+                let path = <described_path!([] $($part)+) as utoipa::Path>::path();
+                let listed = (serde_json::json!([stringify!($method)]), $path.to_owned());
+                (listed, (serde_json::json!(methods), path))
+            }),+]
+        };
+    }
+    let public = list_public_routes!(compared_routes).into_iter();
+    let operators = list_operator_routes!(compared_routes).into_iter();
+    public.chain(operators).flatten().collect()
+}
+
+/// Returns the operators' routes, to be finished or joined with those of the providers.
+pub fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
     deps: Arc<Ports>,
     keys: Arc<K>,
     options: ApiOptions<D>,

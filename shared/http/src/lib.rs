@@ -23,7 +23,7 @@ mod webhook_recording;
 
 pub use api::{
     ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
-    SetupAnswer, SetupCheck, SetupError, SetupRequest,
+    SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
 };
 pub use endpoint_desk::EndpointDesk;
 pub use event_feed::EventFeed;
@@ -33,7 +33,7 @@ pub use problem::HttpProblem;
 pub use push_desk::PushDesk;
 pub use recado_whatsapp::SimulatedOutbox;
 pub use recado_whatsapp::webhook::WebhookKeys;
-pub use webhook::WebhookLimits;
+pub use webhook::{WebhookLimits, webhook_routes};
 pub use webhook_recording::{ReceivedWebhook, record_webhooks};
 
 use axum::Router;
@@ -48,7 +48,7 @@ pub fn webhook_router<Ports: Deps + 'static, K: Keys>(
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
-    finish_router(webhook::webhook_routes(Arc::clone(&deps), keys, limits), deps)
+    finish_router(webhook_routes(Arc::clone(&deps), keys, limits), deps)
 }
 
 /// Returns the operators' routes: `/health`, `/v1/…` and `/simulator/outbox`. Any other path is a 404.
@@ -57,22 +57,13 @@ pub fn api_router<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
-    finish_router(api::api_routes(Arc::clone(&deps), keys, options), deps)
+    finish_router(api_routes(Arc::clone(&deps), keys, options), deps)
 }
 
-/// Returns the routes of both sides in one router, for an installation on one machine. (Two finished routers cannot be
+/// Joins the providers' routes with those of operators, for an installation on one machine. (Two finished routers cannot be
 /// merged: each has a fallback.)
-pub fn whole_router<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
-    deps: Arc<Ports>,
-    keys: Arc<K>,
-    limits: WebhookLimits,
-    options: ApiOptions<D>,
-) -> Router {
-    let webhook = webhook::webhook_routes(Arc::clone(&deps), Arc::clone(&keys), limits);
-    finish_router(
-        webhook.merge(api::api_routes(Arc::clone(&deps), keys, options)),
-        deps,
-    )
+pub fn whole_router<Ports: Deps + 'static>(webhook: Router, api: Router, deps: Arc<Ports>) -> Router {
+    finish_router(webhook.merge(api), deps)
 }
 
 fn finish_router<Ports: Deps + 'static>(routes: Router, deps: Arc<Ports>) -> Router {

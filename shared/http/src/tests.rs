@@ -46,8 +46,8 @@ mod webhooks;
 mod wrong_webhooks;
 
 use crate::{
-    ApiOptions, EventFeed, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits, api_router, webhook_router,
-    whole_router,
+    ApiOptions, EventFeed, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits, api_router, api_routes,
+    webhook_router, webhook_routes, whole_router,
 };
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -248,7 +248,13 @@ impl Site {
     }
 
     pub(crate) fn router_with(&self, limits: WebhookLimits) -> Router {
-        whole_router(self.deps(), Arc::new(self.keys.clone()), limits, self.options())
+        let keys = Arc::new(self.keys.clone());
+        let webhook = webhook_routes(self.deps(), Arc::clone(&keys), limits);
+        whole_router(
+            webhook,
+            api_routes(self.deps(), keys, self.options()),
+            self.deps(),
+        )
     }
 
     /// The same as an operator.

@@ -86,7 +86,8 @@ impl<Ports, K> Clone for WebhookState<Ports, K> {
     }
 }
 
-pub(crate) fn webhook_routes<Ports: Deps + 'static, K: Keys>(
+/// Returns the providers' routes, to be finished or joined with those of operators.
+pub fn webhook_routes<Ports: Deps + 'static, K: Keys>(
     deps: Arc<Ports>,
     keys: Arc<K>,
     limits: WebhookLimits,

@@ -1,7 +1,8 @@
 //! The language of a block decides how its words are stemmed.
 
-use bm25::Language;
+use rust_stemmers::Algorithm;
 use serde::{Deserialize, Serialize};
+use stop_words::LANGUAGE;
 use whichlang::Lang;
 
 /// A language whose words are stemmed. Text of any other is stemmed as English, which changes little in it.
@@ -45,14 +46,25 @@ impl BlockLanguage {
         named.map_or(Self::En, |(language, _)| *language)
     }
 
-    pub(crate) fn stemming(self) -> Language {
+    pub(crate) fn stemming(self) -> Algorithm {
         match self {
-            Self::En => Language::English,
-            Self::Es => Language::Spanish,
-            Self::Pt => Language::Portuguese,
-            Self::Fr => Language::French,
-            Self::De => Language::German,
-            Self::It => Language::Italian,
+            Self::En => Algorithm::English,
+            Self::Es => Algorithm::Spanish,
+            Self::Pt => Algorithm::Portuguese,
+            Self::Fr => Algorithm::French,
+            Self::De => Algorithm::German,
+            Self::It => Algorithm::Italian,
+        }
+    }
+
+    pub(crate) fn stop_words(self) -> LANGUAGE {
+        match self {
+            Self::En => LANGUAGE::English,
+            Self::Es => LANGUAGE::Spanish,
+            Self::Pt => LANGUAGE::Portuguese,
+            Self::Fr => LANGUAGE::French,
+            Self::De => LANGUAGE::German,
+            Self::It => LANGUAGE::Italian,
         }
     }
 }

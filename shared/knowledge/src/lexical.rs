@@ -1,28 +1,11 @@
 //! Finds blocks by their words, with BM25: stems, without accents and stop words, and misspelled words corrected.
 
+use crate::analyzer::Analyzer;
 use crate::language::BlockLanguage;
 use crate::postings::Postings;
 use crate::spelling::Vocabulary;
 use crate::{Found, keep_best_blocks};
-use bm25::{DefaultTokenizer, Tokenizer};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-/// Splits texts of one language into words and stems: in lower case, without accents, punctuation and stop words.
-#[derive(Debug)]
-struct Analyzer {
-    words: DefaultTokenizer,
-    stems: DefaultTokenizer,
-}
-
-impl Analyzer {
-    fn of_language(language: BlockLanguage) -> Self {
-        let builder = || DefaultTokenizer::builder().language_mode(language.stemming());
-        Self {
-            words: builder().stemming(false).build(),
-            stems: builder().build(),
-        }
-    }
-}
 
 /// The part of a block's text that the index keeps. A snapshot stores it, so that loading one analyzes no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +19,14 @@ pub struct AnalyzedText {
 }
 
 /// Finds the stems and the words of texts.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct TextAnalyzer(BTreeMap<BlockLanguage, Analyzer>);
+
+impl std::fmt::Debug for TextAnalyzer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
 
 impl TextAnalyzer {
     /// Analyzes a text in its language.
@@ -46,10 +35,12 @@ impl TextAnalyzer {
             .0
             .entry(language)
             .or_insert_with(|| Analyzer::of_language(language));
+        let words = analyzer.split_words(text);
+        let stems: Vec<String> = words.iter().map(|word| analyzer.find_stem(word)).collect();
         AnalyzedText {
             language,
-            stems: analyzer.stems.tokenize(text).join(" "),
-            words: analyzer.words.tokenize(text).into_iter().collect(),
+            stems: stems.join(" "),
+            words: words.into_iter().collect(),
         }
     }
 }
@@ -106,7 +97,7 @@ impl LexicalIndex {
         let query: BTreeSet<String> = self
             .analyzers
             .iter()
-            .flat_map(|analyzer| analyzer.words.tokenize(question))
+            .flat_map(|analyzer| analyzer.split_words(question))
             .flat_map(|word| self.find_known_stems(&word))
             .collect();
         let found = self.postings.score_blocks(query.iter().map(String::as_str));
@@ -130,7 +121,7 @@ impl LexicalIndex {
     fn stems_in_blocks(&self, word: &str) -> Vec<String> {
         self.analyzers
             .iter()
-            .flat_map(|analyzer| analyzer.stems.tokenize(word))
+            .flat_map(|analyzer| analyzer.list_stems(word))
             .filter(|stem| self.postings.has_stem(stem))
             .collect()
     }

@@ -3,6 +3,7 @@
 //! Three ways find blocks: by words ([`LexicalIndex`]), by vectors of an embedding model ([`VectorIndex`]), and by both
 //! ([`join_both_ways`]). [`evaluation`] measures them on questions whose blocks are known.
 
+mod analyzer;
 pub mod evaluation;
 mod fusion;
 mod language;

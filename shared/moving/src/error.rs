@@ -1,5 +1,5 @@
 use recado_domain::moving::RecordKind;
-use recado_pipeline::ports::{FileError, PortError};
+use recado_ports::ports::{FileError, PortError};
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use crate::{MovingProgress, MovingStep};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::RECORD_FORMAT;
 use recado_domain::moving::{MovedFile, MovedRecord, RecordKind};
-use recado_pipeline::ports::{Files, MovableRecords, Queues};
+use recado_ports::ports::{Files, MovableRecords, Queues};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::stream;
 use recado_domain::ids::hash_parts;
 use recado_domain::moving::MovedFile;
-use recado_pipeline::ports::{FileBytes, FileError, Files, PortError, PortResult, Queues};
+use recado_ports::ports::{FileBytes, FileError, Files, PortError, PortResult, Queues};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -8,7 +8,7 @@ use crate::tallies::{Tallies, read_all};
 use crate::{MovingProgress, MovingStep};
 use jiff::Timestamp;
 use recado_domain::moving::{KindTally, MovedRecord, RecordKind};
-use recado_pipeline::ports::{Files, ImportBegin, MovableRecords, Queues};
+use recado_ports::ports::{Files, ImportBegin, MovableRecords, Queues};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::error::MovingError;
 use jiff::Timestamp;
 use recado_domain::moving::{KindTally, MovedRecord, RecordKind};
-use recado_pipeline::ports::MovableRecords;
+use recado_ports::ports::MovableRecords;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

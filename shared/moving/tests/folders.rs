@@ -12,7 +12,7 @@ use recado_embedded::{Clock, Embedded};
 use recado_moving::{
     ExportOptions, MovingError, MovingStep, check_export, export_installation, import_installation,
 };
-use recado_pipeline::ports::{ImportBegin, MovableRecords, MovedPage, PortError, PortResult, Queues};
+use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortError, PortResult, Queues};
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::contract;
 use recado_testkit::moved_records::{read_records, read_sorted_records};

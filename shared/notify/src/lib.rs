@@ -4,6 +4,7 @@
 //! an instance of Recado itself, and by e-mail. Each gives the receiver the notification's id, so that a repeat is
 //! recognized. [`EndpointPoster`] posts published events to the endpoints of tenants.
 
+#[cfg_attr(not(feature = "smtp"), path = "email_left_out.rs")]
 mod email;
 mod endpoint;
 mod webhook;

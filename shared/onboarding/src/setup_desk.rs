@@ -11,7 +11,7 @@ use recado_http::{
     PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError, SetupRequest,
 };
 use recado_http_client::url_origin;
-use recado_pipeline::ports::Secrets;
+use recado_ports::ports::Secrets;
 use recado_whatsapp::{
     ProviderConfig, check_credential_and_url, find_credential_ref, uses_installation_host,
 };

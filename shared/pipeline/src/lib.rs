@@ -7,22 +7,17 @@
 //! `usecases` has one module per use case; none of them imports another. What several of them share is in `steps`, or,
 //! if it is a rule, in the domain. Other crates name both as modules of this crate.
 
-pub mod deps;
 pub mod measure;
-pub mod ports;
-pub mod settings;
 mod steps;
 mod turns_queue;
 mod usecases;
 
-pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
-pub use settings::Settings;
+pub use recado_ports::{
+    Components, Deps, ExclusiveTurns, RetryLock, Settings, deps, ports, random_id, retry_write, settings,
+};
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;
-pub use steps::{
-    delivery_permission, effects, installation_reading, question_rewriting, random_id, retry_write,
-    trace_span, upload,
-};
+pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, trace_span, upload};
 pub use turns_queue::handle_turns_message;
 pub use usecases::{
     alert, appointments, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge,

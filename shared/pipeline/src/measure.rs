@@ -13,7 +13,6 @@ pub use catalogue::{
     SPANS_DROPPED, STORE_READABLE, TOKENS, TURN_STEP, WEBHOOK_ITEMS, WEBHOOKS,
 };
 
-use crate::ports::{LlmError, SendOutcome};
 use crate::steps::webhook_items::IngestReport;
 use jiff::Timestamp;
 use metrics::{counter, histogram};
@@ -22,6 +21,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::message::{Outgoing, TokenUsage};
 use recado_domain::provider::Provider;
 use recado_domain::turn::TurnRecord;
+use recado_ports::ports::{LlmError, SendOutcome};
 use std::time::Duration;
 
 /// The value of the label `instance` where the instance is not known.

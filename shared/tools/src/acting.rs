@@ -5,7 +5,7 @@ use recado_domain::effects::{EffectAction, EffectEntry, Journal};
 use recado_domain::secret::Secret;
 use recado_domain::tools::{HttpAsk, HttpMethod, HttpTool, HttpToolRequest, Tool};
 use recado_http_client::{RequestFailure, read_body_within};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AskAnswer, CallAnswer, EffectTool, FenceAnswer, Secrets, SettlingAbility, ToolFailure, ToolLimits,
 };
 use reqwest::{RequestBuilder, StatusCode};

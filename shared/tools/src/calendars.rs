@@ -8,7 +8,7 @@ use recado_domain::config::{Calendar, GoogleCalendarAccess};
 use recado_domain::effects::{EffectAction, EffectEntry, EffectId, Journal};
 use recado_domain::tools::{CalendarFunction, McpListing, Tool};
 use recado_google_calendar::{CalendarEffects, CalendarError, CalendarTarget, GoogleCalendar};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AskAnswer, CallAnswer, EffectTool, EventLook, FenceAnswer, Secrets, SettlingAbility, System, ToolFailure,
     ToolLimits, Tools,
 };
@@ -166,7 +166,7 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
             return tool.acts().then(|| self.open_calendar(function));
         }
         if tool.mcp.is_some() {
-            let opened = McpEffects::open_mcp_tool(&self.servers, &self.http, tool, private_hosts);
+            let opened = self.servers.open_acting_tool(&self.http, tool, private_hosts);
             return opened.map(AnyActingTool::Mcp);
         }
         ActingTool::open_acting_tool(&self.http, tool, private_hosts).map(AnyActingTool::Http)

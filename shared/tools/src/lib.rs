@@ -1,4 +1,4 @@
-//! The tools of agents behind [`recado_pipeline::ports::Tools`].
+//! The tools of agents behind [`recado_ports::ports::Tools`].
 //!
 //! A tool is a request over HTTP, a server of the Model Context Protocol (`mcp`) or a calendar (`calendars`). A URL was written by a
 //! tenant. So it is judged before every request, its name leads to public hosts alone unless a setting allows others, and no
@@ -13,13 +13,14 @@ use recado_domain::tools::{HttpMethod, HttpTool, HttpToolRequest, Tool};
 use recado_http_client::{
     FetchError, GuardedClients, HostReach, RequestFailure, UrlRefusal, read_body_within,
 };
-use recado_pipeline::ports::{EffectTool, Secrets, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{EffectTool, Secrets, ToolFailure, ToolLimits, Tools};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 mod acting;
 mod calendars;
+#[cfg_attr(not(feature = "mcp"), path = "mcp_left_out.rs")]
 mod mcp;
 
 pub use calendars::AgentTools;

@@ -16,7 +16,7 @@ use recado_domain::effects::EffectId;
 use recado_domain::secret::Secret;
 use recado_domain::tools::{McpListing, McpServer, Tool};
 use recado_http_client::HostReach;
-use recado_pipeline::ports::{Secrets, ToolFailure, ToolLimits};
+use recado_ports::ports::{Secrets, ToolFailure, ToolLimits};
 use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, RequestMetaObject};
 use serde_json::{Map, Value};
 use session::{McpSession, ServerKey, SessionShelf};

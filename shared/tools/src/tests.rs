@@ -1,7 +1,7 @@
 //! Against a stand-in server that answers what each test wants.
 
 use super::*;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::json;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use recado_domain::inbound::InboundEvent;
 use recado_domain::instance::SeenStanding;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConnectionAnswer, CredentialState, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage,
     HistorySpan, OutgoingMessage, PictureAnswer, Providers, Secrets, SendEvidence, SendOutcome, System,
     TemplateAnswer,
@@ -96,7 +96,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    /// Returns the reference to the instance's secret; `None` if the secret may not be read, or may not be sent to the
+    /// Returns the reference to the instance's secret. `None`: the secret may not be read, or may not be sent to the
     /// instance's URL.
     fn allowed_credential_ref(&self, instance: &Instance) -> Option<CredentialRef> {
         check_with_installation(instance, &self.config).ok()?;

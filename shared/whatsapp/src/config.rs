@@ -1,6 +1,6 @@
 use crate::aws_social;
 use crate::simulation::SimulatedOutbox;
-use recado_pipeline::settings::VariableReader;
+use recado_ports::settings::VariableReader;
 use std::time::Duration;
 
 /// The settings of all providers: URLs, versions, time-out, and the simulation.

@@ -8,7 +8,7 @@ use crate::meta::errors as meta;
 use crate::wire::error_class::ErrorClass;
 use crate::wire::error_table::{ErrorRow, StatusRow};
 use crate::wire::http_exchange::HttpExchange;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use std::fmt::Write;
 use std::path::Path;
 

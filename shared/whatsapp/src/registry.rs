@@ -22,7 +22,7 @@ use recado_domain::instance::SeenStanding;
 use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConnectionAnswer, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
     OutgoingMessage, PictureAnswer, SendEvidence, SendOutcome,
 };

@@ -47,7 +47,7 @@ pub trait WebhookHandler: Sync {
         None
     }
 
-    /// Returns the numbers of a request that may have apps of their own, whose secrets are then needed for its proof
+    /// Returns the numbers of a request that may have apps of their own. The secrets of these are then needed for its proof
     /// ([`WebhookKeys::with_apps`]). They are 16 at most until one of `keys` proves the request.
     fn list_numbers_with_apps(&self, _: &WebhookRequest<'_>, _: &WebhookKeys) -> BTreeSet<ExternalId> {
         BTreeSet::new()

@@ -20,7 +20,7 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
 use recado_domain::millis::add_millis;
 use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
     WriteOutcome,
 };

@@ -25,7 +25,7 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::retention::RetentionPolicy;
 use recado_domain::secret::SecretVersion;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use crate::ports::succeed;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
+use recado_ports::ports::{DeadLetterFilter, PageRequest, Store};
 
 /// Lists three dead letters of one tenant, of which the second is damaged; then deletes that one.
 pub async fn a_damaged_letter_is_listed_and_deleted<S: Store>(store: &S, letters: &[DeadLetter; 3]) {

@@ -27,10 +27,10 @@ use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use recado_pipeline::deliver::{self, DeliverRequest};
-use recado_pipeline::ports::{
+use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
+use recado_ports::ports::{
     DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System, VectorStore,
 };
-use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
 use serde_json::json;
 
 const NUMBER: &str = "5511987650001@s.whatsapp.net";

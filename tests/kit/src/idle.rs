@@ -11,7 +11,7 @@ use recado_domain::ids::TokenName;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
     Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply,
     LlmRequest, OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools,

@@ -7,7 +7,7 @@ use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortResult, Queues,
     System, VectorStore,
 };

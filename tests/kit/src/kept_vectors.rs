@@ -1,7 +1,7 @@
 //! A store of vectors in memory, which keeps what comes as S3 Vectors does.
 
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey, normalize_length};
-use recado_pipeline::ports::{NEAREST_MAX, PortError, PortResult, VectorStore};
+use recado_ports::ports::{NEAREST_MAX, PortError, PortResult, VectorStore};
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::moving::MovedRecord;
-use recado_pipeline::ports::{ImportBegin, MovableRecords};
+use recado_ports::ports::{ImportBegin, MovableRecords};
 
 /// Reads all records of a store, each as its kind and its JSON, in order.
 pub async fn read_sorted_records(store: &impl MovableRecords) -> Vec<String> {

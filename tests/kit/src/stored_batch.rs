@@ -8,7 +8,7 @@ use recado_domain::ids::{
 use recado_domain::invitations::{Batch, BatchState, InvitationChannel, TemplateValues, split_recipients};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_pipeline::ports::{BatchOutcome, Store, WriteOutcome};
+use recado_ports::ports::{BatchOutcome, Store, WriteOutcome};
 use serde_json::json;
 
 /// Time for which the batch is kept.

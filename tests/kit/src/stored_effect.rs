@@ -9,7 +9,7 @@ use recado_domain::effects::{
 };
 use recado_domain::ids::AgentId;
 use recado_domain::millis::add_duration;
-use recado_pipeline::ports::{EffectJournals, JournalOutcome, Store};
+use recado_ports::ports::{EffectJournals, JournalOutcome, Store};
 use serde_json::json;
 
 /// Returns half an hour of a calendar, far ahead.

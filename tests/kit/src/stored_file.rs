@@ -4,7 +4,7 @@ use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::file_text::FileTextSource;
 use recado_domain::message::{FileText, FoundText, Message, StoredFile};
-use recado_pipeline::ports::{FileBytes, Files, Store, WriteOutcome};
+use recado_ports::ports::{FileBytes, Files, Store, WriteOutcome};
 
 /// The file that is to be stored.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use recado_domain::invitations::{
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
-use recado_pipeline::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
+use recado_ports::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
 use serde_json::json;
 
 /// Time for which the guest and its invitation are kept. Some stories are told far ahead.

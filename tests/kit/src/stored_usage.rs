@@ -7,7 +7,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::message::TokenUsage;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
 
 /// Commits a reply that was written by `model` at `now`. What it used is added to the sums of the day.
 pub async fn store_used_reply<S: Store>(

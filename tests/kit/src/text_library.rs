@@ -3,7 +3,7 @@
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams};
-use recado_pipeline::ports::{KnownVectors, LibraryError, SearchedQuestion};
+use recado_ports::ports::{KnownVectors, LibraryError, SearchedQuestion};
 
 /// The library. Clones share what is in memory.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use genai::chat::{CacheControl, ChatMessage, ChatRequest, ContentPart, Tool, ToolCall, ToolResponse};
 use recado_domain::decision::DecisionTool;
-use recado_pipeline::ports::{ChatFile, ChatTurn, LlmRequest, ModelCall, OfferedTool, Speaker, ToolExchange};
+use recado_ports::ports::{ChatFile, ChatTurn, LlmRequest, ModelCall, OfferedTool, Speaker, ToolExchange};
 use serde_json::Value;
 
 /// Converts the request to the types of `genai`. The system prompt is marked for the prompt cache. An empty prompt is

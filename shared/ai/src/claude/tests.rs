@@ -7,7 +7,7 @@ mod tools;
 use super::*;
 use recado_domain::Timestamp;
 use recado_domain::decision::OfferedDecisions;
-use recado_pipeline::ports::{ChatTurn, Speaker};
+use recado_ports::ports::{ChatTurn, Speaker};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::json;
 use std::sync::Arc;

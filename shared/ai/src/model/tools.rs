@@ -5,7 +5,7 @@ use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::effects::EffectId;
 use recado_domain::tools::{McpListing, Tool};
-use recado_pipeline::ports::{EffectTool, EventLook, Secrets, System, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{EffectTool, EventLook, Secrets, System, ToolFailure, ToolLimits, Tools};
 use serde_json::Value;
 
 impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {

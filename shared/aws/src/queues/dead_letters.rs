@@ -10,7 +10,7 @@ use recado_domain::dead_letter::{
 };
 use recado_domain::ids::{TokenName, hash_parts};
 use recado_domain::millis;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     DeadLetterQueues, DeadQueueMessage, PortError, PortResult, QueueDepth, QueueDepths, System,
 };
 

@@ -3,7 +3,7 @@
 use super::{AwsQueues, SqsEntry, message_body, queue_id};
 use crate::config::{require_setting, variable};
 use recado_domain::wake_up::EndpointJob;
-use recado_pipeline::ports::{PortResult, System};
+use recado_ports::ports::{PortResult, System};
 
 impl<A: System> AwsQueues<A> {
     fn webhooks_queue_url(&self, what: &'static str) -> PortResult<&str> {

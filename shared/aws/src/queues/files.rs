@@ -6,7 +6,7 @@ use crate::error::{error_code, port_error};
 use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use futures::stream;
-use recado_pipeline::ports::{FileBytes, FileError, Files, PortError, PortResult, System};
+use recado_ports::ports::{FileBytes, FileError, Files, PortError, PortResult, System};
 use std::time::Duration;
 
 /// Time for which a URL of a file can be used.

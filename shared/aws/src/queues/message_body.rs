@@ -1,6 +1,6 @@
 //! Encodes the bodies of queue messages: JSON in ASCII.
 
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ use crate::config::{require_setting, variable};
 use crate::error::{error_code, invalid_request, port_error};
 use aws_sdk_s3vectors::types::{DataType, DistanceMetric, PutInputVector, VectorData};
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
-use recado_pipeline::ports::{NEAREST_MAX, PortError, PortResult, System, VectorStore};
+use recado_ports::ports::{NEAREST_MAX, PortError, PortResult, System, VectorStore};
 
 /// Maximum number of vectors that one request puts or deletes.
 const TOGETHER: usize = 500;

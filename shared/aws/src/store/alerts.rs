@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification, NotificationState};
 use recado_domain::config::AlertConfig;
 use recado_domain::ids::TenantId;
-use recado_pipeline::ports::{Alerts, Page, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{Alerts, Page, PageRequest, PortError, PortResult, System, WriteOutcome};
 use serde::de::DeserializeOwned;
 
 /// Returns the condition that the stored record has the revision `rev`.

@@ -6,7 +6,7 @@ use super::item::{Item, get_string, text_attribute};
 use super::keys::TableKey;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ThreadId;
-use recado_pipeline::ports::{ContactAliases, PortError, PortResult, System};
+use recado_ports::ports::{ContactAliases, PortError, PortResult, System};
 
 /// The attribute that holds the address with the number.
 pub(super) const ADDRESS: &str = "address";

@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::audit::AuditEntry;
 use recado_domain::ids::TenantId;
-use recado_pipeline::ports::{Audit, AuditFilter, Page, PageRequest, PortResult, System};
+use recado_ports::ports::{Audit, AuditFilter, Page, PageRequest, PortResult, System};
 
 /// The number of entries that are written side by side.
 const WRITES_AT_ONCE: usize = 16;

@@ -11,7 +11,7 @@ use super::transaction::TransactionAction;
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, InvitationOutcome,
     Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };

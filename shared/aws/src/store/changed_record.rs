@@ -24,7 +24,7 @@ use recado_domain::published_event::{
     derive_conversation_events, derive_delivery_events, derive_instance_events, derive_invitation_events,
     derive_journal_events, derive_message_events, derive_page_events,
 };
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 
 const WHAT: &str = "reading a changed record";
 

@@ -6,7 +6,7 @@ use super::keys::TableKey;
 use super::transaction::FailedConditions;
 use jiff::Timestamp;
 use recado_domain::ids::MessageId;
-use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, IdempotencyRecord, PortError, PortResult};
+use recado_ports::ports::{CommitOutcome, IdempotencyClaim, IdempotencyRecord, PortError, PortResult};
 
 /// Returns the condition that an idempotency key is new or expired.
 pub(super) fn key_is_free(now: Timestamp) -> Expression {

@@ -9,7 +9,7 @@ use super::transaction::TransactionAction;
 use recado_domain::config::{Agent, ConfigDocument, ConfigEntry, Instance};
 use recado_domain::ids::{TenantId, ToolId, hash_parts};
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use std::collections::{HashMap, HashSet};
 
 /// The number of actions in one transaction at most.

@@ -12,7 +12,7 @@ use futures::future::try_join_all;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
 use std::collections::BTreeMap;
 
 const WHAT: &str = "listing conversations";

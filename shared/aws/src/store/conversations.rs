@@ -13,7 +13,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, OutboxStore, Page,
     PageRequest, PortError, PortResult, System, WriteOutcome,
 };

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System,
 };
 use serde_json::Value;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::ports::{Deliveries, PortResult, System};
+use recado_ports::ports::{Deliveries, PortResult, System};
 use std::collections::HashMap;
 
 const ALL_STATUSES: [DeliveryStatus; 5] = [

@@ -18,7 +18,7 @@ use recado_domain::config::{
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 pub(super) use records::find_kind;

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use recado_domain::effects::{Cell, CellSpan, EffectId, HeldCell, Journal, JournalChange};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, System, WriteOutcome,
 };
 

@@ -15,7 +15,7 @@ use recado_domain::ids::{IdempotencyKey, InstanceId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
-use recado_pipeline::ports::{ErasableRecords, PortResult, System};
+use recado_ports::ports::{ErasableRecords, PortResult, System};
 use std::collections::BTreeSet;
 
 /// The number of FIFO groups whose events one query finds. A condition has 100 values at most.

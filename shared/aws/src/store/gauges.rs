@@ -17,7 +17,7 @@ use recado_domain::instance::ParkedConversation;
 use recado_domain::millis;
 use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConversationFilter, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest, PortResult,
     System, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };

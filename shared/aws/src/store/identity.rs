@@ -8,7 +8,7 @@ use super::keys::TableKey;
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::identity::IdentityKey;
 use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
-use recado_pipeline::ports::{IdentityKeyStore, PortError, PortResult, System};
+use recado_ports::ports::{IdentityKeyStore, PortError, PortResult, System};
 
 /// The attribute that holds the identity key.
 pub(super) const KEY: &str = "key";

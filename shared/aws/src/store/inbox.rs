@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
 };
 

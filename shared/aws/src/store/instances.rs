@@ -9,7 +9,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ChangedInstance, ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
+use recado_ports::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 use std::collections::HashMap;
 
 /// The attribute that holds the nonce of the request that changed the state last: by it, a request that was sent twice

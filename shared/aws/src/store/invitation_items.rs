@@ -7,7 +7,7 @@ use super::transaction::{FailedConditions, TransactionAction};
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Guest, Invitation};
-use recado_pipeline::ports::{InvitationClaim, InvitationOutcome, Page, PortError, PortResult};
+use recado_ports::ports::{InvitationClaim, InvitationOutcome, Page, PortError, PortResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

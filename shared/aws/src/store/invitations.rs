@@ -14,7 +14,7 @@ use super::transaction::TransactionAction;
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
     PortResult, System, WriteOutcome,
 };

@@ -5,7 +5,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};

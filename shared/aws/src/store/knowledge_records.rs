@@ -7,7 +7,7 @@ use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
-use recado_pipeline::ports::{KnowledgeRecords, PortResult, System, WriteOutcome};
+use recado_ports::ports::{KnowledgeRecords, PortResult, System, WriteOutcome};
 
 /// Finds, among the items of a configuration, the name of the present snapshot of the agent's knowledge.
 pub(super) fn find_snapshot_name(

@@ -5,7 +5,7 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::table::RecordQuery;
 use jiff::Timestamp;
-use recado_pipeline::ports::{Page, PageRequest, PortError, PortResult, System};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 
 /// The position of a record in a list: its time, in milliseconds, and its id, which orders records of the same time.
 /// Lists run from the latest to the earliest.

@@ -6,7 +6,7 @@ use super::keys::TableKey;
 use super::transaction::TransactionAction;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 
 const WHAT: &str = "reading the head of the log of events";
 

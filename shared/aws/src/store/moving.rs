@@ -19,7 +19,7 @@ use parsing::{FoundRecord, parse_found};
 use recado_domain::RECORD_FORMAT;
 use recado_domain::moving::{Dated, MovedRecord, RecordKind};
 use recado_domain::usage::{UsageSum, merge_usage_sums};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ImportBegin, MovableRecords, MovedPage, PortError, PortResult, System, find_used_kind,
 };
 

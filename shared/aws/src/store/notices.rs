@@ -8,7 +8,7 @@ use super::keys::{self, TableKey};
 use jiff::Timestamp;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Notices, PortError, PortResult, System};
+use recado_ports::ports::{Notices, PortError, PortResult, System};
 
 impl<A: System> Notices for DynamoStore<A> {
     async fn put_notice(&self, notice: &Notice, expires: Timestamp) -> PortResult<()> {

@@ -7,8 +7,8 @@ use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
-use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
-use recado_pipeline::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 impl<A: System> DynamoStore<A> {
     async fn get_opt_out(

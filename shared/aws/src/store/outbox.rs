@@ -15,7 +15,7 @@ use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Outbox, OutboxState};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortError, PortResult, System, WriteOutcome,
 };
 use std::collections::BTreeSet;

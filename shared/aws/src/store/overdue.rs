@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
+use recado_ports::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
 
 /// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
 /// conversation the index holds all.

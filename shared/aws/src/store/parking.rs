@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ParkedConversation;
 use recado_domain::millis::to_millis;
-use recado_pipeline::ports::{ParkedConversations, PortResult, System};
+use recado_ports::ports::{ParkedConversations, PortResult, System};
 
 /// Returns the changes that park a conversation: a new version, with the first `since` kept. The index `open` holds the
 /// time at which the entry must be looked at.

@@ -6,7 +6,7 @@ use super::keys::TableKey;
 use futures::future::try_join;
 use recado_domain::config::{AlertConfig, ConfigDocument};
 use recado_domain::price::PriceList;
-use recado_pipeline::ports::{PortResult, System};
+use recado_ports::ports::{PortResult, System};
 use serde::{Deserialize, Serialize};
 
 /// The record of the prices.

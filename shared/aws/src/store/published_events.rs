@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_pipeline::ports::{LoggedEvent, PortError, PortResult, PublishedEvents, PublishedPage, System};
+use recado_ports::ports::{LoggedEvent, PortError, PortResult, PublishedEvents, PublishedPage, System};
 
 /// The number of records that are read at a time. Each holds what was published together, one event at least.
 const READ_AT_ONCE: usize = 50;

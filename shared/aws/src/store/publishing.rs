@@ -23,7 +23,7 @@ use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent};
-use recado_pipeline::ports::{ConfigurationStore, PortError, PortResult, System};
+use recado_ports::ports::{ConfigurationStore, PortError, PortResult, System};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const WHAT: &str = "publishing changes";

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{PortError, PortResult, PushTicket, System};
+use recado_ports::ports::{PortError, PortResult, PushTicket, System};
 use std::collections::BTreeSet;
 
 /// Time for which a ticket opens a connection. 30 seconds.

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventPayload, EventRecord};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 

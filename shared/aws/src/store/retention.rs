@@ -12,7 +12,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::ports::{PortError, PortResult, RetainedRecords, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, RetainedRecords, System, WriteOutcome};
 
 /// Returns the condition that the stored message has the revision before `rev`. A message that was never replaced has
 /// none.

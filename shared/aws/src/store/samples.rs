@@ -9,7 +9,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::sample::MinuteSample;
-use recado_pipeline::ports::{PortError, PortResult, Samples, System};
+use recado_ports::ports::{PortError, PortResult, Samples, System};
 
 /// Number of samples that are written side by side.
 const WRITES_AT_ONCE: usize = 16;

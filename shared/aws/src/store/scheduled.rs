@@ -11,7 +11,7 @@ use super::transaction::TransactionAction;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, System, WriteOutcome,
 };
 

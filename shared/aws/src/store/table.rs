@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use recado_pipeline::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 

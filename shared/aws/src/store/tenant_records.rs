@@ -13,7 +13,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, TenantId};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{PortResult, System, TenantRecords};
+use recado_ports::ports::{PortResult, System, TenantRecords};
 
 /// Number of records that are deleted side by side.
 const DELETIONS_AT_ONCE: usize = 16;

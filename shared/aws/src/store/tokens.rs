@@ -10,7 +10,7 @@ use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
-use recado_pipeline::ports::{Page, PageRequest, PortError, PortResult, System, Tokens};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System, Tokens};
 
 fn put_action(what: &'static str, key: TableKey, token: &Token) -> PortResult<TransactionAction> {
     let item = key.into_item(item::encode_record(what, token)?);

@@ -11,7 +11,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::config::Instance;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, TenantId};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConfigurationStore, Conversations, CorrelatedRecords, CorrelationIndex, PortResult, System,
 };
 

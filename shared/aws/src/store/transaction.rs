@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, Delete, Get, Put, ReturnValuesOnConditionCheckFailure,
     TransactGetItem, TransactWriteItem, Update,
 };
-use recado_pipeline::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System};
 
 const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
 

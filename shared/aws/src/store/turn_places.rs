@@ -6,7 +6,7 @@ use super::item;
 use super::keys::TableKey;
 use recado_domain::ids::TenantId;
 use recado_domain::turn_places::TurnPlaces;
-use recado_pipeline::ports::{PortResult, System, TurnPlaceRecords, WriteOutcome};
+use recado_ports::ports::{PortResult, System, TurnPlaceRecords, WriteOutcome};
 
 impl<A: System> TurnPlaceRecords for DynamoStore<A> {
     async fn find_turn_places(&self, tenant: &TenantId) -> PortResult<Option<TurnPlaces>> {

@@ -6,7 +6,7 @@ use super::keys::TableKey;
 use recado_domain::ids::ThreadId;
 use recado_domain::millis::add_duration;
 use recado_domain::typing::{TYPING_SIGN_KEPT, TypingSign};
-use recado_pipeline::ports::{PortError, PortResult, System, TypingSigns};
+use recado_ports::ports::{PortError, PortResult, System, TypingSigns};
 
 impl<A: System> TypingSigns for DynamoStore<A> {
     async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {

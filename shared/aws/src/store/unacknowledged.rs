@@ -12,7 +12,7 @@ use recado_domain::alert::UnacknowledgedLook;
 use recado_domain::delivery::{AwaitedAcknowledgement, UnacknowledgedMessage};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     Page, PageRequest, PortResult, System, UnacknowledgedCounts, UnacknowledgedFilter,
 };
 use std::collections::HashMap;

@@ -11,7 +11,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
-use recado_pipeline::ports::{PortResult, System, UsageRecords};
+use recado_ports::ports::{PortResult, System, UsageRecords};
 
 /// Returns the writes that add what a reply used, one for each model. Replies of different threads rarely write the same item.
 pub(super) fn add_usage_of_reply(parts: &[Message], thread: &ThreadId) -> Vec<TransactionAction> {

@@ -9,7 +9,7 @@ use super::lists::{ListPosition, ListSource};
 use super::records;
 use super::table::RecordQuery;
 use recado_domain::conversation::Conversation;
-use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortResult, System};
+use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortResult, System};
 use std::collections::BTreeMap;
 
 const WHAT: &str = "listing who waits for a person";

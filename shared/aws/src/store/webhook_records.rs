@@ -12,9 +12,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
-use recado_pipeline::ports::{
-    Page, PageRequest, PortError, PortResult, System, WebhookRecords, WriteOutcome,
-};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System, WebhookRecords, WriteOutcome};
 
 pub(super) fn failed_item(what: &'static str, failed: &FailedEvent) -> PortResult<Item> {
     let mut item = item::encode_record(what, failed)?;

@@ -6,6 +6,18 @@ use crate::web_url::{HostScope, WebUrl};
 /// Prefix of a file's source that names an upload: the upload's id follows.
 pub const UPLOAD_PREFIX: &str = "upload:";
 
+/// Returns the key of the payload in which an upload is stored. `instance` is the message's instance, and `source` is
+/// its content's source. `None` if the source is no upload.
+pub fn upload_payload_key(instance: &str, source: &str) -> Option<String> {
+    Some(build_upload_key(instance, source.strip_prefix(UPLOAD_PREFIX)?))
+}
+
+/// Builds the key of an upload's payload. The instance is part of the key: nobody can send an upload of another
+/// instance.
+pub fn build_upload_key(instance: &str, id: &str) -> String {
+    format!("upload.{instance}.{id}")
+}
+
 /// Largest length of an address, in bytes.
 const ADDRESS_MAX: usize = 2048;
 

@@ -4,7 +4,7 @@ use lettre::Message;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox as LettreMailbox, MultiPart, SinglePart};
 use recado_domain::email::{Email, Mailbox};
-use recado_pipeline::ports::EmailError;
+use recado_ports::ports::EmailError;
 
 /// Returns the `Message-ID` of an e-mail. Every attempt has the same, by which some mail programs show a repeat once.
 pub(crate) fn message_id(email: &Email) -> String {

@@ -3,7 +3,7 @@ use crate::embedded::tests::Scratch;
 use crate::folder::UNFINISHED_RESTORE;
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
-use recado_pipeline::ports::{IdentityKeyStore, Queues};
+use recado_ports::ports::{IdentityKeyStore, Queues};
 use rusqlite::Connection;
 use serde_json::json;
 use std::io::Write;

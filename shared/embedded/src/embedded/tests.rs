@@ -6,7 +6,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::CorrelationId;
 use recado_domain::millis;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{DeadLetters, PortError, Queues};
+use recado_ports::ports::{DeadLetters, PortError, Queues};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::{DatabaseAccess, Embedded};
 use crate::intake_log::IntakeLog;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 
 impl Embedded {
     /// Returns the log that takes new events in; `None` where there are no threads.

@@ -5,7 +5,7 @@ use super::known_events::KnownEvents;
 use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
-use crate::job::ClosureJob;
+use crate::job::create_job;
 use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
@@ -171,16 +171,16 @@ impl Mover {
             }
             note_moved(c, last)
         };
-        let (job, answer) = ClosureJob::boxed(work, vec![Arc::clone(&self.inbound)]);
+        let (job, answer) = create_job(work, vec![Arc::clone(&self.inbound)]);
         self.records.submit_job(job, Urgency::Ordinary);
-        answer.blocking_recv().unwrap_or(Err(DbError::Closed))?;
+        answer.receive_blocking()?;
         self.progress.send_replace(last);
         Ok(count)
     }
 
     /// Has the events up to number `last` deleted. A failure is no loss: the next time they are deleted, too.
     fn delete_moved_events(&self, last: i64) {
-        let (job, _) = ClosureJob::boxed(move |c: &Connection| delete_moved(c, last), Vec::new());
+        let (job, _) = create_job(move |c: &Connection| delete_moved(c, last), Vec::new());
         self.log_writer.submit_job(job, Urgency::Ordinary);
     }
 }

@@ -6,7 +6,7 @@ use crate::{DequeuedMessage, Embedded};
 use futures::executor::block_on;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventPayload, InboundJob};
-use recado_pipeline::ports::{ErasableRecords, Inbox, Queues, RecordEventOutcome};
+use recado_ports::ports::{ErasableRecords, Inbox, Queues, RecordEventOutcome};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;

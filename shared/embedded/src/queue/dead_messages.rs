@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, UNREADABLE_GROUP};
 use recado_domain::ids::TokenName;
 use recado_domain::millis;
-use recado_pipeline::ports::PortResult;
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, Row, params};
 
 /// A message in a queue's dead-letter queue.

@@ -6,7 +6,7 @@ use crate::sql_records::count_from_sql;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis;
-use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
+use recado_ports::ports::{PortResult, QueueDepth, QueueDepths};
 use rusqlite::{Connection, params};
 
 /// The numbers of messages in a queue.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventRecord, EventState, InboundJob};
 use recado_domain::ids::EventId;
-use recado_pipeline::ports::{PortResult, RecordEventOutcome};
+use recado_ports::ports::{PortResult, RecordEventOutcome};
 use rusqlite::{Connection, Row};
 use serde::de::IgnoredAny;
 

@@ -10,7 +10,7 @@ use crate::sql_records::{encode_json, millis_after};
 use crate::store::{InboundRows, ReplyRows, Settlement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_pipeline::ports::{AppliedMessage, CommittedReply, PortResult, StoreInboundOutcome, WriteOutcome};
+use recado_ports::ports::{AppliedMessage, CommittedReply, PortResult, StoreInboundOutcome, WriteOutcome};
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
 use recado_domain::millis;
-use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortResult};
+use recado_ports::ports::{DeadLetterQueues, DeadQueueMessage, PortResult};
 use rusqlite::{Connection, params};
 use std::time::Duration;
 

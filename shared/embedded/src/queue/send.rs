@@ -11,7 +11,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, PortResult, Queues, RecordEventOutcome,
     SendEntry, StoreInboundOutcome, WriteOutcome,
 };

@@ -8,7 +8,7 @@ use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, 
 use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, Queues};
+use recado_ports::ports::{InboundEntry, Queues};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;

@@ -10,7 +10,7 @@ use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification, Notifica
 use recado_domain::config::AlertConfig;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::derive_alert_events;
-use recado_pipeline::ports::{Alerts, Page, PageRequest, PortResult, WriteOutcome};
+use recado_ports::ports::{Alerts, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 

@@ -3,7 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_one};
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ThreadId;
-use recado_pipeline::ports::{ContactAliases, PortResult};
+use recado_ports::ports::{ContactAliases, PortResult};
 use rusqlite::{Connection, params};
 
 pub(super) fn upsert_alias(

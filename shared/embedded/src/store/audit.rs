@@ -4,7 +4,7 @@ use crate::sql_records::{NewestFirstQuery, encode_json, execute_sql};
 use jiff::Timestamp;
 use recado_domain::audit::{AuditAction, AuditEntry};
 use recado_domain::ids::{TenantId, TokenName};
-use recado_pipeline::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
+use recado_ports::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
 use rusqlite::{Connection, params};
 
 pub(super) fn insert_entries(

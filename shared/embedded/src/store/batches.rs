@@ -7,7 +7,7 @@ use crate::sql_records::{execute_sql, make_page, query_all, query_one, to_sql_in
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, Page, PageRequest,
     PortResult, WriteOutcome,
 };

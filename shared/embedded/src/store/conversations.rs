@@ -17,7 +17,7 @@ use recado_domain::ids::{
 };
 use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, usage_of_reply};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
     PortResult, SearchWords, WriteOutcome,
 };

@@ -6,9 +6,7 @@ use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{
-    DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult,
-};
+use recado_ports::ports::{DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde_json::{Map, Value};

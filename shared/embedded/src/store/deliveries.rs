@@ -9,7 +9,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
+use recado_ports::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The body of a delivery whose message was erased.

@@ -15,7 +15,7 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
+use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 

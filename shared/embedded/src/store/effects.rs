@@ -9,9 +9,7 @@ use recado_domain::effects::{Cell, CellSpan, EffectId, HeldCell, Journal, Journa
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis;
 use recado_domain::published_event::derive_journal_events;
-use recado_pipeline::ports::{
-    EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, WriteOutcome,
-};
+use recado_ports::ports::{EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Returns whether the stored journal of a thread has this `rev`; 0: none is stored.

@@ -8,7 +8,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{IdempotencyKey, InstanceId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::scheduled::ScheduledMessage;
-use recado_pipeline::ports::{ErasableRecords, PortResult};
+use recado_ports::ports::{ErasableRecords, PortResult};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 use std::path::Path;

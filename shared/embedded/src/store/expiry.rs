@@ -6,8 +6,8 @@ use crate::sql_records::{execute_sql, row_exists, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::instance::InFlightSend;
 use recado_domain::millis;
-use recado_pipeline::ports::PortResult;
-use recado_pipeline::upload::upload_payload_key;
+use recado_domain::outgoing::upload_payload_key;
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 

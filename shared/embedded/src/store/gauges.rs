@@ -11,7 +11,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConversationFilter, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest,
     PortError, PortResult, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };

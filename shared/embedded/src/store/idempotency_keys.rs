@@ -4,7 +4,7 @@ use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
 use jiff::Timestamp;
 use recado_domain::ids::MessageId;
-use recado_pipeline::ports::{IdempotencyClaim, IdempotencyRecord};
+use recado_ports::ports::{IdempotencyClaim, IdempotencyRecord};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Returns the record of an idempotency key, if the key was used before and has not expired.

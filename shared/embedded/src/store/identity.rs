@@ -2,7 +2,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
 use recado_domain::identity::IdentityKey;
-use recado_pipeline::ports::{IdentityKeyStore, PortResult};
+use recado_ports::ports::{IdentityKeyStore, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The name of the identity key in the table `installation`.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use recado_domain::event::{EventPayload, EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
 };
 use rusqlite::{Connection, Row, params};

@@ -8,7 +8,7 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_pipeline::ports::{InstanceStates, ParkedConversations, PortResult, Reservation};
+use recado_ports::ports::{InstanceStates, ParkedConversations, PortResult, Reservation};
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, LogMonth};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::published_event::derive_page_events;
-use recado_pipeline::ports::{Page, PageRequest, PortResult};
+use recado_ports::ports::{Page, PageRequest, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub(super) async fn list_invitations_of_month(

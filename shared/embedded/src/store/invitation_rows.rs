@@ -4,7 +4,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, to_sql_integer};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Guest, InvitationTemplate, Occasion, PhoneKey};
-use recado_pipeline::ports::InvitationClaim;
+use recado_ports::ports::InvitationClaim;
 use rusqlite::{Connection, params};
 
 pub(super) fn upsert_guest(connection: &Connection, guest: &Guest, body: &str) -> Result<(), DbError> {

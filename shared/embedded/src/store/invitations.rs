@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
 use recado_domain::published_event::{InvitationFacts, derive_invitation_events};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
     PortResult, WriteOutcome,
 };

@@ -3,7 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_integer, to_sql_limit};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
-use recado_pipeline::ports::{KnowledgeRecords, PortResult, WriteOutcome};
+use recado_ports::ports::{KnowledgeRecords, PortResult, WriteOutcome};
 use rusqlite::{Connection, params};
 
 /// Writes a record in place of the stored one.

@@ -7,7 +7,7 @@ use crate::sql_records::{decode_column, execute_sql, query_one, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{PortResult, SearchWords};
+use recado_ports::ports::{PortResult, SearchWords};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::published_event::{MessageFacts, derive_message_events};
-use recado_pipeline::ports::RECORD_BYTES_MAX;
+use recado_ports::ports::RECORD_BYTES_MAX;
 use rusqlite::{Connection, params};
 
 /// A row of the table of messages. Unlike on AWS, an open message has no separate copy.

@@ -13,7 +13,7 @@ use crate::unfinished_import::TAKING;
 use jiff::Timestamp;
 use reading::read_page;
 use recado_domain::moving::{MovedRecord, RecordKind};
-use recado_pipeline::ports::{ImportBegin, MovableRecords, MovedPage, PortResult, find_used_kind};
+use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortResult, find_used_kind};
 use rusqlite::{Connection, OptionalExtension};
 use writing::write_records;
 

@@ -4,7 +4,7 @@ use crate::sql_records::{encode_json, execute_sql, query_all, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::notice::{NOTICES_MAX, Notice};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Notices, PortResult};
+use recado_ports::ports::{Notices, PortResult};
 use rusqlite::{Connection, params};
 
 /// Stores a notice, unless it is known, and deletes the account's oldest ones: only as many are kept as are ever shown.

@@ -3,7 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, make_page, query_all, query_one, to_sql_limit};
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
-use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortResult};
+use recado_ports::ports::{OptOuts, Page, PageRequest, PortResult};
 use rusqlite::{Connection, params};
 
 fn select_opt_out(

@@ -10,7 +10,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, WriteOutcome};
+use recado_ports::ports::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, WriteOutcome};
 use rusqlite::{Connection, params};
 
 /// Builds the row of an outgoing message. A message without `out` is refused: it has no revision to compare.

@@ -6,7 +6,7 @@ use recado_domain::ids::{
     BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortResult};
+use recado_ports::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
 /// The query for overdue work. Each table gives its own longest overdue records, so that many of one kind do not hide

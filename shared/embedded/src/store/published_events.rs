@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent, derive_instance_events};
-use recado_pipeline::ports::{LoggedEvent, PortResult, PublishedEvents, PublishedPage};
+use recado_ports::ports::{LoggedEvent, PortResult, PublishedEvents, PublishedPage};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The number of events that may be published in a millisecond on average: a restored log goes on at this multiple of the time.

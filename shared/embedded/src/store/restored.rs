@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::{Clock, Embedded};
     use futures::executor::block_on;
-    use recado_pipeline::ports::{BatchRecords, InstanceStates, InvitationRecords, ScheduledMessages};
+    use recado_ports::ports::{BatchRecords, InstanceStates, InvitationRecords, ScheduledMessages};
     use recado_testkit::builders::{Fixture, at};
     use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::ports::{PortResult, RetainedRecords, WriteOutcome};
+use recado_ports::ports::{PortResult, RetainedRecords, WriteOutcome};
 use rusqlite::{Connection, params};
 
 fn select_kept_since(

@@ -4,7 +4,7 @@ use crate::sql_records::{encode_json, execute_sql, query_all};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::sample::MinuteSample;
-use recado_pipeline::ports::{PortResult, Samples};
+use recado_ports::ports::{PortResult, Samples};
 use rusqlite::{Connection, params};
 
 /// Returns the `tenant` column of a sample. No tenant has an empty id.

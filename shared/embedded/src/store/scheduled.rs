@@ -12,7 +12,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::millis;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
-use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, WriteOutcome};
+use recado_ports::ports::{CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// A row of the table of scheduled messages.

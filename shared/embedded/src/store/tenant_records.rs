@@ -9,7 +9,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, TenantId, hash_parts};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{PortResult, TenantRecords};
+use recado_ports::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.

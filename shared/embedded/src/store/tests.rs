@@ -10,7 +10,7 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{IdempotencyKey, Nonce};
 use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, IdempotencyClaim,
     Inbox, OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations,
 };

@@ -5,7 +5,7 @@ use crate::sql_records::{
 };
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
-use recado_pipeline::ports::{Page, PageRequest, PortResult, Tokens};
+use recado_ports::ports::{Page, PageRequest, PortResult, Tokens};
 use rusqlite::{Connection, params};
 
 /// Returns the value of the column `tenant`. No tenant's id is empty.

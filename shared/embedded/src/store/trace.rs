@@ -3,7 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{query_all, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::{CorrelationId, TenantId};
-use recado_pipeline::ports::{CorrelatedRecords, CorrelationIndex, PortResult};
+use recado_ports::ports::{CorrelatedRecords, CorrelationIndex, PortResult};
 use rusqlite::{Connection, params};
 
 fn select_traced(

@@ -2,7 +2,7 @@ use crate::Embedded;
 use crate::sql_records::{encode_json, execute_sql, query_one};
 use recado_domain::ids::TenantId;
 use recado_domain::turn_places::TurnPlaces;
-use recado_pipeline::ports::{PortResult, TurnPlaceRecords, WriteOutcome};
+use recado_ports::ports::{PortResult, TurnPlaceRecords, WriteOutcome};
 use rusqlite::params;
 
 impl TurnPlaceRecords for Embedded {

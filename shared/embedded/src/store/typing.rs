@@ -1,7 +1,7 @@
 use crate::Embedded;
 use recado_domain::ids::ThreadId;
 use recado_domain::typing::TypingSign;
-use recado_pipeline::ports::{PortResult, TypingSigns};
+use recado_ports::ports::{PortResult, TypingSigns};
 
 impl TypingSigns for Embedded {
     async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {

@@ -7,7 +7,7 @@ use recado_domain::alert::UnacknowledgedLook;
 use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, UnacknowledgedMessage};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::{Page, PageRequest, UnacknowledgedCounts, UnacknowledgedFilter};
+use recado_ports::ports::{Page, PageRequest, UnacknowledgedCounts, UnacknowledgedFilter};
 use rusqlite::{Connection, params};
 
 /// The text after every owner of a tenant: the character after `/` is `0`.

@@ -7,7 +7,7 @@ use recado_domain::country::Country;
 use recado_domain::ids::TenantId;
 use recado_domain::message::TokenUsage;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::ports::{PortResult, UsageRecords};
+use recado_ports::ports::{PortResult, UsageRecords};
 use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent, model and country.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
-use recado_pipeline::ports::{Page, PageRequest, PortError, PortResult, WebhookRecords, WriteOutcome};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, WebhookRecords, WriteOutcome};
 use rusqlite::{Connection, params};
 
 fn write_state(connection: &Connection, state: &EndpointState) -> Result<WriteOutcome, DbError> {

@@ -4,7 +4,7 @@ use super::*;
 use recado_domain::effects::{CellSpan, EffectAction, EffectEntry, EffectState, ToolName};
 use recado_domain::ids::{AgentId, ConversationId, Nonce, Ordinal};
 use recado_google_calendar::CalendarEffects;
-use recado_pipeline::ports::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, SettlingAbility};
+use recado_ports::ports::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, SettlingAbility};
 use recado_testkit::servers::{Behaviour, google_error};
 
 type Tool = CalendarEffects<TestSecrets, RealClock>;

@@ -18,7 +18,7 @@ use recado_google_calendar::{
     CalendarError, CalendarEvent, CalendarTarget, Certainty, EventListQuery, EventMove, EventStatus,
     EventTag, GoogleCalendar, GoogleCalendarConfig, NewCalendarEvent,
 };
-use recado_pipeline::ports::{PortResult, Secrets, System};
+use recado_ports::ports::{PortResult, Secrets, System};
 use recado_testkit::servers::{CALENDAR, GoogleStandIn};
 use serde_json::{Value, json};
 use std::sync::Arc;

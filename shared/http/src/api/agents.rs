@@ -1,8 +1,12 @@
 //! `/v1/agents`: lists, shows, creates, changes and removes agents one by one.
 
-use super::entries::{self, ChangedEntryView, EntryListQuery, RemovalQuery};
+#[cfg(test)]
+use super::entries::ChangedEntryView;
+use super::entries::{self, EntryListQuery, RemovalQuery};
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+#[cfg(test)]
 use super::schema::{AgentSchema, ConfigurationChangeSchema};
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -18,13 +22,13 @@ use recado_domain::config::Agent;
 use recado_pipeline::configure::{self, ConfigurationChange};
 
 /// Lists the agents that the token opens, sorted by their ids.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents",
     tag = "Configuration",
     params(EntryListQuery),
     responses((status = 200, body = ListView<AgentSchema>, description = "A page of agents"))
-)]
+))]
 pub(super) async fn list_agents(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -38,13 +42,13 @@ pub(super) async fn list_agents(
 }
 
 /// Returns an agent, with its version as `ETag`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents/{id}",
     tag = "Configuration",
     params(("id" = String, Path, description = "Id of the agent")),
     responses((status = 200, body = AgentSchema, description = "The agent"), NotFound)
-)]
+))]
 pub(super) async fn get_agent(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -54,7 +58,7 @@ pub(super) async fn get_agent(
 }
 
 /// Creates an agent, with the checks of `PUT /v1/config`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents",
     tag = "Configuration",
@@ -64,7 +68,7 @@ pub(super) async fn get_agent(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_agent(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -78,7 +82,7 @@ pub(super) async fn post_agent(
 ///
 /// A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in
 /// `ETag`; `*` stands for any.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/agents/{id}",
     tag = "Configuration",
@@ -95,7 +99,7 @@ pub(super) async fn post_agent(
         Unprocessable,
         PreconditionRequired
     )
-)]
+))]
 pub(super) async fn put_agent(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -107,7 +111,7 @@ pub(super) async fn put_agent(
 }
 
 /// Removes an agent. One that an instance needs stays.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/agents/{id}",
     tag = "Configuration",
@@ -123,7 +127,7 @@ pub(super) async fn put_agent(
         PreconditionFailed,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn delete_agent(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

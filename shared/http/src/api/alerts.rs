@@ -1,6 +1,8 @@
 //! `/v1/alerts`: the alerts, and the notifications that are not delivered.
 
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+#[cfg(test)]
 use super::schema::{AlertKindSchema, AlertStateSchema, NotificationStateSchema, SeveritySchema};
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -16,48 +18,49 @@ use recado_pipeline::Deps;
 use recado_pipeline::alert;
 use recado_pipeline::ports::{Alerts, Page, PortError};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The number of live alerts, and of notifications, that one answer shows at most.
 const SHOWN_MAX: usize = 1_000;
 
 /// The filter and the page of a list of alerts.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AlertQuery {
     /// `firing` (if absent): those that hold and were told. `watched`: those that do not hold long enough yet. `ended`:
     /// those that are over, the newest first, of 90 days.
-    #[param(value_type = Option<AlertStateSchema>)]
+    #[cfg_attr(test, param(value_type = Option<AlertStateSchema>))]
     state: Option<AlertState>,
     /// Only of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Number of ended alerts on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// An alert.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AlertView {
     /// Id of this occurrence: the same at its beginning and at its end.
     id: String,
-    #[schema(value_type = AlertKindSchema)]
+    #[cfg_attr(test, schema(value_type = AlertKindSchema))]
     kind: AlertKind,
-    #[schema(value_type = SeveritySchema)]
+    #[cfg_attr(test, schema(value_type = SeveritySchema))]
     severity: AlertSeverity,
-    #[schema(value_type = AlertStateSchema)]
+    #[cfg_attr(test, schema(value_type = AlertStateSchema))]
     state: AlertState,
     summary: String,
     /// Absent for an alert of the whole installation.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance_id: Option<InstanceId>,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
     /// Time since which the condition holds.
     since: Timestamp,
@@ -96,13 +99,13 @@ fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<Ten
 }
 
 /// Lists alerts.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/alerts",
     tag = "Alerts",
     params(AlertQuery),
     responses((status = 200, body = ListView<AlertView>, description = "The alerts, or a page of those that ended"), NotFound)
-)]
+))]
 pub(super) async fn list_alerts(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -133,26 +136,28 @@ pub(super) async fn list_alerts(
 }
 
 /// The filter of a list of notifications.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NotificationQuery {
     /// `dead` (if absent): those that were given up. `pending`: those that are still tried.
-    #[param(value_type = Option<NotificationStateSchema>)]
+    #[cfg_attr(test, param(value_type = Option<NotificationStateSchema>))]
     state: Option<NotificationState>,
     /// Only to destinations of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
 }
 
 /// A notification that is not delivered.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct NotificationView {
     id: String,
     destination: String,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
-    #[schema(value_type = NotificationStateSchema)]
+    #[cfg_attr(test, schema(value_type = NotificationStateSchema))]
     state: NotificationState,
     /// `true` for a notification that only tests its destination.
     is_test: bool,
@@ -182,13 +187,13 @@ impl From<Notification> for NotificationView {
 }
 
 /// Lists the notifications that are not delivered: those that were given up, or those that are still tried.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/alerts/notifications",
     tag = "Alerts",
     params(NotificationQuery),
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications, 1000 at most"), NotFound)
-)]
+))]
 pub(super) async fn list_notifications(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -208,13 +213,13 @@ pub(super) async fn list_notifications(
 }
 
 /// Makes a notification that was given up pending again, with all its attempts.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/alerts/notifications/{id}/redrive",
     tag = "Alerts",
     params(("id" = String, Path, description = "Id of the notification")),
     responses((status = 200, body = NotificationView, description = "The notification"), NotFound)
-)]
+))]
 pub(super) async fn redrive_notification(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -225,8 +230,9 @@ pub(super) async fn redrive_notification(
 }
 
 /// The destination of a test.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TestQuery {
     /// Only this destination.
@@ -234,13 +240,13 @@ pub(super) struct TestQuery {
 }
 
 /// Makes a test notification for each destination. They are delivered within a minute.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/alerts/test",
     tag = "Alerts",
     params(TestQuery),
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications"), Conflict)
-)]
+))]
 pub(super) async fn post_test(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,7 @@
 //! `/v1/conversations/{id}/labels` and `/notes`: what people write beside a conversation for each other.
 
 use super::conversations::parse_conversation_id;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -16,12 +17,12 @@ use recado_domain::ids::TokenName;
 use recado_pipeline::operate::{self, LabelChange};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use utoipa::ToSchema;
 
 /// The labels to add to a conversation and to remove from it.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"add": ["refund"], "remove": ["new"]}))]
+#[cfg_attr(test, schema(example = json!({"add": ["refund"], "remove": ["new"]})))]
 struct LabelChangeRequest {
     /// Labels to add: each is one word of 1 to 30 letters, digits, `-` and `_`. A conversation has at most 10.
     #[serde(default)]
@@ -46,22 +47,23 @@ impl LabelChangeRequest {
 }
 
 /// The labels of a conversation.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct LabelsView {
     /// In alphabetical order.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(test, schema(value_type = Vec<String>))]
     labels: BTreeSet<ConversationLabel>,
 }
 
 /// Adds labels to a conversation, and removes others.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/labels",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = LabelChangeRequest,
     responses((status = 200, body = LabelsView, description = "The labels that it has now"), NotFound, Conflict, Unprocessable)
-)]
+))]
 pub(super) async fn post_labels(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -77,19 +79,21 @@ pub(super) async fn post_labels(
 }
 
 /// The notes of a conversation.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct NotesView {
     /// The oldest first.
     items: Vec<NoteView>,
 }
 
 /// A note of a person for other people.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct NoteView {
     /// The number of the note in the conversation, from 1.
     number: u64,
     /// Name of the token with which it was written.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     by: TokenName,
     at: Timestamp,
     text: String,
@@ -107,13 +111,13 @@ impl From<PersonNote> for NoteView {
 }
 
 /// Lists the notes that people wrote beside a conversation, the oldest first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}/notes",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     responses((status = 200, body = NotesView, description = "The notes"), NotFound)
-)]
+))]
 pub(super) async fn list_notes(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -125,9 +129,10 @@ pub(super) async fn list_notes(
 }
 
 /// The text of a new note.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"text": "Pays when the parcel comes."}))]
+#[cfg_attr(test, schema(example = json!({"text": "Pays when the parcel comes."})))]
 struct NewNote {
     /// 1 to 1,000 characters. A conversation has at most 20 notes, of 4,000 characters together.
     text: String,
@@ -136,14 +141,14 @@ struct NewNote {
 /// Writes a note beside a conversation. It is never sent, and no model reads it.
 ///
 /// If the newest note is the caller's and says the same, it is the answer, and no other is written.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/notes",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = NewNote,
     responses((status = 201, body = NoteView, description = "The note"), NotFound, Conflict, Unprocessable)
-)]
+))]
 pub(super) async fn post_note(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -158,7 +163,7 @@ pub(super) async fn post_note(
 }
 
 /// Deletes a note.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/conversations/{id}/notes/{number}",
     tag = "Conversations",
@@ -167,7 +172,7 @@ pub(super) async fn post_note(
         ("number" = u64, Path, description = "Number of the note"),
     ),
     responses((status = 204, description = "The note is deleted"), NotFound)
-)]
+))]
 pub(super) async fn delete_note(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,35 +1,36 @@
 //! The answer to a contact's message in the API's JSON.
 
+#[cfg(test)]
 use super::schema::{AnswerReasonSchema, AnswerStateSchema, ReasonSchema};
 use recado_domain::Timestamp;
 use recado_domain::answer::{AnswerReason, AnswerState, ExplainedAnswer};
 use recado_domain::ids::{MessageId, TokenName};
 use recado_domain::reason::Reason;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// The answer to a contact's message, or the one reason why it has none (yet).
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AnswerView {
     /// `answered`; `in_work`: Recado works on it; `waiting`: for a person, a time or a setting; `not_owed`: nobody owes an
     /// answer; `failed`: the answer is a dead letter.
-    #[schema(value_type = AnswerStateSchema)]
+    #[cfg_attr(test, schema(value_type = AnswerStateSchema))]
     state: AnswerState,
     /// The reason for the state; see `docs/http-api.md`.
-    #[schema(value_type = AnswerReasonSchema)]
+    #[cfg_attr(test, schema(value_type = AnswerReasonSchema))]
     reason: AnswerReason,
     /// The message that answers, is on its way or failed.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     /// Time since which this is so, if it is known.
     since: Option<Timestamp>,
     /// Time until which the answer waits or is worked on, if it is known.
     until: Option<Timestamp>,
     /// Name of the token with which somebody took over, answered or resolved; `phone` for the phone of the number.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     /// The cause of a dead letter, of a cancelled reply or of what waits for a person.
-    #[schema(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     cause: Option<Reason>,
 }
 

@@ -1,5 +1,6 @@
 //! `GET /v1/appointments`: what agents booked and is still to come.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::tenant_query::TenantPageQuery;
 use super::view::{ContactView, ListView};
@@ -13,19 +14,19 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, CalendarId, ConversationId, InstanceId};
 use recado_pipeline::appointments::{Appointment, AppointmentPlace, list_appointments};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// An appointment that an agent booked.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Appointment)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = Appointment))]
 pub(super) struct AppointmentView {
     /// The id of the event in the calendar.
     id: String,
     /// The calendar. `null`: it is not known any more, since the agent lost its tool.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     calendar_id: Option<CalendarId>,
     /// The agent that booked it.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     agent_id: AgentId,
     /// The title that the model gave it.
     title: Option<String>,
@@ -42,10 +43,10 @@ pub(super) struct AppointmentView {
     confirmed: bool,
     /// `true` if people moved it in the calendar to a time that another appointment has.
     clashes: bool,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// The contact's newest conversation. `null`: there is none any more.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
     contact: Option<ContactView>,
 }
@@ -76,13 +77,13 @@ impl From<Appointment> for AppointmentView {
 ///
 /// They are those of the 1,000 contacts whose next appointment begins the soonest, as Recado knows them: what people moved or
 /// deleted in the calendar within the last hour may not be seen yet.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/appointments",
     tag = "Conversations",
     params(TenantPageQuery),
     responses((status = 200, body = ListView<AppointmentView>, description = "A page of appointments"), NotFound)
-)]
+))]
 pub(super) async fn get_appointments(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

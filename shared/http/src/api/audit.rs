@@ -1,6 +1,7 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::tokens::TokenRoleSchema;
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -15,10 +16,10 @@ use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
 use recado_pipeline::audit;
 use recado_pipeline::ports::AuditFilter;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// An action that is audited.
-#[derive(Debug, ToSchema)]
+#[cfg(test)]
+#[derive(Debug, utoipa::ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "the variants describe those of `AuditAction`")]
 enum AuditActionSchema {
@@ -54,48 +55,50 @@ enum AuditActionSchema {
 }
 
 /// The filter and the page of the audit.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditQuery {
     /// Only what was done to records of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only what was done with the token of this name.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     actor: Option<TokenName>,
     /// Only this action.
-    #[param(value_type = Option<AuditActionSchema>)]
+    #[cfg_attr(test, param(value_type = Option<AuditActionSchema>))]
     action: Option<AuditAction>,
     /// Only what was done at this time or later.
     since: Option<Timestamp>,
     /// Only what was done before this time.
     until: Option<Timestamp>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// An entry of the audit.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AuditEntryView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: Nonce,
     at: Timestamp,
     /// Name of the token.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     actor: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     actor_tenant: Option<TenantId>,
-    #[schema(value_type = TokenRoleSchema)]
+    #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
-    #[schema(value_type = AuditActionSchema)]
+    #[cfg_attr(test, schema(value_type = AuditActionSchema))]
     action: AuditAction,
     /// The tenant whose record it was done to. `null`: it belongs to no tenant.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// The kind of the object, such as `conversation`.
     kind: String,
@@ -106,7 +109,7 @@ pub(super) struct AuditEntryView {
     /// The state after, in short.
     after: Option<String>,
     /// Correlation id of the request. `null`: the installation did it by itself.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     correlation_id: Option<CorrelationId>,
 }
 
@@ -132,13 +135,13 @@ impl From<AuditEntry> for AuditEntryView {
 /// Lists who did what, the newest first.
 ///
 /// An entry is written before the change that it tells of. If the change then failed, the entry stays.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/audit",
     tag = "Audit",
     params(AuditQuery),
     responses((status = 200, body = ListView<AuditEntryView>, description = "A page of entries"))
-)]
+))]
 pub(super) async fn get_audit(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

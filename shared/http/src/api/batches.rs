@@ -1,5 +1,6 @@
 //! `/deliver/batches`: batches of invitations, how far they are, and orders about them.
 
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
@@ -14,10 +15,10 @@ use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{Batch, BatchCounts, BatchEnd, BatchOrder, BatchReminder, RecipientStatus};
 use recado_pipeline::deliver::{self, BatchProgress, ListedRecipient};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The reminder of an occasion that a batch is.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct BatchReminderView {
     /// The time before the occasion, such as `P1D`.
     before: String,
@@ -38,7 +39,8 @@ impl From<BatchReminder> for BatchReminderView {
 }
 
 /// A batch of invitations.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct BatchView {
     id: String,
     #[serde(rename = "eventId")]
@@ -61,7 +63,8 @@ pub(super) struct BatchView {
 }
 
 /// The end of a batch.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct BatchEndView {
     /// Time at which it was noticed.
     at: Timestamp,
@@ -96,7 +99,8 @@ impl From<Batch> for BatchView {
 }
 
 /// The recipients of a batch by what became of them. Each is counted once.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct BatchCountsView {
     queued: usize,
     sent: usize,
@@ -125,7 +129,8 @@ impl From<BatchCounts> for BatchCountsView {
 }
 
 /// A batch of invitations, and how far it is.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct BatchProgressView {
     #[serde(flatten)]
     batch: BatchView,
@@ -145,13 +150,13 @@ impl From<BatchProgress> for BatchProgressView {
 }
 
 /// Lists the batches of a tenant, the newest first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/batches",
     tag = "Invitations",
     params(TenantPageQuery),
     responses((status = 200, body = ListView<BatchView>, description = "A page of batches"), NotFound)
-)]
+))]
 pub(super) async fn list_batches(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -163,13 +168,13 @@ pub(super) async fn list_batches(
 }
 
 /// Returns a batch and how far it is.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/batches/{id}",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchProgressView, description = "The batch"), NotFound)
-)]
+))]
 pub(super) async fn get_batch(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -182,24 +187,26 @@ pub(super) async fn get_batch(
 }
 
 /// The recipients of a batch that a request asks for.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct BatchRecipientsQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only those with one of these statuses, separated by commas: `failed,refused` asks for the failures.
     status: Option<String>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// A recipient of a batch.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct BatchRecipientView {
     /// Id of the invitation, under which `GET /deliver/{id}/status` tells more once it is made; absent once the contact was erased.
     id: Option<String>,
@@ -226,13 +233,13 @@ impl From<ListedRecipient> for BatchRecipientView {
 /// Lists the recipients of a batch, with what became of each.
 ///
 /// A page ends after 1,000 recipients that were looked at: with `status` it may be empty, and the next may not.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/batches/{id}/recipients",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), BatchRecipientsQuery),
     responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"), NotFound)
-)]
+))]
 pub(super) async fn list_batch_recipients(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -258,13 +265,13 @@ fn parse_statuses(text: Option<&str>) -> Result<Vec<RecipientStatus>, HttpProble
 }
 
 /// Pauses a batch. Once this answers, no message of it begins to leave until it is resumed.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/batches/{id}/pause",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn pause_batch(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -275,13 +282,13 @@ pub(super) async fn pause_batch(
 }
 
 /// Lets a paused batch go on.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/batches/{id}/resume",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn resume_batch(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -292,13 +299,13 @@ pub(super) async fn resume_batch(
 }
 
 /// Cancels a batch. Once this answers, no message of it begins to leave any more.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/batches/{id}/cancel",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn cancel_batch(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

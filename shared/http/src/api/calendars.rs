@@ -1,8 +1,12 @@
 //! `/v1/calendars`: lists, shows, creates, changes and removes calendars one by one.
 
-use super::entries::{self, ChangedEntryView, EntryListQuery, RemovalQuery};
+#[cfg(test)]
+use super::entries::ChangedEntryView;
+use super::entries::{self, EntryListQuery, RemovalQuery};
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+#[cfg(test)]
 use super::schema::{CalendarSchema, ConfigurationChangeSchema};
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -18,13 +22,13 @@ use recado_domain::config::Calendar;
 use recado_pipeline::configure::{self, ConfigurationChange};
 
 /// Lists the calendars that the token opens, sorted by their ids.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/calendars",
     tag = "Configuration",
     params(EntryListQuery),
     responses((status = 200, body = ListView<CalendarSchema>, description = "A page of calendars"))
-)]
+))]
 pub(super) async fn list_calendars(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -38,13 +42,13 @@ pub(super) async fn list_calendars(
 }
 
 /// Returns a calendar, with its version as `ETag`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/calendars/{id}",
     tag = "Configuration",
     params(("id" = String, Path, description = "Id of the calendar")),
     responses((status = 200, body = CalendarSchema, description = "The calendar"), NotFound)
-)]
+))]
 pub(super) async fn get_calendar(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -54,7 +58,7 @@ pub(super) async fn get_calendar(
 }
 
 /// Creates a calendar, with the checks of `PUT /v1/config`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/calendars",
     tag = "Configuration",
@@ -64,7 +68,7 @@ pub(super) async fn get_calendar(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_calendar(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -78,7 +82,7 @@ pub(super) async fn post_calendar(
 ///
 /// A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in
 /// `ETag`; `*` stands for any.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/calendars/{id}",
     tag = "Configuration",
@@ -95,7 +99,7 @@ pub(super) async fn post_calendar(
         Unprocessable,
         PreconditionRequired
     )
-)]
+))]
 pub(super) async fn put_calendar(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -107,7 +111,7 @@ pub(super) async fn put_calendar(
 }
 
 /// Removes a calendar. One that a tool names stays.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/calendars/{id}",
     tag = "Configuration",
@@ -123,7 +127,7 @@ pub(super) async fn put_calendar(
         PreconditionFailed,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn delete_calendar(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

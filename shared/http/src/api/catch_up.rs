@@ -1,6 +1,8 @@
 //! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
+#[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound};
+#[cfg(test)]
 use super::schema::CatchUpReportSchema;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -15,12 +17,12 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 /// The body of the request: the time from which the provider's history is read.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({}))]
+#[cfg_attr(test, schema(example = json!({})))]
 struct CatchUpRequest {
     /// Time from which the history is read. If absent, the time of the last message that is known.
     since: Option<Timestamp>,
@@ -32,7 +34,7 @@ struct CatchUpRequest {
 /// Fetches messages that the provider failed to deliver.
 ///
 /// Without a body the catch-up begins at the last message that is known.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/catch-up",
     tag = "Instances",
@@ -44,7 +46,7 @@ struct CatchUpRequest {
         Conflict,
         BadGateway
     )
-)]
+))]
 pub(super) async fn post_catch_up(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,5 +1,6 @@
 //! `GET /v1/checks`: the checks that the installation makes with its own keys.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -14,20 +15,21 @@ use recado_pipeline::self_check::{
     InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, ServerAnswer, ServerCheck, check_installation,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The filter of `/v1/checks`.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChecksQuery {
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
 /// The results of all checks.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ChecksView {
     timestamp: Timestamp,
     /// Absent if the records are not on a disk of the installation.
@@ -46,7 +48,8 @@ pub(super) struct ChecksView {
     unknown_outcomes: u64,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct DiskView {
     free_bytes: u64,
     /// With less than this, the disk counts as full.
@@ -54,13 +57,14 @@ struct DiskView {
     full: bool,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ModelCheckView {
     /// Name of the model; `http` for an agent that the user runs.
     model: String,
     /// Id of the agent that the user runs. Absent if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     http_agent: Option<AgentId>,
     answer: ModelAnswerView,
     /// The reason why it does not answer.
@@ -69,7 +73,8 @@ struct ModelCheckView {
 }
 
 /// The answer of a model that was asked for one token.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ModelAnswerView {
     Answers,
@@ -79,10 +84,11 @@ enum ModelAnswerView {
     NotAsked,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ServerCheckView {
     /// Id of the tool.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     tool: ToolId,
     answer: ServerAnswerView,
     /// The reason why it does not list its tools.
@@ -95,7 +101,8 @@ struct ServerCheckView {
 }
 
 /// The answer of a server that was asked for its tools.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ServerAnswerView {
     Lists,
@@ -103,9 +110,10 @@ enum ServerAnswerView {
     Unavailable,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct InstanceCheckView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
     credential: CredentialView,
     /// The reason why the credential cannot be used.
@@ -117,7 +125,8 @@ struct InstanceCheckView {
 }
 
 /// The state of the installation's own key for an instance.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum CredentialView {
     Present,
@@ -127,7 +136,8 @@ enum CredentialView {
 }
 
 /// The answer of a provider to the installation's own key.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ConnectionView {
     Open,
@@ -228,13 +238,13 @@ impl From<SelfCheck> for ChecksView {
 ///
 /// Each provider is asked for its connection, each model for one token, and each server of the Model Context Protocol for its
 /// tools. On AWS no model is asked: only the function that writes replies has its key.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/checks",
     tag = "Health",
     params(ChecksQuery),
     responses((status = 200, body = ChecksView, description = "The results"), NotFound)
-)]
+))]
 pub(super) async fn get_checks(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,8 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+#[cfg(test)]
 use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
@@ -24,14 +26,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use utoipa::{IntoParams, ToSchema};
 
 /// The webhook settings to enter at the provider of an instance.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct WebhookSetupView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
-    #[schema(value_type = ProviderSchema)]
+    #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
     /// Absent if the instance's events do not come by webhook.
     #[serde(rename = "webhook_url")]
@@ -50,9 +52,10 @@ pub(super) struct WebhookSetupView {
 }
 
 /// The result of applying a configuration.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AppliedView {
-    #[schema(value_type = Vec<ConfigurationChangeSchema>)]
+    #[cfg_attr(test, schema(value_type = Vec<ConfigurationChangeSchema>))]
     changes: Vec<ConfigurationChange>,
     /// The instances that the document names.
     instances: Vec<WebhookSetupView>,
@@ -61,20 +64,21 @@ pub(super) struct AppliedView {
 }
 
 /// The stored configuration, and the webhook settings of each instance.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ConfigurationView {
-    #[schema(value_type = ConfigDocumentSchema)]
+    #[cfg_attr(test, schema(value_type = ConfigDocumentSchema))]
     document: ConfigDocument,
     instances: Vec<WebhookSetupView>,
 }
 
 /// Returns the configuration that the token opens, without secrets.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/config",
     tag = "Configuration",
     responses((status = 200, body = ConfigurationView, description = "The configuration"))
-)]
+))]
 pub(super) async fn get_configuration(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -92,18 +96,19 @@ pub(super) async fn get_configuration(
 }
 
 /// The webhook settings of instances.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct WebhooksView {
     instances: Vec<WebhookSetupView>,
 }
 
 /// Returns the webhook URL and secret of each instance, as they are to be entered at its provider.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/config/webhooks",
     tag = "Configuration",
     responses((status = 200, body = WebhooksView, description = "The webhook settings, with their secrets"))
-)]
+))]
 pub(super) async fn list_webhooks(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -123,8 +128,9 @@ pub(super) async fn list_webhooks(
 }
 
 /// The options of applying a document.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApplyQuery {
     /// `true`: what the document does not name is removed. An instance with conversations or dead letters is disabled
@@ -143,7 +149,7 @@ pub(super) struct ApplyQuery {
 ///
 /// What the document names is created or changed; everything else is left unchanged, or with `prune` removed. A token of
 /// one tenant changes that tenant alone. The models and providers that are new in it are asked first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/config",
     tag = "Configuration",
@@ -154,7 +160,7 @@ pub(super) struct ApplyQuery {
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn put_configuration(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -190,7 +196,7 @@ pub(super) async fn put_configuration(
 }
 
 /// Applies a configuration document, as `PUT` does.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/config",
     tag = "Configuration",
@@ -201,7 +207,7 @@ pub(super) async fn put_configuration(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_configuration(
     state: State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -217,21 +223,23 @@ pub(super) async fn post_configuration(
 const OVERLAP_MAX: u64 = 30 * 86_400;
 
 /// The options of a rotation.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schema(example = json!({"overlap_seconds": 3600}))]
+#[cfg_attr(test, schema(example = json!({"overlap_seconds": 3600})))]
 struct RotateRequest {
     /// Seconds for which the secret before is accepted, too. If absent, a day; 0 for a secret that leaked.
-    #[schema(maximum = 2_592_000)]
+    #[cfg_attr(test, schema(maximum = 2_592_000))]
     overlap_seconds: Option<u64>,
 }
 
 /// The new webhook secret of an instance.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct RotatedSecretView {
     #[serde(flatten)]
     setup: WebhookSetupView,
-    #[schema(minimum = 1, maximum = 9)]
+    #[cfg_attr(test, schema(minimum = 1, maximum = 9))]
     secret_version: u8,
     /// Time until which the secret before is accepted, too. `null`: it is refused from now on (on AWS after
     /// `RECADO_CONFIG_TTL_SECONDS`).
@@ -242,7 +250,7 @@ pub(super) struct RotatedSecretView {
 ///
 /// The new secret must then be entered at the provider. The secret before is accepted for the overlap, those before it no
 /// longer.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/secret/rotate",
     tag = "Instances",
@@ -253,7 +261,7 @@ pub(super) struct RotatedSecretView {
         NotFound,
         Conflict
     )
-)]
+))]
 pub(super) async fn post_secret_rotation(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

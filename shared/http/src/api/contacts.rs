@@ -1,7 +1,9 @@
 //! `/v1/contacts`: finds, exports and erases a contact. The contact stands in the body, because paths and queries of
 //! requests are written to logs.
 
+#[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
+#[cfg(test)]
 use super::schema::ConversationStatusSchema;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -21,7 +23,6 @@ use recado_pipeline::contacts::{
 use recado_pipeline::ports::PortError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 impl From<ContactError> for HttpProblem {
     fn from(error: ContactError) -> Self {
@@ -38,39 +39,42 @@ impl From<ContactError> for HttpProblem {
 }
 
 /// The contact that is asked for.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"}))]
+#[cfg_attr(test, schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"})))]
 struct ContactRequest {
     /// Id of the tenant whose contact it is.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
     contact: String,
     /// Only on this instance. If absent, on all of the tenant.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
 /// The contact whose records are asked for, part by part.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"}))]
+#[cfg_attr(test, schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"})))]
 struct ExportRequest {
     /// Id of the tenant whose contact it is.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
     contact: String,
     /// Only on this instance. If absent, on all of the tenant.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// `next_cursor` of the part before.
     cursor: Option<String>,
 }
 
 /// The person on each instance of the tenant where anything of it is stored.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ContactsView {
     items: Vec<FoundContactView>,
     /// Events that are not applied yet, or were given up.
@@ -83,9 +87,10 @@ pub(super) struct ContactsView {
     opt_outs: usize,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct FoundContactView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// Addresses of the person: numbers and identities without a number.
     addresses: Vec<String>,
@@ -94,11 +99,12 @@ struct FoundContactView {
     conversations: Vec<ContactConversationView>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ContactConversationView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: ConversationId,
-    #[schema(value_type = ConversationStatusSchema)]
+    #[cfg_attr(test, schema(value_type = ConversationStatusSchema))]
     status: ConversationStatus,
     last_message_at: Timestamp,
     /// Time at which the contact was erased: only a tombstone is left.
@@ -136,13 +142,13 @@ impl From<FoundConversation> for ContactConversationView {
 }
 
 /// Finds a contact: its addresses, names and conversations, and how much is stored beside them.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/contacts/find",
     tag = "Contacts",
     request_body = ContactRequest,
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
-)]
+))]
 pub(super) async fn post_find(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -161,9 +167,10 @@ pub(super) async fn post_find(
 }
 
 /// A part of what is stored of a contact. A conversation that goes on in the next part is in both, each with other messages.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ContactExportView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     exported_at: Timestamp,
     /// The person on each instance: `instance`, `addresses`, `conversations` with their `messages`, `events` that are
@@ -181,7 +188,8 @@ pub(super) struct ContactExportView {
     next_cursor: Option<String>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ExportedFileView {
     /// The source by which messages name the file.
     source: String,
@@ -202,7 +210,8 @@ impl From<ExportedFile> for ExportedFileView {
     }
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ExportedMessageFileView {
     /// Id of the message.
     message_id: String,
@@ -256,13 +265,13 @@ impl TryFrom<ContactExport> for ContactExportView {
 }
 
 /// Exports everything that is stored of a contact, with its uploaded files, in parts of about 3 MB.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/contacts/export",
     tag = "Contacts",
     request_body = ExportRequest,
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
-)]
+))]
 pub(super) async fn post_export(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -281,7 +290,8 @@ pub(super) async fn post_export(
 }
 
 /// The result of an erasure, in numbers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ErasureView {
     /// `false`: a message of the contact is being sent. The request must be repeated at `waits_until`.
     done: bool,
@@ -317,13 +327,13 @@ impl From<EraseReport> for ErasureView {
 ///
 /// A tombstone without personal data stays: it says that a contact was erased and when. A request that was cut off is
 /// repeated and goes on.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/contacts/erase",
     tag = "Contacts",
     request_body = ContactRequest,
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
-)]
+))]
 pub(super) async fn post_erase(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,7 +1,9 @@
 //! `/v1/conversations`: lists, shows and changes conversations.
 
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, NotImplemented};
+#[cfg(test)]
 use super::schema::{ConversationModeSchema, ConversationStatusSchema};
 use super::view::ConversationView;
 use super::{Api, ApiContext, BODY_MAX};
@@ -18,24 +20,24 @@ use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_pipeline::operate;
 use recado_pipeline::ports::{ConversationFilter, SearchWords};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The filter and the page of a list of conversations.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConversationQuery {
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only of this mode.
-    #[param(value_type = Option<ConversationModeSchema>)]
+    #[cfg_attr(test, param(value_type = Option<ConversationModeSchema>))]
     mode: Option<ConversationMode>,
     /// Only of this status.
-    #[param(value_type = Option<ConversationStatusSchema>)]
+    #[cfg_attr(test, param(value_type = Option<ConversationStatusSchema>))]
     status: Option<ConversationStatus>,
     /// Only with this label.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     label: Option<ConversationLabel>,
     /// Only with a message that holds these words, up to eight. From three letters on, they find words that begin with them. Case
     /// and accents do not count. The newest 2,000 messages that fit are looked through. Not on AWS (501).
@@ -47,15 +49,16 @@ pub(super) struct ConversationQuery {
     /// then.
     waiting: Option<bool>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// A page of conversations.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ConversationList)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = ConversationList))]
 pub(super) struct ConversationListView {
     items: Vec<ConversationView>,
     next_cursor: Option<String>,
@@ -64,13 +67,13 @@ pub(super) struct ConversationListView {
 }
 
 /// Lists conversations, the most recently active first; or those that wait for a person.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations",
     tag = "Conversations",
     params(ConversationQuery),
     responses((status = 200, body = ConversationListView, description = "A page of conversations"), NotImplemented)
-)]
+))]
 pub(super) async fn list_conversations(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -138,13 +141,13 @@ async fn find_searched_time(api: &Api<impl ApiContext>) -> Result<Timestamp, Htt
 }
 
 /// Returns one conversation.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     responses((status = 200, body = ConversationView, description = "The conversation"), NotFound)
-)]
+))]
 pub(super) async fn get_conversation(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -164,33 +167,34 @@ async fn view_conversation(
 }
 
 /// The requested change of a conversation.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"mode": "manual"}))]
+#[cfg_attr(test, schema(example = json!({"mode": "manual"})))]
 struct ConversationChange {
     /// `manual` takes the conversation over, `ai` gives it back.
-    #[schema(value_type = Option<ConversationModeSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ConversationModeSchema>))]
     mode: Option<ConversationMode>,
     /// Only `resolved` is accepted: a conversation becomes active again with the contact's next message, not by
     /// request.
-    #[schema(value_type = Option<ConversationStatusSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ConversationStatusSchema>))]
     status: Option<ConversationStatus>,
     /// The newest message that the person who resolves the conversation has read.
-    #[schema(value_type = Option<u64>)]
+    #[cfg_attr(test, schema(value_type = Option<u64>))]
     seen: Option<Ordinal>,
 }
 
 /// Takes a conversation over, gives it back or resolves it.
 ///
 /// If both `mode` and `status` are given, the mode is changed first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     patch,
     path = "/v1/conversations/{id}",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = ConversationChange,
     responses((status = 200, body = ConversationView, description = "The changed conversation"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn patch_conversation(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -3,7 +3,9 @@
 pub(super) mod mutations;
 
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::NotFound;
+#[cfg(test)]
 use super::schema::{QueueNameSchema, ReasonSchema};
 use super::view::{DeadLetterView, ListView};
 use super::{Api, ApiContext};
@@ -20,44 +22,44 @@ use recado_pipeline::operate::dead_letters::{self, DeadLetterWithPayload};
 use recado_pipeline::ports::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
 
 /// The number of dead letters that `/health/whatsapp/dlq` shows at most.
 const DLQ_MESSAGES_MAX: usize = 100;
 
 /// The filter and the page of a list of dead letters.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeadLetterQuery {
     /// Only of this queue.
-    #[param(value_type = Option<QueueNameSchema>)]
+    #[cfg_attr(test, param(value_type = Option<QueueNameSchema>))]
     queue: Option<QueueName>,
     /// Only of this reason.
-    #[param(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, param(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only those that failed at this time or later.
     since: Option<Timestamp>,
     /// Only those that failed before this time.
     until: Option<Timestamp>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists dead letters, the newest first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/dead-letters",
     tag = "Dead letters",
     params(DeadLetterQuery),
     responses((status = 200, body = ListView<DeadLetterView>, description = "A page of dead letters"))
-)]
+))]
 pub(super) async fn list_dead_letters(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -78,7 +80,8 @@ pub(super) async fn list_dead_letters(
 }
 
 /// A dead letter with the payload that a redrive would process again. The payload may hold text that people wrote.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct DeadLetterDetail {
     #[serde(flatten)]
     dead_letter: DeadLetterView,
@@ -87,13 +90,13 @@ pub(super) struct DeadLetterDetail {
 }
 
 /// Returns one dead letter with its payload.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/dead-letters/{id}",
     tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 200, body = DeadLetterDetail, description = "The dead letter"), NotFound)
-)]
+))]
 pub(super) async fn get_dead_letter(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -109,36 +112,39 @@ pub(super) async fn get_dead_letter(
 }
 
 /// The filter of `/health/whatsapp/dlq`.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DlqQuery {
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
 /// The number of dead letters, and the newest of them.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct DlqView {
     dlq_depth: u64,
     messages: Vec<DlqMessage>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct DlqMessage {
     payload: Value,
     original_id: String,
-    #[schema(value_type = ReasonSchema)]
+    #[cfg_attr(test, schema(value_type = ReasonSchema))]
     reason: Reason,
     timestamp: Timestamp,
     attempts: u32,
     last_error: Option<String>,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
-    #[schema(value_type = QueueNameSchema)]
+    #[cfg_attr(test, schema(value_type = QueueNameSchema))]
     queue: QueueName,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
@@ -159,13 +165,13 @@ impl From<DeadLetterWithPayload> for DlqMessage {
 }
 
 /// Returns the number of dead letters, and the newest 100 with their payloads.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp/dlq",
     tag = "Dead letters",
     params(DlqQuery),
     responses((status = 200, body = DlqView, description = "The dead letters"))
-)]
+))]
 pub(super) async fn get_dlq_health(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -15,23 +15,23 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'uns
                            base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Returns this description.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/openapi.json",
     tag = "Description",
     responses((status = 200, body = Object, description = "The description"))
-)]
+))]
 pub(super) async fn get_openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION)
 }
 
 /// Returns a page that shows this description in a browser, and sends requests.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/docs",
     tag = "Description",
     responses((status = 200, body = String, content_type = "text/html", description = "The page"))
-)]
+))]
 pub(super) async fn get_docs_page() -> impl IntoResponse {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -42,12 +42,12 @@ pub(super) async fn get_docs_page() -> impl IntoResponse {
 }
 
 /// Returns the script of the page.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/docs.js",
     tag = "Description",
     responses((status = 200, body = String, content_type = "text/javascript", description = "The script"))
-)]
+))]
 pub(super) async fn get_docs_script() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)
 }

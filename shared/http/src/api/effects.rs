@@ -1,6 +1,7 @@
 //! `/v1/conversations/{id}/effects`: what an agent's tools did for a contact.
 
 use super::conversations::parse_conversation_id;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -16,28 +17,29 @@ use recado_domain::ids::{ConversationId, CorrelationId};
 use recado_pipeline::operate::{self, EffectDecision};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 /// The effects for one contact.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct EffectsView {
     items: Vec<EffectView>,
 }
 
 /// One change that an agent's tool made outside, or was to make.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct EffectView {
     /// The number of the effect for this contact, from 1.
     number: u64,
     /// The id that the tool was given.
     id: String,
     /// The conversation in which it began.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     conversation_id: ConversationId,
     /// Name of the tool, as the model called it.
     tool: String,
     /// The arguments, without those that are hidden.
-    #[schema(value_type = Object)]
+    #[cfg_attr(test, schema(value_type = Object))]
     arguments: Value,
     state: EffectStateView,
     begun_at: Timestamp,
@@ -48,8 +50,9 @@ pub(super) struct EffectView {
 }
 
 /// The state of an effect.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[schema(as = EffectState)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = EffectState))]
 #[serde(rename_all = "snake_case")]
 enum EffectStateView {
     /// The effect is under way.
@@ -93,15 +96,17 @@ impl From<EffectEntry> for EffectView {
 }
 
 /// The end of an effect.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"state": "done"}))]
+#[cfg_attr(test, schema(example = json!({"state": "done"})))]
 struct EffectChange {
     state: DecidedState,
 }
 
 /// The end of an effect, as a person says.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum DecidedState {
     /// The effect happened.
@@ -123,13 +128,13 @@ impl From<DecidedState> for EffectDecision {
 }
 
 /// Lists what the agent's tools did for the contact of a conversation, the newest first, also in earlier conversations.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}/effects",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     responses((status = 200, body = EffectsView, description = "The effects"), NotFound)
-)]
+))]
 pub(super) async fn list_effects(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -141,7 +146,7 @@ pub(super) async fn list_effects(
 }
 
 /// Stores how an effect ended whose end nobody could find out.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/effects/{number}",
     tag = "Conversations",
@@ -151,7 +156,7 @@ pub(super) async fn list_effects(
     ),
     request_body = EffectChange,
     responses((status = 200, body = EffectView, description = "The effect"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn post_effect(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -12,26 +12,27 @@ use recado_domain::config::ConfigEntry;
 use recado_domain::ids::TenantId;
 use recado_pipeline::configure::{self, AskedParties, ChangedEntry, ConfigurationChange, EntryMatch};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The filter and the page of a list of calendars, tools, agents or instances.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EntryListQuery {
     /// Only of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     pub(super) limit: Option<usize>,
     /// `next_cursor` of the page before.
     pub(super) cursor: Option<String>,
 }
 
 /// The option of a removal.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RemovalQuery {
     /// `true`: an instance is removed or disabled also if it still owes a reply.
@@ -40,7 +41,8 @@ pub(super) struct RemovalQuery {
 }
 
 /// An entry of the configuration that was created or changed.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ChangedEntryView<T> {
     /// The entry as it is stored now.
     entry: T,

@@ -3,12 +3,15 @@
 mod stream;
 mod tickets;
 
+#[cfg(test)]
 pub(super) use stream::__path_get_event_stream;
 pub(super) use stream::get_event_stream;
+#[cfg(test)]
 pub(super) use tickets::__path_post_push_ticket;
 pub(super) use tickets::post_push_ticket;
 
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::schema::PublishedEventSchema;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -21,31 +24,32 @@ use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
 use recado_pipeline::ports::LoggedEvent;
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The events that a reader wants.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     /// Only events of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// `next` of the page before. Absent: from the oldest event that is kept. `now`: only what is published from now on.
     after: Option<String>,
     /// Only these kinds, separated by commas. `message.*` names a group.
-    #[param(example = "message.*,conversation.waiting")]
+    #[cfg_attr(test, param(example = "message.*,conversation.waiting"))]
     kind: Option<String>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
 }
 
 /// A page of events.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct EventsView {
     /// The events, the oldest first.
-    #[schema(value_type = Vec<PublishedEventSchema>)]
+    #[cfg_attr(test, schema(value_type = Vec<PublishedEventSchema>))]
     items: Vec<PublishedEventView>,
     /// The place at which to go on. It is always there: ask again with it for what comes later.
     next: String,
@@ -98,13 +102,13 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
 ///
 /// A reader that follows `next` sees each event that is kept (seven days unless set otherwise), at least once, those of a
 /// conversation in order. An event holds ids and facts and no name, number or text: ask the API for these.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/events",
     tag = "Events",
     params(EventsQuery),
     responses((status = 200, body = EventsView, description = "A page of events"))
-)]
+))]
 pub(super) async fn get_events(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,5 +1,6 @@
 //! `GET /health`: the health of the installation.
 
+#[cfg(test)]
 use super::schema::HealthStatusSchema;
 use super::{Api, ApiContext};
 use axum::Json;
@@ -10,7 +11,6 @@ use recado_pipeline::Deps;
 use recado_pipeline::health::HealthStatus;
 use recado_pipeline::ports::System;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// Returns 503 for `Unhealthy`, else 200: a load balancer or monitor that reads no body understands the code.
 pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
@@ -22,9 +22,10 @@ pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
 }
 
 /// The health of the installation.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct HealthView {
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     /// The reason why the status is `unhealthy`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,15 +36,16 @@ pub(super) struct HealthView {
     services: ServicesView,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ServicesView {
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     store: HealthStatus,
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     queue: HealthStatus,
     /// Absent if the records are not on a disk of the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<HealthStatusSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<HealthStatusSchema>))]
     disk: Option<HealthStatus>,
 }
 
@@ -52,7 +54,7 @@ struct ServicesView {
 /// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds, or if
 /// the disk has less free space than it should. The request itself does not touch the store, except in a process that
 /// checks on request.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/health",
     tag = "Health",
@@ -60,7 +62,7 @@ struct ServicesView {
         (status = 200, body = HealthView, description = "The store takes writes"),
         (status = 503, body = HealthView, description = "The store does not take writes")
     )
-)]
+))]
 pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (StatusCode, Json<HealthView>) {
     let vitals = api
         .options

@@ -1,9 +1,13 @@
 //! `/v1/instances`: lists, shows, creates, changes and removes instances one by one.
 
 use super::config::{WebhookSetupView, WebhookSetups};
-use super::entries::{self, ChangedEntryView, EntryListQuery, RemovalQuery};
+#[cfg(test)]
+use super::entries::ChangedEntryView;
+use super::entries::{self, EntryListQuery, RemovalQuery};
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+#[cfg(test)]
 use super::schema::{ConfigurationChangeSchema, InstanceSchema};
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -20,13 +24,13 @@ use recado_pipeline::audit;
 use recado_pipeline::configure::{self, ConfigurationChange};
 
 /// Lists the instances that the token opens, sorted by their ids.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/instances",
     tag = "Instances",
     params(EntryListQuery),
     responses((status = 200, body = ListView<InstanceSchema>, description = "A page of instances"))
-)]
+))]
 pub(super) async fn list_instances(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -40,13 +44,13 @@ pub(super) async fn list_instances(
 }
 
 /// Returns an instance, with its version as `ETag`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/instances/{id}",
     tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     responses((status = 200, body = InstanceSchema, description = "The instance"), NotFound)
-)]
+))]
 pub(super) async fn get_instance(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -58,7 +62,7 @@ pub(super) async fn get_instance(
 /// Creates an instance, with the checks of `PUT /v1/config`.
 ///
 /// `GET /v1/instances/{id}/webhook` returns what is to be set up at its provider.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances",
     tag = "Instances",
@@ -68,7 +72,7 @@ pub(super) async fn get_instance(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_instance(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -82,7 +86,7 @@ pub(super) async fn post_instance(
 ///
 /// A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in
 /// `ETag`; `*` stands for any.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/instances/{id}",
     tag = "Instances",
@@ -99,7 +103,7 @@ pub(super) async fn post_instance(
         Unprocessable,
         PreconditionRequired
     )
-)]
+))]
 pub(super) async fn put_instance(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -114,7 +118,7 @@ pub(super) async fn put_instance(
 ///
 /// An instance with conversations or dead letters is disabled instead, and what it has stays readable. One that owes a
 /// reply stays as it is, unless `force`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/instances/{id}",
     tag = "Instances",
@@ -130,7 +134,7 @@ pub(super) async fn put_instance(
         PreconditionFailed,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn delete_instance(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -142,7 +146,7 @@ pub(super) async fn delete_instance(
 }
 
 /// Returns the webhook URL and secret of an instance, as they are to be entered at its provider.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/instances/{id}/webhook",
     tag = "Instances",
@@ -151,7 +155,7 @@ pub(super) async fn delete_instance(
         (status = 200, body = WebhookSetupView, description = "The webhook settings, with their secret"),
         NotFound
     )
-)]
+))]
 pub(super) async fn get_instance_webhook(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -2,6 +2,7 @@
 
 use super::invitation_log::InvitationStatusView;
 use super::invitations::{parse_occasion, parse_template};
+#[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -16,13 +17,13 @@ use recado_domain::invitations::{InvitationStatus, LogMonth};
 use recado_pipeline::deliver::{self, LogFilter};
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
 
 /// The header with the cursor of the next page.
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
 /// The form of an export.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 enum ExportFormat {
     /// Comma-separated values. The first page begins with the names of the columns.
@@ -32,12 +33,13 @@ enum ExportFormat {
 }
 
 /// The entries of the log that are wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExportQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// The month in UTC in which they were taken, such as `2026-11`. If absent, the present one.
     month: Option<String>,
@@ -48,10 +50,10 @@ pub(super) struct ExportQuery {
     /// Only with this status.
     status: Option<String>,
     /// The form. If absent, `json`.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     format: Option<ExportFormat>,
     /// Number of entries that are looked at for a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// The header `x-next-cursor` of the page before.
     cursor: Option<String>,
@@ -80,7 +82,7 @@ const STATUS_COLUMNS: [&str; 5] = ["sent", "delivered", "read", "failed", "cance
 /// Exports the log of deliveries of a month, page by page.
 ///
 /// The header `x-next-cursor` leads to the next page; the last has none. A page may be empty although more follow.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/export",
     tag = "Invitations",
@@ -90,7 +92,7 @@ const STATUS_COLUMNS: [&str; 5] = ["sent", "delivered", "read", "failed", "cance
         NotFound,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn export_invitations(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,7 @@
 //! `GET /deliver/{id}/status` and `GET /wa/session/{phone}`: what became of invitations, and the sessions of contacts.
 
 use super::invitations::parse_occasion;
+#[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
@@ -17,17 +18,18 @@ use recado_domain::invitations::InvitationState;
 use recado_pipeline::deliver::{self, InvitationView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
 
 /// A status that an invitation reached.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct TransitionView {
     status: &'static str,
     at: Timestamp,
 }
 
 /// An entry of the log of deliveries: an invitation, and what became of it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct InvitationStatusView {
     id: String,
     #[serde(rename = "eventId")]
@@ -46,10 +48,10 @@ pub(super) struct InvitationStatusView {
     simulated: bool,
     /// The provider's id of the message, or the carrier's of the e-mail.
     provider_ref: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     duplicate_of: Option<String>,
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(test, schema(value_type = Option<Object>))]
     metadata: Option<Map<String, Value>>,
     /// Reason, if it failed; why an e-mail waits; or that the guest may have a cancelled one.
     error: Option<String>,
@@ -120,13 +122,13 @@ impl From<InvitationView> for InvitationStatusView {
 ///
 /// `id` is the invitation's, its message's, or the provider's id of the message (`provider_ref`). The status is read from the
 /// records and always true, so nothing is cached.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/{id}/status",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the invitation, or `provider_ref`"), TenantQuery),
     responses((status = 200, body = InvitationStatusView, description = "The status"), NotFound)
-)]
+))]
 pub(super) async fn get_invitation_status(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -138,13 +140,13 @@ pub(super) async fn get_invitation_status(
 }
 
 /// Lists the invitations of an occasion, by guest and then by time.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}/invitations",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
     responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
-)]
+))]
 pub(super) async fn list_invitations(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -158,26 +160,28 @@ pub(super) async fn list_invitations(
 }
 
 /// The tenant and the instance of a session.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only on this instance. If absent, the session that ends last.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
 /// Facts of a session besides its times.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[expect(
     clippy::struct_field_names,
     reason = "the names of an earlier delivery service"
 )]
 struct SessionMetadataView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     conversation_id: ConversationId,
     /// The occasion to which the contact was invited last.
     #[serde(rename = "eventId")]
@@ -188,10 +192,11 @@ struct SessionMetadataView {
 }
 
 /// A contact's session of 24 hours.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SessionDetailView {
     session_id: String,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// `true` if the session is open now.
     active: bool,
@@ -202,13 +207,13 @@ pub(super) struct SessionDetailView {
 }
 
 /// Returns the newest session of a contact: 24 hours from the last message, renewed by each.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/wa/session/{phone}",
     tag = "Invitations",
     params(("phone" = String, Path, description = "Phone number of the contact"), SessionQuery),
     responses((status = 200, body = SessionDetailView, description = "The session"), NotFound, Unprocessable)
-)]
+))]
 pub(super) async fn get_session(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

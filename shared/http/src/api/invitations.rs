@@ -2,7 +2,10 @@
 //!
 //! Their names of fields are those of an earlier service, so that its clients go on working.
 
-use super::messages::{IdempotencyHeader, parse_idempotency_key};
+#[cfg(test)]
+use super::messages::IdempotencyHeader;
+use super::messages::parse_idempotency_key;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -22,14 +25,14 @@ use recado_pipeline::deliver::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 /// Largest body of a request with many guests.
 const BATCH_BODY_MAX: usize = 4 * 1024 * 1024;
 
 /// The channel of an invitation.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[schema(as = InvitationChannel)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = InvitationChannel))]
 #[serde(rename_all = "snake_case")]
 enum ChannelParam {
     /// By WhatsApp.
@@ -48,9 +51,10 @@ impl From<ChannelParam> for InvitationChannel {
 }
 
 /// An invitation to be sent. One of `guestId`, `guestIds` and `phone` is required.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"eventId": "ev_demo", "phone": "+5215550011223", "channel": "whatsapp", "template": "invite"}))]
+#[cfg_attr(test, schema(example = json!({"eventId": "ev_demo", "phone": "+5215550011223", "channel": "whatsapp", "template": "invite"})))]
 struct InvitationSendRequest {
     /// The occasion.
     #[serde(rename = "eventId")]
@@ -68,40 +72,42 @@ struct InvitationSendRequest {
     phone: Option<String>,
     /// Values of the template's variables.
     #[serde(default)]
-    #[schema(value_type = Object, required = false)]
+    #[cfg_attr(test, schema(value_type = Object, required = false))]
     variables: TemplateValues,
     metadata: Option<Map<String, Value>>,
     /// Time before which it does not leave, at most a year ahead: with its offset, or without one for the guest's own clock. A batch
     /// needs the offset.
-    #[schema(example = "2027-03-01T09:00:00-03:00")]
+    #[cfg_attr(test, schema(example = "2027-03-01T09:00:00-03:00"))]
     send_at: Option<String>,
     /// The tenant, with a token of the installation. If absent, the only one.
     tenant: Option<String>,
 }
 
 /// An invitation to be sent to the guest in the path.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"channel": "whatsapp", "template": "invite"}))]
+#[cfg_attr(test, schema(example = json!({"channel": "whatsapp", "template": "invite"})))]
 struct GuestSendRequest {
     channel: ChannelParam,
     /// Name of the template.
     template: String,
     /// Values of the template's variables.
     #[serde(default)]
-    #[schema(value_type = Object, required = false)]
+    #[cfg_attr(test, schema(value_type = Object, required = false))]
     variables: TemplateValues,
     metadata: Option<Map<String, Value>>,
     /// Time before which it does not leave, at most a year ahead: with its offset, or without one for the guest's own clock. A batch
     /// needs the offset.
-    #[schema(example = "2027-03-01T09:00:00-03:00")]
+    #[cfg_attr(test, schema(example = "2027-03-01T09:00:00-03:00"))]
     send_at: Option<String>,
     /// The tenant, with a token of the installation. If absent, the only one.
     tenant: Option<String>,
 }
 
 /// An invitation that was taken.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AcceptedInvitationView {
     id: String,
     /// `queued`, or `duplicate`: the same template went to the guest within the dedupe window.
@@ -111,7 +117,7 @@ pub(super) struct AcceptedInvitationView {
     /// The invitation that went before, if this is a duplicate.
     duplicate_of: Option<String>,
     /// The message, which `GET /v1/messages/{id}` shows.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     is_free: bool,
     session_id: Option<String>,
@@ -142,7 +148,8 @@ impl From<AcceptedInvitation> for AcceptedInvitationView {
 }
 
 /// The invitation of a guest in a batch.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct BatchItemView {
     /// Id of the invitation, under which `GET /deliver/{id}/status` tells its status once it is made.
     id: String,
@@ -151,7 +158,8 @@ struct BatchItemView {
 }
 
 /// A batch of invitations that was taken.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AcceptedBatchView {
     batch_id: String,
     /// `running`, or `scheduled` until its `send_at`; or what it was, if the request came before.
@@ -178,7 +186,8 @@ impl From<AcceptedBatch> for AcceptedBatchView {
 }
 
 /// An invitation that was taken, or a batch of them.
-#[derive(Debug, Serialize, ToSchema)]
+#[cfg(test)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 #[expect(
     dead_code,
@@ -193,7 +202,7 @@ pub(super) enum TakenView {
 ///
 /// The same template to the same guest within the dedupe window is a `duplicate` and not sent. A repeated request with the same
 /// idempotency key answers 200. With `guestIds` the answer is that of a batch: its id, and the id of each guest's invitation.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/send",
     tag = "Invitations",
@@ -206,7 +215,7 @@ pub(super) enum TakenView {
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_invitation(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -272,7 +281,7 @@ async fn send_batch<C: ApiContext>(
 }
 
 /// Sends an invitation to the guest in the path.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/events/{event}/guests/{guest}/send",
     tag = "Invitations",
@@ -289,7 +298,7 @@ async fn send_batch<C: ApiContext>(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_guest_invitation(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

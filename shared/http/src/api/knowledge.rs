@@ -1,5 +1,6 @@
 //! `/v1/agents/{id}/knowledge`: the documents that an agent answers from.
 
+#[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -17,13 +18,13 @@ use recado_pipeline::knowledge::{
     self, AddedSource, KnowledgeError, NewDocument, SourceOutcome, VectorState,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The largest document, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.
 const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
 
 /// A source: a document of the business.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SourceView {
     id: String,
     /// The name of the file, or the address of the page.
@@ -54,7 +55,8 @@ impl From<KnowledgeSource> for SourceView {
 }
 
 /// The knowledge of an agent.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct KnowledgeView {
     /// Number of the snapshot; 0 before the first.
     version: u64,
@@ -68,7 +70,8 @@ pub(super) struct KnowledgeView {
 }
 
 /// The vectors of blocks, by which an embedding model finds them.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct VectorsView {
     /// Name of the model that made them; `null` if there are none.
     model: Option<String>,
@@ -96,13 +99,13 @@ impl From<VectorState> for VectorsView {
 }
 
 /// Lists the sources of an agent.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents/{id}/knowledge",
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"), NotFound)
-)]
+))]
 pub(super) async fn list_knowledge(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -119,8 +122,9 @@ pub(super) async fn list_knowledge(
 }
 
 /// The description of the document, as query parameters.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentQuery {
     /// Name of the file, or address of the page: 1 to 300 characters. A source with this title is replaced.
@@ -128,7 +132,8 @@ pub(super) struct DocumentQuery {
 }
 
 /// A source after its document was added.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AddedSourceView {
     source: SourceView,
     /// `added`, `replaced`, or `unchanged`: the agent has exactly this document already.
@@ -159,7 +164,7 @@ impl From<AddedSource> for AddedSourceView {
 /// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel, `PowerPoint` or PDF. Its type is known by its bytes,
 /// and that of a text by the title or the `Content-Type`. The text of a PDF document is read within 10 seconds. The same document once more changes nothing, but makes vectors that its blocks
 /// lack.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge",
     tag = "Knowledge",
@@ -170,7 +175,7 @@ impl From<AddedSource> for AddedSourceView {
         NotFound,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_knowledge(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -194,7 +199,8 @@ fn find_content_type(headers: &HeaderMap) -> Option<String> {
 }
 
 /// A block of a source.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct BlockView {
     /// The headings above it, outermost first, separated by ` › `.
     place: String,
@@ -211,7 +217,8 @@ impl From<KnowledgeBlock> for BlockView {
 }
 
 /// A source with its blocks.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct WholeSourceView {
     #[serde(flatten)]
     source: SourceView,
@@ -219,7 +226,7 @@ pub(super) struct WholeSourceView {
 }
 
 /// Returns a source of an agent with its blocks.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents/{id}/knowledge/{source}",
     tag = "Knowledge",
@@ -228,7 +235,7 @@ pub(super) struct WholeSourceView {
         ("source" = String, Path, description = "Id of the source")
     ),
     responses((status = 200, body = WholeSourceView, description = "The source"), NotFound)
-)]
+))]
 pub(super) async fn get_knowledge_source(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -243,7 +250,7 @@ pub(super) async fn get_knowledge_source(
 }
 
 /// Removes a source of an agent with its blocks.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/agents/{id}/knowledge/{source}",
     tag = "Knowledge",
@@ -252,7 +259,7 @@ pub(super) async fn get_knowledge_source(
         ("source" = String, Path, description = "Id of the source")
     ),
     responses((status = 204, description = "The source is removed"), NotFound)
-)]
+))]
 pub(super) async fn delete_knowledge_source(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -264,7 +271,8 @@ pub(super) async fn delete_knowledge_source(
 }
 
 /// Which vectors are made.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct VectorRequest {
     /// Drops the present vectors and makes all again, as after a change of their dimensions.
@@ -275,14 +283,14 @@ struct VectorRequest {
 /// Makes the vectors that an agent's blocks lack, as many as 15 seconds allow.
 ///
 /// Repeat it until `missing` is 0. Vectors of another model than the present one are made again.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge/vectors",
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = VectorRequest,
     responses((status = 200, body = VectorsView, description = "The vectors of all blocks"), NotFound)
-)]
+))]
 pub(super) async fn post_knowledge_vectors(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,7 @@
 //! `POST /v1/agents/{id}/knowledge/pages`: web pages that become documents of an agent.
 
 use super::knowledge::{AddedSourceView, parse_agent_id};
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -12,26 +13,28 @@ use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use recado_pipeline::knowledge::{self, PAGES_MAX, PageOutcome};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The pages that are fetched.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"urls": ["https://clinic.example/prices"]}))]
+#[cfg_attr(test, schema(example = json!({"urls": ["https://clinic.example/prices"]})))]
 struct PagesRequest {
     /// Their URLs: 1 to 10, `http://` or `https://`, of public hosts.
     urls: Vec<String>,
 }
 
 /// What became of the pages.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct PagesView {
     /// One for each URL, in their order.
     items: Vec<PageView>,
 }
 
 /// What became of a page.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct PageView {
     /// The URL, which is the title of the source.
     url: String,
@@ -59,14 +62,14 @@ impl From<PageOutcome> for PageView {
 ///
 /// A page is HTML, text, CSV or a PDF document of at most 4 MiB. One that cannot be added has its `reason`; the others go in. What there
 /// is no time for in 25 seconds is told, and the same request adds it.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge/pages",
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = PagesRequest,
     responses((status = 200, body = PagesView, description = "What became of each page"), NotFound)
-)]
+))]
 pub(super) async fn post_knowledge_pages(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

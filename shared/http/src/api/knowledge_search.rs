@@ -1,6 +1,7 @@
 //! `POST /v1/agents/{id}/knowledge/search`: the blocks that answer a question best.
 
 use super::knowledge::parse_agent_id;
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -13,24 +14,25 @@ use recado_domain::access::Caller;
 use recado_domain::knowledge::{FoundBlock, VectorGap};
 use recado_pipeline::knowledge::{self, FOUND_MAX};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// Number of blocks that a search returns unless it says another.
 const FOUND_DEFAULT: usize = 5;
 
 /// The question that is searched for.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"question": "What does a vaccine cost?", "limit": 5}))]
+#[cfg_attr(test, schema(example = json!({"question": "What does a vaccine cost?", "limit": 5})))]
 struct SearchRequest {
     question: String,
     /// Number of blocks at most: 1 to 50, 5 if absent.
-    #[schema(minimum = 1, maximum = 50)]
+    #[cfg_attr(test, schema(minimum = 1, maximum = 50))]
     limit: Option<usize>,
 }
 
 /// The blocks that were found.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SearchView {
     /// The way of search: `lexical` found blocks by their words, `hybrid` also by vectors.
     search: &'static str,
@@ -41,7 +43,8 @@ pub(super) struct SearchView {
 }
 
 /// A block that was found.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct FoundBlockView {
     /// Id of its source.
     source: String,
@@ -73,14 +76,14 @@ impl From<FoundBlock> for FoundBlockView {
 }
 
 /// Finds the blocks of an agent's sources that answer a question best.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge/search",
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = SearchRequest,
     responses((status = 200, body = SearchView, description = "What was found"), NotFound)
-)]
+))]
 pub(super) async fn post_knowledge_search(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,7 @@
 //! Files: uploads one that is to be sent, and reads the stored one of a message.
 
 use super::messages::parse_message_id;
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -17,14 +18,14 @@ use recado_domain::outgoing::{OutgoingError, UPLOAD_PREFIX};
 use recado_pipeline::message_file::{self, FileSource};
 use recado_pipeline::upload;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The largest file, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.
 const FILE_MAX: usize = 4 * 1024 * 1024;
 
 /// The description of the file, as query parameters.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UploadQuery {
     /// Name of the file.
@@ -32,7 +33,8 @@ pub(super) struct UploadQuery {
 }
 
 /// A stored file.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct UploadView {
     id: String,
     /// The text by which a message names the file.
@@ -45,14 +47,14 @@ pub(super) struct UploadView {
 ///
 /// The body is the file, `Content-Type` its MIME type. The file is kept for at least a day. The answer holds the
 /// `source` by which a message names the file.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/media",
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the instance"), UploadQuery),
     request_body(content_type = "*/*", description = "The file, of at most 4 MiB"),
     responses((status = 201, body = UploadView, description = "The file is stored"), NotFound)
-)]
+))]
 pub(super) async fn post_media(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -91,7 +93,7 @@ pub(super) async fn post_media(
 /// Returns the stored file of a message.
 ///
 /// It is 404 until the file is stored. On AWS it is a redirect to a URL that works for some minutes.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/messages/{id}/media",
     tag = "Messages",
@@ -105,7 +107,7 @@ pub(super) async fn post_media(
         ),
         NotFound
     )
-)]
+))]
 pub(super) async fn get_media(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

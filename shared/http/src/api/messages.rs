@@ -3,7 +3,9 @@
 use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+#[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
 use super::{Api, ApiContext, BODY_MAX};
@@ -21,31 +23,31 @@ use recado_pipeline::operate::{self, OperatorAnswer};
 use recado_pipeline::{Deps, deliver, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
 
 /// The page of a list of messages.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageListQuery {
     /// `true`: together with the messages of the same person's conversations in `joined` and `moved_to`, by time. A message's id
     /// names its conversation.
     joined: Option<bool>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists a conversation's messages, the newest first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}/messages",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation"), MessageListQuery),
     responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"), NotFound)
-)]
+))]
 pub(super) async fn list_messages(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -64,7 +66,8 @@ pub(super) async fn list_messages(
 }
 
 /// A message, or a scheduled message that is not sent yet.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub(super) enum MessageAnswer {
     Message(Box<MessageDetail>),
@@ -74,13 +77,13 @@ pub(super) enum MessageAnswer {
 /// Returns a message's timeline, incoming or outgoing.
 ///
 /// A scheduled message is found by its schedule id; after it was sent, also by its message id.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/messages/{id}",
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
     responses((status = 200, body = MessageAnswer, description = "The message"), NotFound)
-)]
+))]
 pub(super) async fn get_message(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -115,14 +118,15 @@ fn no_such_message() -> HttpProblem {
 }
 
 /// An answer that a person writes in a conversation. Either `text` or `content` is required.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"text": "Bom dia! Sim, até as 18h."}))]
+#[cfg_attr(test, schema(example = json!({"text": "Bom dia! Sim, até as 18h."})))]
 struct AnswerRequest {
     /// The text of the answer, as an alternative to `content`.
     text: Option<String>,
     /// Content of any other kind, as an alternative to `text`.
-    #[schema(value_type = Option<OutgoingContentSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<OutgoingContentSchema>))]
     content: Option<Value>,
     /// The message that is replied to, the contact's or ours, by our id or by the provider's.
     reply_to: Option<String>,
@@ -130,14 +134,14 @@ struct AnswerRequest {
     mentions: Vec<String>,
     link_preview: Option<bool>,
     /// The newest message that the person had on screen.
-    #[schema(value_type = Option<u64>)]
+    #[cfg_attr(test, schema(value_type = Option<u64>))]
     seen: Option<Ordinal>,
 }
 
 /// Sends a person's answer.
 ///
 /// The message is stored and queued, not sent yet. The person has the conversation from then on.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/messages",
     tag = "Conversations",
@@ -153,7 +157,7 @@ struct AnswerRequest {
         NotFound,
         Conflict
     )
-)]
+))]
 pub(super) async fn post_answer(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -196,7 +200,8 @@ pub(super) async fn post_answer(
 }
 
 /// The client's own name for a message.
-#[derive(IntoParams)]
+#[cfg(test)]
+#[derive(utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "the field describes what `parse_idempotency_key` reads")]
 pub(super) struct IdempotencyHeader {

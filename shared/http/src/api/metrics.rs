@@ -1,5 +1,6 @@
 //! `GET /metrics`: the metrics of one machine, in the text format of Prometheus.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::health_probe::run_with_timeout;
@@ -86,7 +87,7 @@ async fn write_page<C: ApiContext>(api: &Api<C>, page: &MetricsPage) -> String {
 /// Returns the metrics in the text format of Prometheus.
 ///
 /// Wants the token of `RECADO_METRICS_TOKEN`, or an operators' token. A 404 on AWS, and for a token of one tenant.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = METRICS_PATH,
     tag = "Health",
@@ -94,7 +95,7 @@ async fn write_page<C: ApiContext>(api: &Api<C>, page: &MetricsPage) -> String {
         (status = 200, body = String, content_type = "text/plain", description = "The metrics"),
         NotFound
     )
-)]
+))]
 pub(super) async fn get_metrics(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,8 @@
 //! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
+#[cfg(test)]
 use super::schema::NoticeKindSchema;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -14,19 +16,20 @@ use recado_domain::notice::{Notice, NoticeKind};
 use recado_pipeline::operate;
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 /// The newest notices of an account.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct NoticesView {
     items: Vec<NoticeView>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct NoticeView {
     id: String,
     at: Timestamp,
-    #[schema(value_type = NoticeKindSchema)]
+    #[cfg_attr(test, schema(value_type = NoticeKindSchema))]
     kind: NoticeKind,
     summary: String,
     details: Value,
@@ -47,13 +50,13 @@ impl From<Notice> for NoticeView {
 /// Lists the provider's notices about the account of the instance (`account_id`), the newest first.
 ///
 /// They tell of templates, quality, limits and restrictions: the newest 50 of 90 days.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/instances/{id}/notices",
     tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     responses((status = 200, body = NoticesView, description = "The notices"), NotFound)
-)]
+))]
 pub(super) async fn list_notices(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,7 @@
 //! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
 use super::invitations::{parse_guest_id, parse_occasion};
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
@@ -20,10 +21,10 @@ use recado_domain::invitations::{
 };
 use recado_pipeline::occasions::{self, AddedGuests, ListedOccasion};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A reminder of an occasion.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct OccasionReminderView {
     /// The time before the occasion, such as `P1D`.
     before: String,
@@ -45,7 +46,8 @@ impl From<OccasionReminder> for OccasionReminderView {
 }
 
 /// An occasion to which guests are invited.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct OccasionView {
     id: String,
     tenant: String,
@@ -83,13 +85,13 @@ impl From<ListedOccasion> for OccasionView {
 }
 
 /// Lists the occasions of a tenant.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions",
     tag = "Invitations",
     params(TenantPageQuery),
     responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
-)]
+))]
 pub(super) async fn list_occasions(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -101,13 +103,13 @@ pub(super) async fn list_occasions(
 }
 
 /// Returns an occasion.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
     responses((status = 200, body = OccasionView, description = "The occasion"), NotFound)
-)]
+))]
 pub(super) async fn get_occasion(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -120,14 +122,16 @@ pub(super) async fn get_occasion(
 }
 
 /// The answer that decided a guest's status.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ConfirmationPayload {
     at: Timestamp,
     session_id: Option<String>,
 }
 
 /// A guest of an occasion.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct GuestView {
     id: String,
     name: Option<String>,
@@ -162,13 +166,13 @@ impl From<Guest> for GuestView {
 }
 
 /// Lists the guests of an occasion, with what they answered.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
     responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
-)]
+))]
 pub(super) async fn list_guests(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -182,7 +186,7 @@ pub(super) async fn list_guests(
 }
 
 /// Returns a guest of an occasion.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}/guests/{guest}",
     tag = "Invitations",
@@ -192,7 +196,7 @@ pub(super) async fn list_guests(
         TenantQuery
     ),
     responses((status = 200, body = GuestView, description = "The guest"), NotFound)
-)]
+))]
 pub(super) async fn get_guest(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -206,7 +210,8 @@ pub(super) async fn get_guest(
 }
 
 /// A guest as a request names one: an `id`, a `phone`, or both.
-#[derive(Debug, ToSchema)]
+#[cfg(test)]
+#[derive(Debug, utoipa::ToSchema)]
 #[expect(dead_code, reason = "the description of `GuestRow`, which is read")]
 struct NewGuest {
     id: Option<String>,
@@ -221,16 +226,18 @@ struct NewGuest {
 }
 
 /// Guests to add.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"guests": [{"name": "Ana", "phone": "+52 1 55 5001 1223"}]}))]
+#[cfg_attr(test, schema(example = json!({"guests": [{"name": "Ana", "phone": "+52 1 55 5001 1223"}]})))]
 struct GuestsRequest {
-    #[schema(value_type = Vec<NewGuest>)]
+    #[cfg_attr(test, schema(value_type = Vec<NewGuest>))]
     guests: Vec<GuestRow>,
 }
 
 /// A row that was refused.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct RefusedRowView {
     /// Line of the list on which the row begins, or place of the guest, from 1.
     line: usize,
@@ -238,7 +245,8 @@ struct RefusedRowView {
 }
 
 /// The result of adding guests.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AddedGuestsView {
     added: usize,
     changed: usize,
@@ -267,14 +275,14 @@ impl From<AddedGuests> for AddedGuestsView {
 ///
 /// The body is JSON, or a list of comma-separated values (`Content-Type: text/csv`) whose first row names the columns `id`, `name`,
 /// `phone`, `email`, `language`, `time_zone`, `status`. Rows that are refused are told, and the others are added. The same list again changes nothing.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
     request_body = GuestsRequest,
     responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
-)]
+))]
 pub(super) async fn post_guests(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -312,7 +320,7 @@ fn is_csv(headers: &HeaderMap) -> bool {
 ///
 /// The messages that invited the guest stay in their conversation. A person is erased with all that is stored by
 /// `POST /v1/contacts/erase`, which deletes the guests with its phone number, too; a guest without a number is deleted here.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/occasions/{id}/guests/{guest}",
     tag = "Invitations",
@@ -322,7 +330,7 @@ fn is_csv(headers: &HeaderMap) -> bool {
         TenantQuery
     ),
     responses((status = 204, description = "The guest is deleted"), NotFound)
-)]
+))]
 pub(super) async fn delete_guest(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

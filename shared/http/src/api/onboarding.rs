@@ -1,6 +1,7 @@
 //! `POST /v1/instances/{id}/connect`, `/pairing` and `/check`: sets an instance up at its provider.
 
 use super::config::is_own_app_proven;
+#[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
@@ -26,7 +27,6 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use utoipa::ToSchema;
 
 /// Longest time for all that a provider is asked for one request. The function on AWS has 29 s.
 const TIMEOUT: Duration = Duration::from_secs(25);
@@ -102,13 +102,14 @@ pub struct PhonePairing {
 }
 
 /// The result of one check.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct SetupCheck {
     /// Name of the check.
-    #[schema(example = "webhook")]
+    #[cfg_attr(test, schema(example = "webhook"))]
     pub check: String,
     /// `good`, `note` (it works, but should be known) or `broken`.
-    #[schema(example = "good")]
+    #[cfg_attr(test, schema(example = "good"))]
     pub grade: String,
     /// Description of the result.
     pub found: String,
@@ -147,18 +148,19 @@ impl From<SetupError> for HttpProblem {
 }
 
 /// The options of connecting. Each is for Evolution.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schema(example = json!({}))]
+#[cfg_attr(test, schema(example = json!({})))]
 pub struct ConnectRequest {
     /// `true`: webhooks include files as base64.
-    #[schema(required = false, default = false)]
+    #[cfg_attr(test, schema(required = false, default = false))]
     pub base64: bool,
     /// `true`: webhooks carry a signed token instead of the secret itself (from 2.3 on).
-    #[schema(required = false, default = false)]
+    #[cfg_attr(test, schema(required = false, default = false))]
     pub jwt: bool,
     /// `true`: the webhook is set also if its URL cannot be checked from here.
-    #[schema(required = false, default = false)]
+    #[cfg_attr(test, schema(required = false, default = false))]
     pub force: bool,
     /// `true`: Evolution tells when the contact types, so that a reply waits; `false`: it does not. If absent, as it is set.
     pub typing: Option<bool>,
@@ -168,9 +170,10 @@ pub struct ConnectRequest {
 }
 
 /// The result of connecting.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ConnectView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance: InstanceId,
     connected: bool,
     /// Steps that were taken, or are left to a person.
@@ -180,9 +183,10 @@ pub(super) struct ConnectView {
 }
 
 /// The codes with which a phone is paired. Anyone who has one can pair a phone.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct PairingView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance: InstanceId,
     /// `true` if a phone is connected, and nothing is to be paired.
     connected: bool,
@@ -193,9 +197,10 @@ pub(super) struct PairingView {
 }
 
 /// The results of the checks of an instance's setup.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SetupChecksView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance: InstanceId,
     checks: Vec<SetupCheck>,
 }
@@ -205,7 +210,7 @@ pub(super) struct SetupChecksView {
 /// Evolution: the webhook is set, unless its URL does not lead here, and read back. Meta and 360dialog: what a person has to
 /// enter is told, and the app is subscribed. The instance's key is sent to the provider's host alone, which must be the
 /// installation's own or one of `RECADO_ONBOARDING_HOSTS`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/connect",
     tag = "Instances",
@@ -218,7 +223,7 @@ pub(super) struct SetupChecksView {
         Unprocessable,
         BadGateway
     )
-)]
+))]
 pub(super) async fn post_connect(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -238,7 +243,7 @@ pub(super) async fn post_connect(
 }
 
 /// Starts the pairing of a phone with an instance of Evolution, and returns the QR code.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/pairing",
     tag = "Instances",
@@ -250,7 +255,7 @@ pub(super) async fn post_connect(
         Unprocessable,
         BadGateway
     )
-)]
+))]
 pub(super) async fn post_pairing(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -268,7 +273,7 @@ pub(super) async fn post_pairing(
 }
 
 /// Checks an instance's setup at its provider: the key, the connection, the webhook, the clocks.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/check",
     tag = "Instances",
@@ -279,7 +284,7 @@ pub(super) async fn post_pairing(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_check(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,5 +1,6 @@
 //! `GET /v1/opt-outs`: who wants no unsolicited messages.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -13,26 +14,27 @@ use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource};
 use recado_pipeline::opt_outs::list_opt_outs;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The tenant and the page of the list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OptOutQuery {
     /// The tenant.
-    #[param(value_type = String)]
+    #[cfg_attr(test, param(value_type = String))]
     tenant: TenantId,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// The way by which a person told its preference.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = OptOutSource)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = OptOutSource))]
 #[serde(rename_all = "snake_case")]
 enum OptOutSourceView {
     /// By a message to an instance.
@@ -46,8 +48,9 @@ enum OptOutSourceView {
 }
 
 /// The preference of one recipient, as it was told last.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = OptOut)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = OptOut))]
 pub(super) struct OptOutView {
     /// Key of the recipient: a hash that tells nothing of the address.
     recipient: String,
@@ -80,13 +83,13 @@ impl From<OptOut> for OptOutView {
 /// Returns who wants no unsolicited messages, and who wants them again.
 ///
 /// Each recipient stands in the list once, with what it said last.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/opt-outs",
     tag = "Contacts",
     params(OptOutQuery),
     responses((status = 200, body = ListView<OptOutView>, description = "The preferences, ordered by key"), NotFound)
-)]
+))]
 pub(super) async fn get_opt_outs(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

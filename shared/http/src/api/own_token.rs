@@ -5,10 +5,10 @@ use super::tokens::TokenAccessView;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// The token of the request.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct OwnTokenView {
     #[serde(flatten)]
     access: TokenAccessView,
@@ -17,12 +17,12 @@ pub(super) struct OwnTokenView {
 }
 
 /// Returns name, role and tenant of the request's own token, and the routes that it opens.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/token",
     tag = "Tokens",
     responses((status = 200, body = OwnTokenView, description = "The token of the request"))
-)]
+))]
 pub(super) async fn get_own_token(Extension(caller): Extension<Caller>) -> Json<OwnTokenView> {
     let opened = PERMISSIONS
         .iter()

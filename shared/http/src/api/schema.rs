@@ -1,4 +1,5 @@
 //! Schemas of the types from other crates that the API's JSON holds. Those crates know nothing of `OpenAPI`.
+//! Only tests compile them, as they do everything that describes the API.
 //!
 //! A test holds every answer and every accepted request of the tests of this crate against these schemas.
 

@@ -1,9 +1,13 @@
 //! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`: sends a message to any recipient, or cancels a
 //! scheduled one.
 
-use super::messages::{IdempotencyHeader, parse_idempotency_key, parse_message_id};
+#[cfg(test)]
+use super::messages::IdempotencyHeader;
+use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+#[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{AcceptedView, ScheduledView};
 use super::{Api, ApiContext, BODY_MAX};
@@ -23,18 +27,18 @@ use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::operate;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 /// A message that a client wants to send. Either `text` or `content` is required.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"to": "+55 11 90000-0001", "text": "Seu pedido saiu.", "message_id": "order-7"}))]
+#[cfg_attr(test, schema(example = json!({"to": "+55 11 90000-0001", "text": "Seu pedido saiu.", "message_id": "order-7"})))]
 struct SendRequest {
     to: String,
     /// The text of the message, as an alternative to `content`.
     text: Option<String>,
     /// Content of any other kind, as an alternative to `text`.
-    #[schema(value_type = Option<OutgoingContentSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<OutgoingContentSchema>))]
     content: Option<Value>,
     /// The message that is replied to, the contact's or ours, by our id or by the provider's.
     reply_to: Option<String>,
@@ -42,7 +46,7 @@ struct SendRequest {
     mentions: Vec<String>,
     link_preview: Option<bool>,
     /// The client's idempotency key, as an alternative to the header `Idempotency-Key`.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<IdempotencyKey>,
     metadata: Option<Map<String, Value>>,
     send_at: Option<Timestamp>,
@@ -52,7 +56,7 @@ struct SendRequest {
 ///
 /// The message is stored and queued (or waits for its time), not sent yet. A repeated request with the same key answers
 /// 200; another request with that key is a 409.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/messages",
     tag = "Messages",
@@ -75,7 +79,7 @@ struct SendRequest {
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_send(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -128,13 +132,13 @@ fn merge_keys(
 }
 
 /// Cancels a scheduled message. Any other message is refused with a 409.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/messages/{id}",
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
     responses((status = 200, body = ScheduledView, description = "The cancelled message"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn delete_message(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,8 @@
 //! `/simulator`: lists the messages that the simulated provider accepted, and takes a customer's message in its place.
 
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+#[cfg(test)]
 use super::schema::SimulatedMessageSchema;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -16,28 +18,28 @@ use recado_pipeline::ports::{Providers, System};
 use recado_pipeline::{Deps, configure, ingest};
 use recado_whatsapp::{SimulatedInbound, SimulatedMessage, split_webhook, write_simulated_webhook};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The longest name and the longest text, in characters.
 const NAME_MAX: usize = 100;
 const TEXT_MAX: usize = 4_096;
 
 /// The messages that the simulated provider accepted.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SimulatedOutboxView {
-    #[schema(value_type = Vec<SimulatedMessageSchema>)]
+    #[cfg_attr(test, schema(value_type = Vec<SimulatedMessageSchema>))]
     items: Vec<SimulatedMessage>,
 }
 
 /// Lists the messages that the simulated provider accepted, in the order of sending.
 ///
 /// A 404 on AWS, and where nothing is simulated.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/simulator/outbox",
     tag = "Traces",
     responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
-)]
+))]
 pub(super) async fn list_simulated_outbox(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -58,12 +60,13 @@ pub(super) async fn list_simulated_outbox(
 }
 
 /// A message that a person writes as a customer.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"instance_id": "suporte-01", "from": "+55 11 90000-0002", "name": "Maria", "text": "Oi!"}))]
+#[cfg_attr(test, schema(example = json!({"instance_id": "suporte-01", "from": "+55 11 90000-0002", "name": "Maria", "text": "Oi!"})))]
 struct SimulatedMessageRequest {
     /// The simulated instance to which the message goes.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// The customer's number, in any spelling with the country's code.
     from: String,
@@ -74,7 +77,8 @@ struct SimulatedMessageRequest {
 }
 
 /// A customer's message that was taken.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SimulatedMessageView {
     /// The id that the simulated provider gave the message.
     provider_message_id: String,
@@ -84,7 +88,7 @@ pub(super) struct SimulatedMessageView {
 ///
 /// It goes the way of a webhook of the instance's provider. A 404 on AWS, and where nothing is simulated; a 409 if this
 /// instance is not simulated, since its answer would reach a real phone.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/simulator/messages",
     tag = "Traces",
@@ -94,7 +98,7 @@ pub(super) struct SimulatedMessageView {
         NotFound,
         Conflict
     )
-)]
+))]
 pub(super) async fn post_simulated_message(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -2,28 +2,29 @@
 
 use recado_domain::ids::TenantId;
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 /// The tenant of a request.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
 }
 
 /// The tenant and the page of a list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantPageQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     pub(super) limit: Option<usize>,
     /// `next_cursor` of the page before.
     pub(super) cursor: Option<String>,

@@ -1,5 +1,6 @@
 //! `DELETE /v1/tenants/{id}`: removes a tenant.
 
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -12,25 +13,26 @@ use recado_domain::access::Caller;
 use recado_domain::ids::TenantId;
 use recado_pipeline::tenant_removal::{self, RemovalError, RemovalOptions, RemovalReport};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The options of a removal.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantRemovalQuery {
     /// `true`: removed also if the tenant still owes replies.
     #[serde(default)]
-    #[param(required = false, default = false)]
+    #[cfg_attr(test, param(required = false, default = false))]
     force: bool,
     /// `true`: nothing is removed; the answer tells what there is, at most 1,000 of a kind.
     #[serde(default)]
-    #[param(required = false, default = false)]
+    #[cfg_attr(test, param(required = false, default = false))]
     dry_run: bool,
 }
 
 /// What one request removed of a tenant, in numbers; with `dry_run`, what there is.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TenantRemovalView {
     /// `true`: nothing of the tenant is left. `false`: the request must be repeated.
     done: bool,
@@ -87,13 +89,13 @@ impl From<RemovalError> for HttpProblem {
 /// One request removes a part, and is repeated until `done`. From the first one on the tenant does not work: its webhooks
 /// are acknowledged and ignored. The entries of the audit stay until they expire. Only a token of the whole installation may
 /// do this.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/tenants/{id}",
     tag = "Configuration",
     params(("id" = String, Path, description = "Id of the tenant"), TenantRemovalQuery),
     responses((status = 200, body = TenantRemovalView, description = "What was removed"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn delete_tenant(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

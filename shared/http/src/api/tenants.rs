@@ -1,8 +1,12 @@
 //! `/v1/tenants`: lists, shows, creates, changes tenants one by one.
 
-use super::entries::{self, ChangedEntryView};
+use super::entries;
+#[cfg(test)]
+use super::entries::ChangedEntryView;
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+#[cfg(test)]
 use super::schema::TenantSchema;
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -17,28 +21,28 @@ use recado_domain::access::Caller;
 use recado_domain::config::Tenant;
 use recado_pipeline::configure;
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 /// The page of the list of tenants.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantListQuery {
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists the tenants that the token opens, sorted by their ids.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/tenants",
     tag = "Configuration",
     params(TenantListQuery),
     responses((status = 200, body = ListView<TenantSchema>, description = "A page of tenants"))
-)]
+))]
 pub(super) async fn list_tenants(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -51,13 +55,13 @@ pub(super) async fn list_tenants(
 }
 
 /// Returns a tenant, with its version as `ETag`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/tenants/{id}",
     tag = "Configuration",
     params(("id" = String, Path, description = "Id of the tenant")),
     responses((status = 200, body = TenantSchema, description = "The tenant"), NotFound)
-)]
+))]
 pub(super) async fn get_tenant(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -69,7 +73,7 @@ pub(super) async fn get_tenant(
 /// Creates a tenant, with the checks of `PUT /v1/config`.
 ///
 /// Only a token of the installation creates tenants.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/tenants",
     tag = "Configuration",
@@ -79,7 +83,7 @@ pub(super) async fn get_tenant(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_tenant(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -93,7 +97,7 @@ pub(super) async fn post_tenant(
 ///
 /// A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in
 /// `ETag`; `*` stands for any.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/tenants/{id}",
     tag = "Configuration",
@@ -110,7 +114,7 @@ pub(super) async fn post_tenant(
         Unprocessable,
         PreconditionRequired
     )
-)]
+))]
 pub(super) async fn put_tenant(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

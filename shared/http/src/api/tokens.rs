@@ -1,6 +1,7 @@
 //! `/v1/tokens`: creates, lists and revokes the tokens of the API.
 
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
@@ -15,10 +16,10 @@ use recado_domain::access::{Caller, Token, TokenRole};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_pipeline::tokens::{self, NewToken, TokenError};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The role of a token.
-#[derive(Debug, ToSchema)]
+#[cfg(test)]
+#[derive(Debug, utoipa::ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "the variants describe those of `TokenRole`")]
 pub(super) enum TokenRoleSchema {
@@ -30,25 +31,27 @@ pub(super) enum TokenRoleSchema {
 }
 
 /// The name of a token, and what it opens.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TokenAccessView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     pub(super) name: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
-    #[schema(value_type = TokenRoleSchema)]
+    #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     pub(super) role: TokenRole,
 }
 
 /// A token, without its text.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TokenView {
     #[serde(flatten)]
     access: TokenAccessView,
     created_at: Timestamp,
     /// Name of the token that created this one.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     created_by: TokenName,
     /// Time from which the token is refused. `null`: it does not expire.
     expires_at: Option<Timestamp>,
@@ -70,7 +73,8 @@ impl From<Token> for TokenView {
 }
 
 /// A token that was created.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct CreatedTokenView {
     #[serde(flatten)]
     token: TokenView,
@@ -79,29 +83,30 @@ pub(super) struct CreatedTokenView {
 }
 
 /// The token to create.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"name": "front desk", "role": "operator", "tenant": "clinic"}))]
+#[cfg_attr(test, schema(example = json!({"name": "front desk", "role": "operator", "tenant": "clinic"})))]
 struct TokenRequest {
     /// A name that no other token of the same tenant has. Records of what the token's holder did hold it.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     name: TokenName,
-    #[schema(value_type = TokenRoleSchema)]
+    #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
     /// The tenant that the token is limited to. If absent, the token opens what the creating one opens.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
     expires_at: Option<Timestamp>,
 }
 
 /// Creates a token. Its text stands in the answer and can never be read again.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/tokens",
     tag = "Tokens",
     request_body = TokenRequest,
     responses((status = 201, body = CreatedTokenView, description = "The token"), NotFound, Conflict)
-)]
+))]
 pub(super) async fn post_token(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -124,28 +129,29 @@ pub(super) async fn post_token(
 }
 
 /// The filter and the page of the list of tokens.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenListQuery {
     /// Only of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists tokens, without their texts. An expired token is listed until it is revoked.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/tokens",
     tag = "Tokens",
     params(TokenListQuery),
     responses((status = 200, body = ListView<TokenView>, description = "A page of tokens"))
-)]
+))]
 pub(super) async fn list_tokens(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -158,24 +164,25 @@ pub(super) async fn list_tokens(
 }
 
 /// The tenant of the token to revoke.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenTenantQuery {
     /// The tenant that the token is limited to. If absent, the token is one of the whole installation, or of the only
     /// tenant that the caller's token opens.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
 }
 
 /// Revokes a token. On AWS it may be accepted for another 30 seconds (`RECADO_CONFIG_TTL_SECONDS`).
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/tokens/{name}",
     tag = "Tokens",
     params(("name" = String, Path, description = "Name of the token"), TokenTenantQuery),
     responses((status = 204, description = "The token is revoked"), NotFound)
-)]
+))]
 pub(super) async fn delete_token(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

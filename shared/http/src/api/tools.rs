@@ -1,8 +1,12 @@
 //! `/v1/tools`: lists, shows, creates, changes and removes tools one by one.
 
-use super::entries::{self, ChangedEntryView, EntryListQuery, RemovalQuery};
+#[cfg(test)]
+use super::entries::ChangedEntryView;
+use super::entries::{self, EntryListQuery, RemovalQuery};
 use super::error_mapping::list_problem;
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+#[cfg(test)]
 use super::schema::{ConfigurationChangeSchema, ToolSchema};
 use super::view::ListView;
 use super::{Api, ApiContext};
@@ -18,13 +22,13 @@ use recado_domain::tools::Tool;
 use recado_pipeline::configure::{self, ConfigurationChange};
 
 /// Lists the tools that the token opens, sorted by their ids.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/tools",
     tag = "Configuration",
     params(EntryListQuery),
     responses((status = 200, body = ListView<ToolSchema>, description = "A page of tools"))
-)]
+))]
 pub(super) async fn list_tools(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -38,13 +42,13 @@ pub(super) async fn list_tools(
 }
 
 /// Returns a tool, with its version as `ETag`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/tools/{id}",
     tag = "Configuration",
     params(("id" = String, Path, description = "Id of the tool")),
     responses((status = 200, body = ToolSchema, description = "The tool"), NotFound)
-)]
+))]
 pub(super) async fn get_tool(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -54,7 +58,7 @@ pub(super) async fn get_tool(
 }
 
 /// Creates a tool, with the checks of `PUT /v1/config`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/tools",
     tag = "Configuration",
@@ -64,7 +68,7 @@ pub(super) async fn get_tool(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_tool(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -78,7 +82,7 @@ pub(super) async fn post_tool(
 ///
 /// A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in
 /// `ETag`; `*` stands for any.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/tools/{id}",
     tag = "Configuration",
@@ -95,7 +99,7 @@ pub(super) async fn post_tool(
         Unprocessable,
         PreconditionRequired
     )
-)]
+))]
 pub(super) async fn put_tool(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -107,7 +111,7 @@ pub(super) async fn put_tool(
 }
 
 /// Removes a tool. One that an agent names stays.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/tools/{id}",
     tag = "Configuration",
@@ -123,7 +127,7 @@ pub(super) async fn put_tool(
         PreconditionFailed,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn delete_tool(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,6 +1,7 @@
 //! `GET /v1/trace`: the events and messages that belong together.
 
 use super::messages::parse_message_id;
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::view::{EventView, MessageItem};
 use super::{Api, ApiContext};
@@ -15,11 +16,11 @@ use recado_pipeline::Deps;
 use recado_pipeline::deliver;
 use recado_pipeline::trace::{self, MessageTrace, ProviderLookup};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The id to look for. Exactly one must be given.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceQuery {
     /// Id of an event.
@@ -31,12 +32,13 @@ pub(super) struct TraceQuery {
     /// A message's id at the provider.
     provider_message: Option<String>,
     /// With `provider_message`: only on this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
 /// The events and messages that belong together, the oldest first.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TraceView {
     events: Vec<EventView>,
     messages: Vec<MessageItem>,
@@ -54,13 +56,13 @@ impl From<MessageTrace> for TraceView {
 /// Returns the events and messages that belong to an event, a message, a correlation id or a provider's message id.
 ///
 /// Events come without their payloads, the oldest first; they are kept for 7 days.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/trace",
     tag = "Traces",
     params(TraceQuery),
     responses((status = 200, body = TraceView, description = "Events and messages"), NotFound)
-)]
+))]
 pub(super) async fn get_trace(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

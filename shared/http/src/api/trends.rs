@@ -1,5 +1,6 @@
 //! `GET /v1/trends`: what the samples of the last hours tell.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -13,7 +14,6 @@ use recado_domain::sample::SAMPLE_RETENTION;
 use recado_domain::trend::{InstanceUptime, TrendPoint, TrendSummary};
 use recado_pipeline::trends::{TrendReport, TrendRequest, read_trends};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The period of a request that names none: a day, hour by hour.
 const HOURS: u32 = 24;
@@ -23,26 +23,28 @@ const STEP_MINUTES: u32 = 60;
 const STEP_MINUTES_MAX: u32 = 24 * 60;
 
 /// What the trends are of, and for which time.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrendQuery {
     /// Only of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Number of hours up to now: 1 to 48, 24 if absent.
-    #[param(minimum = 1, maximum = 48)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 48))]
     hours: Option<u32>,
     /// Length of each part of this time, in minutes: 1 to 1440, 60 if absent.
-    #[param(minimum = 1, maximum = 1440)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 1440))]
     step_minutes: Option<u32>,
 }
 
 /// The trends of the last hours, made of one sample per minute.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TrendView {
     from: Timestamp,
     to: Timestamp,
@@ -58,7 +60,8 @@ pub(super) struct TrendView {
 }
 
 /// What the samples of a time tell. Minutes without a sample, in which Recado did not run, count for nothing.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct SummaryView {
     /// Number of minutes with a sample. Without any, all other numbers are 0 or `null`.
     minutes: u32,
@@ -93,7 +96,8 @@ impl From<&TrendSummary> for SummaryView {
 }
 
 /// A part of the time.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct PointView {
     from: Timestamp,
     #[serde(flatten)]
@@ -110,9 +114,10 @@ impl From<&TrendPoint> for PointView {
 }
 
 /// The time for which an instance was connected.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct UptimeView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
     /// The part of the sampled minutes in which the instance could send, cut to two decimals. `null` without a sample.
     uptime_percent: Option<f64>,
@@ -158,13 +163,13 @@ fn check_range(name: &str, value: u32, most: u32) -> Result<u32, HttpProblem> {
 /// Returns the trends of the last hours: waiting messages, dead letters, and the uptime of each instance.
 ///
 /// They are made of the samples that `reconcile` stores each minute and keeps for 48 hours.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/trends",
     tag = "Health",
     params(TrendQuery),
     responses((status = 200, body = TrendView, description = "The trends"), NotFound)
-)]
+))]
 pub(super) async fn get_trends(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

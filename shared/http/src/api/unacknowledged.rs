@@ -13,31 +13,32 @@ use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId};
 use recado_pipeline::operate::{self, OperateError};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// The filter and the page of the list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnacknowledgedQuery {
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// A message that the provider accepted and WhatsApp did not acknowledge in time.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct UnacknowledgedView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     message_id: MessageId,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// Time at which the provider accepted the message.
     accepted_at: Timestamp,
@@ -55,13 +56,13 @@ impl From<UnacknowledgedMessage> for UnacknowledgedView {
 }
 
 /// Lists messages that the provider accepted and WhatsApp did not acknowledge in time; those of one instance the oldest first.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/messages/unacknowledged",
     tag = "Messages",
     params(UnacknowledgedQuery),
     responses((status = 200, body = ListView<UnacknowledgedView>, description = "A page of messages"))
-)]
+))]
 pub(super) async fn list_unacknowledged(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

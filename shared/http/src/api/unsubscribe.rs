@@ -4,6 +4,7 @@
 //! a button. `POST` ends the messages, by the button or by a mail program with one click (RFC 8058). Nothing names the tenant or the
 //! person.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -36,7 +37,7 @@ fn unknown_link() -> HttpProblem {
 /// Returns a page with a button that ends messages.
 ///
 /// The request changes nothing. The button sends the `POST` of this path.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/unsubscribe/{token}",
     tag = "Contacts",
@@ -45,7 +46,7 @@ fn unknown_link() -> HttpProblem {
         (status = 200, body = String, content_type = "text/html", description = "The page"),
         NotFound
     )
-)]
+))]
 pub(super) async fn get_unsubscribe_page(
     State(api): State<Api<impl ApiContext>>,
     PathParam(token): PathParam<String>,
@@ -60,7 +61,7 @@ pub(super) async fn get_unsubscribe_page(
 /// Ends unsolicited messages.
 ///
 /// The body is not read. The same link may be followed again.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/unsubscribe/{token}",
     tag = "Contacts",
@@ -69,7 +70,7 @@ pub(super) async fn get_unsubscribe_page(
         (status = 200, body = String, content_type = "text/html", description = "The messages end"),
         NotFound
     )
-)]
+))]
 pub(super) async fn post_unsubscribe(
     State(api): State<Api<impl ApiContext>>,
     PathParam(token): PathParam<String>,

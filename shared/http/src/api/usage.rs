@@ -1,5 +1,6 @@
 //! `GET /v1/usage`: what models used and the provider charged, summed up.
 
+#[cfg(test)]
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -15,36 +16,37 @@ use recado_pipeline::Deps;
 use recado_pipeline::ports::System;
 use recado_pipeline::usage::{UsageGroup, UsageLine, UsageRequest, read_usage};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// Number of days of a request that names no first day.
 const DAYS: u32 = 30;
 
 /// The use that is asked for.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UsageQuery {
     /// The part by which use is summed up: `day` if absent.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     by: Option<UsageGroupParam>,
     /// Only of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only of this conversation: what its stored messages and its discarded drafts used. An erased message is not there.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     conversation: Option<ConversationId>,
     /// The first day, in UTC: 29 days before the last if absent; of a conversation the first of all.
-    #[param(value_type = Option<String>, format = Date)]
+    #[cfg_attr(test, param(value_type = Option<String>, format = Date))]
     since: Option<Date>,
     /// The last day, in UTC: today if absent.
-    #[param(value_type = Option<String>, format = Date)]
+    #[cfg_attr(test, param(value_type = Option<String>, format = Date))]
     until: Option<Date>,
 }
 
 /// The part by which use is summed up.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[schema(as = UsageGroup)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = UsageGroup))]
 #[serde(rename_all = "snake_case")]
 enum UsageGroupParam {
     /// By day.
@@ -72,31 +74,33 @@ impl From<UsageGroupParam> for UsageGroup {
 }
 
 /// The use of models in some days.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct UsageView {
     /// The first day, in UTC.
-    #[schema(value_type = String, format = Date)]
+    #[cfg_attr(test, schema(value_type = String, format = Date))]
     since: Date,
     /// The last day, in UTC.
-    #[schema(value_type = String, format = Date)]
+    #[cfg_attr(test, schema(value_type = String, format = Date))]
     until: Date,
     items: Vec<UsageItem>,
 }
 
 /// The use of models by one day, agent, model, country or tenant.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct UsageItem {
-    #[schema(value_type = Option<String>, format = Date)]
+    #[cfg_attr(test, schema(value_type = Option<String>, format = Date))]
     day: Option<Date>,
     /// The tenant; with an agent, that of the agent.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     agent: Option<AgentId>,
     /// Name of the model, as its API reports it; of charged messages the provider and the category, such as `meta:utility`.
     model: Option<String>,
     /// Country of the recipients of charged messages, by its two characters. What has none stands in a line without a country.
-    #[schema(value_type = Option<String>, example = "BR")]
+    #[cfg_attr(test, schema(value_type = Option<String>, example = "BR"))]
     country: Option<Country>,
     /// Number of replies that models wrote.
     replies: u64,
@@ -124,8 +128,9 @@ struct UsageItem {
 }
 
 /// An amount of money.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = UsageCost)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = UsageCost))]
 pub(super) struct CostItem {
     /// The currency, such as `USD`.
     currency: String,
@@ -184,13 +189,13 @@ impl From<UsageLine> for UsageItem {
 ///
 /// The sums are of committed replies, discarded drafts, transcribed recordings and messages that the provider charges, and are kept for
 /// 400 days.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/usage",
     tag = "Health",
     params(UsageQuery),
     responses((status = 200, body = UsageView, description = "The sums, in the order of their names"), NotFound)
-)]
+))]
 pub(super) async fn get_usage(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

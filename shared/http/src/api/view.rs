@@ -12,6 +12,7 @@ mod referral;
 mod sends;
 
 use super::answer_view::AnswerView;
+#[cfg(test)]
 use super::schema::{MessageStatusSchema, QueueNameSchema, ReasonSchema, RoleSchema};
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
@@ -33,14 +34,14 @@ use recado_pipeline::trace::TimelineResult;
 use referral::ReferralView;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 pub(super) use contact::ContactView;
 pub(super) use conversation::ConversationView;
 pub(super) use sends::{AcceptedView, EventView, ScheduledView, TimelineEntryView};
 
 /// A page of a list.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ListView<T> {
     items: Vec<T>,
     next_cursor: Option<String>,
@@ -56,17 +57,18 @@ impl<T> ListView<T> {
 }
 
 /// A message in a list.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct MessageItem {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
-    #[schema(value_type = u64)]
+    #[cfg_attr(test, schema(value_type = u64))]
     ordinal: Ordinal,
-    #[schema(value_type = RoleSchema)]
+    #[cfg_attr(test, schema(value_type = RoleSchema))]
     role: Role,
     /// Name of the token with which the message was ordered; `phone` if somebody typed it on the phone. Absent for messages
     /// of the contact and of the agent.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     r#type: String,
     /// The message as its newest edit left it.
@@ -81,7 +83,7 @@ pub(super) struct MessageItem {
     /// The option of the question before it that the message names by its number or words. Absent if it names none.
     chosen: Option<ChosenView>,
     /// The message that this one reacts to, edits, deletes, votes on or chooses from.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     refers_to: Option<MessageId>,
     /// Reactions to the message that were not taken back.
     reactions: Vec<ReactionView>,
@@ -91,7 +93,7 @@ pub(super) struct MessageItem {
     versions: Vec<VersionView>,
     /// Time at which the author deleted the message for everyone.
     deleted_at: Option<Timestamp>,
-    #[schema(value_type = MessageStatusSchema)]
+    #[cfg_attr(test, schema(value_type = MessageStatusSchema))]
     status: MessageStatus,
     /// The answer to a contact's message, or the reason why it has none; absent for other messages.
     answer: Option<AnswerView>,
@@ -141,15 +143,16 @@ impl From<MessageView> for MessageItem {
 }
 
 /// A message with its delivery and its timeline.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct MessageDetail {
     #[serde(flatten)]
     item: MessageItem,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     conversation_id: ConversationId,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     /// Id of the message's trace, if traces are exported.
     trace_id: Option<String>,
@@ -160,7 +163,7 @@ pub(super) struct MessageDetail {
     cache_read_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
     /// The reason why no answer is owed to the message, or why the message was dead-lettered or cancelled.
-    #[schema(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     attempts: u32,
     /// `true` if the outcome of an attempt was never learnt: the contact may have received the message twice.
@@ -171,7 +174,7 @@ pub(super) struct MessageDetail {
     delivery: Option<DeliveryView>,
     history: Vec<HistoryStepView>,
     /// The id that a scheduled message had before it fell due.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     scheduled_id: Option<MessageId>,
     /// The advertisement or post that led the person to write.
     referral: Option<ReferralView>,
@@ -181,13 +184,14 @@ pub(super) struct MessageDetail {
     way: Vec<TimelineEntryView>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct HistoryStepView {
     at: Timestamp,
     what: String,
     why: Option<String>,
     /// Name of the token with which somebody made the step; absent if Recado made it by itself.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
 }
 
@@ -262,24 +266,25 @@ impl MessageDetail {
 }
 
 /// A dead letter without its payload: the payload may hold text that the contact wrote.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct DeadLetterView {
     id: String,
-    #[schema(value_type = QueueNameSchema)]
+    #[cfg_attr(test, schema(value_type = QueueNameSchema))]
     queue: QueueName,
-    #[schema(value_type = ReasonSchema)]
+    #[cfg_attr(test, schema(value_type = ReasonSchema))]
     reason: Reason,
     at: Timestamp,
     attempts: u32,
     last_error: Option<String>,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance_id: Option<InstanceId>,
     /// One of `event`, `message`, `turn`, `unreadable` (a queue message) and `damaged` (the record of the dead letter itself).
     what: &'static str,
     /// The message that could not be sent. `/v1/messages/{id}` returns its history.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
 }
 

@@ -4,12 +4,16 @@ mod failed_events;
 mod posts;
 mod view;
 
-pub(super) use failed_events::{
-    __path_list_failed_events, __path_post_failed_redrive, list_failed_events, post_failed_redrive,
-};
-pub(super) use posts::{__path_post_endpoint_test, __path_post_replay, post_endpoint_test, post_replay};
+#[cfg(test)]
+pub(super) use failed_events::{__path_list_failed_events, __path_post_failed_redrive};
+pub(super) use failed_events::{list_failed_events, post_failed_redrive};
+#[cfg(test)]
+pub(super) use posts::{__path_post_endpoint_test, __path_post_replay};
+pub(super) use posts::{post_endpoint_test, post_replay};
 
+#[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+#[cfg(test)]
 use super::schema::WebhookEndpointSchema;
 use super::tenant_query::TenantQuery;
 use super::view::ListView;
@@ -34,7 +38,6 @@ use recado_pipeline::webhooks::{
     self, ConfiguredEndpoint, WebhookError, derive_signing_secret, rotate_signing_secret,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use view::EndpointView;
 
 /// The longest time for which posts are signed with the secret before, too, in seconds: 30 days.
@@ -51,19 +54,20 @@ impl From<WebhookError> for HttpProblem {
 }
 
 /// The fields of an endpoint that may be changed.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"url": "https://crm.example.org/recado", "disabled": true}))]
+#[cfg_attr(test, schema(example = json!({"url": "https://crm.example.org/recado", "disabled": true})))]
 struct EndpointFields {
     /// URL: https, or http to this machine or a private network, where `RECADO_PRIVATE_TOOLS` allows such hosts.
     url: String,
     /// The kinds of events that are posted: a kind, or a group (`message.*`). If absent, all are.
     #[serde(default)]
-    #[schema(value_type = Vec<String>, required = false)]
+    #[cfg_attr(test, schema(value_type = Vec<String>, required = false))]
     kinds: Vec<KindFilter>,
     /// `true` if nothing is posted. What happens meanwhile is posted later, as far as it is kept.
     #[serde(default)]
-    #[schema(required = false, default = false)]
+    #[cfg_attr(test, schema(required = false, default = false))]
     disabled: bool,
 }
 
@@ -79,29 +83,31 @@ impl EndpointFields {
 }
 
 /// An endpoint with its signing secret, which is shown only here.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct EndpointSecretView {
     #[serde(flatten)]
     endpoint: EndpointView,
     /// The secret with which posts are signed, as Standard Webhooks writes it.
-    #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
+    #[cfg_attr(test, schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))]
     secret: String,
 }
 
 /// The options of a rotation of a signing secret.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schema(example = json!({"overlap_seconds": 3600}))]
+#[cfg_attr(test, schema(example = json!({"overlap_seconds": 3600})))]
 struct SigningRotation {
     /// Seconds for which posts are signed with the secret before, too. If absent, a day; 0 for a secret that leaked.
-    #[schema(maximum = 2_592_000)]
+    #[cfg_attr(test, schema(maximum = 2_592_000))]
     overlap_seconds: Option<u64>,
 }
 
 /// Lists the endpoints of a tenant, with the state of their posts.
 ///
 /// An endpoint gets the published events of its tenant as signed posts (Standard Webhooks).
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/webhooks",
     tag = "Events",
@@ -110,7 +116,7 @@ struct SigningRotation {
         (status = 200, body = ListView<EndpointView>, description = "The endpoints"),
         NotFound
     )
-)]
+))]
 pub(super) async fn list_webhook_endpoints(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -127,7 +133,7 @@ pub(super) async fn list_webhook_endpoints(
 /// Adds an endpoint, and returns its signing secret, which is shown only here.
 ///
 /// It is told what is published from now on.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks",
     tag = "Events",
@@ -139,7 +145,7 @@ pub(super) async fn list_webhook_endpoints(
         Conflict,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn post_webhook_endpoint(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -157,13 +163,13 @@ pub(super) async fn post_webhook_endpoint(
 }
 
 /// Returns an endpoint with the state of its posts.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/webhooks/{id}",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
-)]
+))]
 pub(super) async fn get_webhook_endpoint(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -175,7 +181,7 @@ pub(super) async fn get_webhook_endpoint(
 }
 
 /// Replaces what an endpoint is told, and where. Its place and its secret stay.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/webhooks/{id}",
     tag = "Events",
@@ -186,7 +192,7 @@ pub(super) async fn get_webhook_endpoint(
         NotFound,
         Unprocessable
     )
-)]
+))]
 pub(super) async fn put_webhook_endpoint(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -205,13 +211,13 @@ pub(super) async fn put_webhook_endpoint(
 }
 
 /// Removes an endpoint, with its place and its failed events.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/webhooks/{id}",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     responses((status = 204, description = "The endpoint is removed"), NotFound)
-)]
+))]
 pub(super) async fn delete_webhook_endpoint(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -229,7 +235,7 @@ pub(super) async fn delete_webhook_endpoint(
 /// Gives an endpoint a new signing secret, which is shown only here.
 ///
 /// Posts are signed with the secret before, too, for the overlap: a receiver that knows one of them finds its signature.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/secret/rotate",
     tag = "Events",
@@ -239,7 +245,7 @@ pub(super) async fn delete_webhook_endpoint(
         (status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"),
         NotFound
     )
-)]
+))]
 pub(super) async fn post_signing_rotation(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

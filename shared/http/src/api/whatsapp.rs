@@ -3,7 +3,9 @@
 pub(super) mod detailed;
 
 use super::pieced_json::PiecedJson;
+#[cfg(test)]
 use super::problem_answers::NotFound;
+#[cfg(test)]
 use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
 use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
@@ -24,7 +26,6 @@ use recado_pipeline::ports::{QueueDepth, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use utoipa::{IntoParams, ToSchema};
 
 /// Time for which requests without a token get the same cached status, in milliseconds: strangers must not be able to
 /// load the store.
@@ -46,14 +47,15 @@ impl PublicStatusCache {
 }
 
 /// The status that anybody may read.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct StatusView {
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip)]
-    #[schema(ignore)]
+    #[cfg_attr(test, schema(ignore))]
     shared: bool,
 }
 
@@ -68,23 +70,25 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
 }
 
 /// The filter of `/health/whatsapp`.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WhatsappHealthQuery {
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
 /// The health of all instances and of the queues.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct WhatsappView {
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     queue_depth: u64,
     /// `true` if `queue_depth` and the ages are lower bounds.
@@ -102,7 +106,8 @@ pub(super) struct WhatsappView {
 }
 
 /// The queue depths from which the status is degraded or unhealthy.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct DepthMarks {
     queue_high_water_mark: u64,
     queue_critical_mark: u64,
@@ -113,15 +118,16 @@ const MARKS: DepthMarks = DepthMarks {
     queue_critical_mark: DEPTH_UNHEALTHY,
 };
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct InstanceView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
-    #[schema(value_type = ProviderSchema)]
+    #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
-    #[schema(value_type = ConnectionStatusSchema)]
+    #[cfg_attr(test, schema(value_type = ConnectionStatusSchema))]
     connection: &'static str,
     since: Option<Timestamp>,
     /// The time since which the instance has received nothing at hours at which people usually write.
@@ -153,7 +159,8 @@ impl InstanceView {
 }
 
 /// The health of all instances; without a token the status alone.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub(super) enum WhatsappHealthAnswer {
     Details(Box<WhatsappView>),
@@ -171,7 +178,7 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
 /// all instances share. More than 100 waiting messages, or an instance that is not connected: degraded. More than 1000:
 /// unhealthy, with 503 unless several tenants share the installation. A request without a token gets `status` and
 /// `timestamp` alone. With a token of one tenant, everything is about that tenant.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp",
     tag = "Health",
@@ -182,7 +189,7 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
         (status = 503, body = WhatsappHealthAnswer, description = "Unhealthy"),
         NotFound
     )
-)]
+))]
 pub(super) async fn get_whatsapp_health(
     State(api): State<Api<impl ApiContext>>,
     headers: HeaderMap,

@@ -3,7 +3,7 @@
 use super::*;
 use recado_domain::config::CredentialRef;
 use recado_http::{SetupAction, SetupError, SetupRequest};
-use recado_pipeline::ports::{PortResult, Secrets};
+use recado_ports::ports::{PortResult, Secrets};
 use recado_whatsapp::webhook::WebhookSetup;
 
 /// Every name leads to a secret.

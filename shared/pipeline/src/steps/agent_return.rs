@@ -1,7 +1,6 @@
 //! Gives conversations back to the agent when the time of their people is over.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult, Queues, System, WriteOutcome};
 use crate::steps::linked_threads::give_back_others;
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
@@ -10,6 +9,7 @@ use crate::steps::wake_up;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::TokenName;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::ports::{Conversations, PortResult, Queues, System, WriteOutcome};
 
 /// Handles a timer of the agent's return. If the time has come, the conversation is given back, and the agent is asked for
 /// what is owed. If a person wrote since, the timer is set to the later time. `None`: the timer is over, since the agent

@@ -1,9 +1,6 @@
 //! The answers to contacts' messages as operators read them, with the reason where there is none.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, Conversations, EffectJournals, InstanceStates, PortResult, System, TurnPlaceRecords,
-};
 use crate::steps::message_view::MessageView;
 use crate::steps::wake_up::resolve_debounce;
 use recado_domain::answer::{
@@ -14,6 +11,9 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
+use recado_ports::ports::{
+    ConfigurationStore, Conversations, EffectJournals, InstanceStates, PortResult, System, TurnPlaceRecords,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

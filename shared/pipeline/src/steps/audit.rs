@@ -1,11 +1,11 @@
 //! Writes the audit. An entry is written before the change that it tells of: without the entry there is no change.
 
 use crate::Deps;
-use crate::ports::{Audit, PortResult, System};
-use crate::steps::random_id::generate_nonce;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditEntry, AuditedAction};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{Audit, PortResult, System};
+use recado_ports::random_id::generate_nonce;
 
 /// Appends what `caller` is about to do to the audit.
 pub(crate) async fn audit_actions(

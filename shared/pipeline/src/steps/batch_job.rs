@@ -1,11 +1,11 @@
 //! Jobs that expand batches of invitations, on the queue `turns`.
 
 use crate::Deps;
-use crate::ports::{BatchRecords, PortResult, Queues, System, WriteOutcome};
 use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::Batch;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{BatchRecords, PortResult, Queues, System, WriteOutcome};
 
 /// Time until an expansion is restarted again.
 const RESTART_AGAIN: SignedDuration = SignedDuration::from_mins(2);

@@ -1,10 +1,10 @@
 //! Forgets guests among the recipients of batches.
 
 use crate::Deps;
-use crate::ports::{BatchRecords, PageRequest, PortError, PortResult, WriteOutcome};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Batch, BatchChunk, Guest};
+use recado_ports::ports::{BatchRecords, PageRequest, PortError, PortResult, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Number of batches that one read returns.
 const PAGE: usize = 50;

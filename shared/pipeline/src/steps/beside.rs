@@ -1,9 +1,9 @@
 //! Work beside other work: what the contact is shown must not delay what the contact is told.
 
 use crate::Deps;
-use crate::ports::System;
 use futures::future::{Either, select};
 use jiff::SignedDuration;
+use recado_ports::ports::System;
 use std::future::Future;
 use std::pin::pin;
 

@@ -1,12 +1,12 @@
 //! Measures how much of its budget of the month a tenant has used.
 
-use crate::ports::{ConfigurationStore, PortResult, UsageRecords};
 use jiff::Timestamp;
 use recado_domain::budget::{BudgetUse, MonthlyBudget, first_day_of_month};
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::ports::{ConfigurationStore, PortResult, UsageRecords};
 
 /// Returns the prices of models.
 pub(crate) async fn read_prices(store: &impl ConfigurationStore) -> PortResult<PriceList> {

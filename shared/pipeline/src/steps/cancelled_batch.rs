@@ -2,12 +2,7 @@
 
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{
-    BatchRecords, Conversations, InvitationRecords, OutboxStore, PortError, PortResult, ScheduledMessages,
-    System, WriteOutcome,
-};
 use crate::steps::email_outbox::{outbox_of, save_outbox};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::email::EmailState;
 use recado_domain::ids::{BatchId, InvitationId, MessageId, TenantId};
 use recado_domain::invitations::{BatchState, Invitation, InvitationState};
@@ -15,6 +10,11 @@ use recado_domain::message::{Message, Outgoing};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
+use recado_ports::ports::{
+    BatchRecords, Conversations, InvitationRecords, OutboxStore, PortError, PortResult, ScheduledMessages,
+    System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Takes back the delivery of an invitation whose batch was cancelled, so that another invitation may go in its place. The delivery is
 /// cancelled by a conditional write: a sender that holds it is not overtaken, and none begins it afterwards. Returns `false` if its

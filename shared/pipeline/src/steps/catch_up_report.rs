@@ -1,7 +1,7 @@
 //! The numbers of a catch-up, or of a preview of one.
 
-use crate::ports::HistorySpan;
 use jiff::Timestamp;
+use recado_ports::ports::HistorySpan;
 use serde::Serialize;
 
 /// The result of a catch-up.

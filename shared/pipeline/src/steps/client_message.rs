@@ -1,7 +1,6 @@
 //! Adds a client's message to the recipient's conversation, at once or when its time has come.
 
 use crate::Deps;
-use crate::ports::{ContactAliases, PortResult, System};
 use crate::steps::{identity, linked_threads};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -12,6 +11,7 @@ use recado_domain::invitations::{InvitedGuest, ScheduledInvitation};
 use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
+use recado_ports::ports::{ContactAliases, PortResult, System};
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
 pub(crate) async fn find_or_start_conversation(

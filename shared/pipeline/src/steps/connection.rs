@@ -1,10 +1,6 @@
 //! The stored connection state of instances, and the release of parked conversations.
 
 use crate::Deps;
-use crate::ports::{
-    ConnectionAnswer, InstanceStates, ParkedConversations, PortResult, Providers, Queues, System,
-};
-use crate::steps::random_id::generate_correlation_id;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -14,6 +10,10 @@ use recado_domain::instance::{
 };
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
+use recado_ports::ports::{
+    ConnectionAnswer, InstanceStates, ParkedConversations, PortResult, Providers, Queues, System,
+};
+use recado_ports::random_id::generate_correlation_id;
 
 /// Number of parked conversations in one read, and maximum number of reads in one release. `reconcile` releases the
 /// rest.

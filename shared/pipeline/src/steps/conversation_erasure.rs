@@ -1,14 +1,9 @@
 //! Erases a conversation with its messages and all that lies beside them.
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
-    System, WriteOutcome,
-};
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::idempotency::delete_claim;
 use crate::steps::identity::derive_thread_id;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::upload::upload_key;
 use futures::future::try_join_all;
 use recado_domain::config::Instance;
@@ -18,6 +13,11 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
+    System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The manner in which a conversation is erased.
 pub(crate) struct ConversationErasure<'a> {

@@ -1,10 +1,6 @@
 //! Erases what is not in a conversation: pending events, dead letters with their copies, and scheduled messages.
 
 use crate::Deps;
-use crate::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PageRequest, PortResult,
-    Queues, ScheduledMessages, System,
-};
 use crate::steps::idempotency::delete_claim;
 use crate::steps::upload::upload_key;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -12,6 +8,10 @@ use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::ports::{
+    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PageRequest, PortResult,
+    Queues, ScheduledMessages, System,
+};
 use std::collections::BTreeSet;
 
 /// Maximum number of messages that are received from one dead-letter queue, in batches of ten.

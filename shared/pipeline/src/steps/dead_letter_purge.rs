@@ -1,13 +1,13 @@
 //! Purges what a dead letter names: its event or message is given up for good, and nobody can redrive it any more.
 
 use crate::Deps;
-use crate::ports::{Inbox, OutboxStore, PortError, PortResult, System};
 use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::outgoing::find_outgoing;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{MessageId, TokenName};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{Inbox, OutboxStore, PortError, PortResult, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Purges the event or message of a dead letter. It is done before the dead letter is removed, so that no remaining copy
 /// revives it and no new dead letter is made of it. `by`: the token with which that is ordered, if a person does.

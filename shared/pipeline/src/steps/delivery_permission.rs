@@ -3,7 +3,6 @@
 //! This is asked for deliveries and reminders alone, never for an answer to a contact's own message.
 
 use crate::Deps;
-use crate::ports::{OptOuts, PortResult, System};
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,6 +10,7 @@ use recado_domain::delivery_rules::{DeliveryRules, DeliveryTime};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{RecipientAddress, RecipientKey};
+use recado_ports::ports::{OptOuts, PortResult, System};
 use std::collections::BTreeSet;
 
 /// A person to whom something is to be delivered.

@@ -1,13 +1,9 @@
 //! Sends scheduled messages that are due.
 
 use crate::Deps;
-use crate::deps::pair_rate;
-use crate::ports::{ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_stored_invitation;
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -15,6 +11,12 @@ use recado_domain::context::MessageContext;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_ports::deps::pair_rate;
+use recado_ports::ports::{
+    ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WriteOutcome,
+};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its instance is
 /// no longer configured, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns

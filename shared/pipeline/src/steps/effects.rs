@@ -2,7 +2,7 @@
 //!
 //! [`perform_effect`] begins an effect, makes its one call and stores its end. [`settle_effect`] finds out how an effect ended: it
 //! asks and fences, and never calls again. The rules are those of [`recado_domain::effects`]; a tool is an
-//! [`crate::ports::EffectTool`].
+//! [`recado_ports::ports::EffectTool`].
 
 mod changing;
 mod following;

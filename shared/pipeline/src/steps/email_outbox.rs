@@ -1,10 +1,7 @@
 //! The outbox of invitations that go by e-mail: their jobs, and their dead letters.
 
 use crate::Deps;
-use crate::ports::{DeadLetters, InvitationRecords, PortError, PortResult, Queues, System, WriteOutcome};
 use crate::steps::give_up::save_dead_letter;
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::trace_span::find_parent_span;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -12,6 +9,11 @@ use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::wake_up::EmailJob;
+use recado_ports::ports::{
+    DeadLetters, InvitationRecords, PortError, PortResult, Queues, System, WriteOutcome,
+};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Enqueues the job of an invitation's e-mail.
 pub(crate) async fn enqueue_email(deps: &impl Deps, job: &EmailJob) -> PortResult<()> {

@@ -1,9 +1,9 @@
 //! Instances that may work.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{ConfigurationStore, PortResult};
 use std::sync::Arc;
 
 /// Returns the configuration of an instance that may work. `None`, and a line in the log: the instance is disabled, or no

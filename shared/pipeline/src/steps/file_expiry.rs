@@ -1,11 +1,11 @@
 //! Deletes the bytes of files that their tenant keeps for a shorter time than messages.
 
 use crate::Deps;
-use crate::ports::{PortResult, System, WriteOutcome};
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::message_changes::write_changed_message;
 use recado_domain::message::Message;
+use recado_ports::ports::{PortResult, System, WriteOutcome};
 
 /// Deletes the bytes of a message's file that were to be kept until now, and records that. If the tenant keeps files for another time
 /// by now, that counts. Returns `false` if nothing was changed: another worker wrote the message.

@@ -1,7 +1,6 @@
 //! Jobs that name a file: its bytes are fetched and its text is read, apart from the turns of its conversation.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult, Queues, System};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::file_expiry::remove_expired_file;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
@@ -15,6 +14,7 @@ use recado_domain::ids::{MessageId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::ports::{Conversations, PortResult, Queues, System};
 use std::time::Duration;
 
 /// Time until a file is looked at again whose instance is disabled or no longer configured.

@@ -2,10 +2,6 @@
 //! message.
 
 use crate::Deps;
-use crate::ports::{
-    DocumentReader, FileError, Files, PortResult, Providers, Recording, RecordingUse, System, Transcriber,
-    TranscriptionError,
-};
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -15,6 +11,10 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap, TranscriptUse};
 use recado_domain::millis::add_duration;
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::ports::{
+    DocumentReader, FileError, Files, PortResult, Providers, Recording, RecordingUse, System, Transcriber,
+    TranscriptionError,
+};
 
 /// Largest document whose text is read, in bytes. A larger one is not brought into memory.
 const DOCUMENT_BYTES_MAX: u64 = 20_000_000;

@@ -1,15 +1,15 @@
 //! Changes the records of messages' files, and works on several files side by side for a bounded time.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortError, PortResult, WriteOutcome};
 use crate::steps::message_changes::write_changed_message;
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
-use crate::steps::time_limit::run_within;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::message::{Message, MessageFile};
 use recado_domain::usage::usage_of_transcript;
+use recado_ports::ports::{Conversations, PortError, PortResult, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::time_limit::run_within;
 use std::sync::{Mutex, PoisonError};
 
 /// Time that is added to the longest work on a file before another worker may repeat it.

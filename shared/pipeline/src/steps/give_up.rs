@@ -4,9 +4,6 @@
 
 use crate::Deps;
 use crate::measure::{self, MessageEnd};
-use crate::ports::{
-    ConfigurationStore, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
-};
 use crate::steps::outgoing::find_outgoing;
 use jiff::SignedDuration;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -17,6 +14,9 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::ports::{
+    ConfigurationStore, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
+};
 
 /// Gives up an event: marks its record as dead and makes its dead letter, which names the event's instance and tenant if
 /// the instance is configured.
@@ -105,7 +105,7 @@ pub(crate) async fn dead_letter_poison(
         at: deps.system().now(),
         attempts: 1,
         last_error: Some(error),
-        correlation: crate::steps::random_id::generate_correlation_id(deps.system()),
+        correlation: recado_ports::random_id::generate_correlation_id(deps.system()),
         tenant: None,
         instance: None,
         what: DeadLetterContent::Unreadable {

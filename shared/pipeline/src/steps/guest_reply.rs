@@ -1,13 +1,13 @@
 //! Applies a contact's answer to the invitation that its conversation notes. A conversation that notes none costs nothing.
 
 use crate::Deps;
-use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult};
 use crate::steps::guests::mark_pages_changed;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::invitations::{GuestReply, InvitedGuest, recognize_answer};
+use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Applies the text of a contact's message, written at `at`, to the guest as whom the contact was invited. To be called before
 /// the message is stored: after a crash in between, the message is applied again, and the guest stays as it is.

@@ -1,13 +1,13 @@
 //! Finds the guests of occasions, and makes new ones.
 
 use crate::Deps;
-use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
 use crate::steps::identity::load_identity_key;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::config::Tenant;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Guest, GuestStatus, Occasion, PhoneKey};
+use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
 
 /// Returns the key by which the tenant's guests with this number are found.

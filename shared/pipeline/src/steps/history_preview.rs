@@ -1,12 +1,12 @@
 //! Tells what a provider's history would bring, without storing any of it.
 
 use crate::Deps;
-use crate::ports::{Inbox, PortResult, Providers, System};
 use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
 use crate::steps::message_age::is_stale;
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use recado_ports::ports::{Inbox, PortResult, Providers, System};
 use serde_json::Value;
 
 /// Counts the items into `done`, as processing them would. Nothing is stored, so items of a page that is read twice count

@@ -1,10 +1,6 @@
 //! Reads a provider's history page by page, the oldest page first.
 
 use crate::Deps;
-use crate::ports::{
-    Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
-    Providers, System,
-};
 use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::event_period::event_period;
 use crate::steps::history_preview::preview_items;
@@ -17,6 +13,10 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
+    Providers, System,
+};
 
 /// Time before the requested start that is read too. Clocks differ, and the newest known message may
 /// have overtaken earlier ones.

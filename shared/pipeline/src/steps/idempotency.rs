@@ -1,11 +1,13 @@
 //! Claims of clients' idempotency keys: the same request with the same key is one message.
 
 use crate::Deps;
-use crate::ports::{Conversations, ErasableRecords, IdempotencyClaim, IdempotencyRecord, PortResult, System};
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::ids::{IdempotencyKey, hash_parts};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    Conversations, ErasableRecords, IdempotencyClaim, IdempotencyRecord, PortResult, System,
+};
 
 /// Makes the claim of a client's key in `scope`. `parts` distinguish the request from every other. A message that is to
 /// be sent at `send_at` keeps its key long after that, so that a repeated request still finds the message. The claim holds a

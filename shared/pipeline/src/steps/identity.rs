@@ -1,9 +1,9 @@
 //! Ids that are derived from addresses with the installation's identity key.
 
 use crate::Deps;
-use crate::ports::{IdentityKeyStore, PortResult, System};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{InstanceId, ThreadId};
+use recado_ports::ports::{IdentityKeyStore, PortResult, System};
 
 /// Returns the identity key. The first use case that needs the key creates it.
 pub(crate) async fn load_identity_key(deps: &impl Deps) -> PortResult<IdentityKey> {

@@ -1,9 +1,6 @@
 //! Reads the state of all instances at once: what waits, what was given up, and which of them cannot send. The number
 //! of requests does not depend on the number of instances.
 
-use crate::ports::{
-    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, TroubledInstances,
-};
 use crate::steps::working_instances::WorkingPages;
 use jiff::Timestamp;
 use recado_domain::budget::MonthlyBudget;
@@ -12,6 +9,9 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
+use recado_ports::ports::{
+    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, TroubledInstances,
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of open records of each kind that are read, approximately.

@@ -1,7 +1,6 @@
 //! Tells whether an invitation may leave: what its guest said of messages that nobody asked for, and the rules of its tenant.
 
 use crate::Deps;
-use crate::ports::{InvitationRecords, PageRequest, PortResult};
 use crate::steps::delivery_permission::{
     DeliveryPermission, DeliveryRecipient, judge_deliveries, judge_delivery,
 };
@@ -12,6 +11,7 @@ use recado_domain::email::EmailAddress;
 use recado_domain::ids::InvitationId;
 use recado_domain::invitations::{Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
+use recado_ports::ports::{InvitationRecords, PageRequest, PortResult};
 
 /// Number of invitations that are read at once.
 const PAGE: usize = 100;

@@ -1,10 +1,10 @@
 //! Finds the tenant for which a request about occasions is made.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PageRequest, PortError, PortResult};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, Tenant};
 use recado_domain::ids::TenantId;
+use recado_ports::ports::{ConfigurationStore, PageRequest, PortError, PortResult};
 
 /// The reason why a request has no tenant.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,11 @@
 //! Deletes the journals of effects: of an erased contact, of a removed tenant, and what is kept no longer.
 
 use crate::Deps;
-use crate::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System, WriteOutcome};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::effects::{Journal, JournalChange};
 use recado_domain::ids::ThreadId;
+use recado_ports::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
 /// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.

@@ -1,9 +1,9 @@
 //! Reads the snapshot of an agent's knowledge, and has its index built in memory.
 
 use crate::Deps;
-use crate::ports::{Files, KnowledgeLibrary, KnowledgeRecords, LibraryError, PortError, PortResult};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::SnapshotName;
+use recado_ports::ports::{Files, KnowledgeLibrary, KnowledgeRecords, LibraryError, PortError, PortResult};
 
 /// The reason for which a snapshot cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,13 +1,13 @@
 //! Deletes the knowledge of an agent: the files of its snapshots and its indexes of vectors, then the record that names them.
 
 use crate::Deps;
-use crate::ports::{Files, KnowledgeRecords, PortResult, VectorStore};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
+use recado_ports::ports::{Files, KnowledgeRecords, PortResult, VectorStore};
 
 /// Deletes the knowledge of an agent that is about to be removed. If there is any, the audit gets an entry. The agent goes after it:
 /// a removal that was cut off is asked for again, as long as there is an agent to name.

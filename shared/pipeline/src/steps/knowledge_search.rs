@@ -2,17 +2,17 @@
 //! that stand in a store are searched there.
 
 use crate::Deps;
-use crate::ports::{
-    Embedder, EmbeddingError, KnowledgeLibrary, KnownVectors, NEAREST_MAX, SearchedQuestion, System,
-    VectorStore,
-};
-use crate::steps::time_limit::run_within;
 use recado_domain::Timestamp;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     FoundBlocks, NearVector, SearchWay, SnapshotName, VectorGap, VectorIndexName,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    Embedder, EmbeddingError, KnowledgeLibrary, KnownVectors, NEAREST_MAX, SearchedQuestion, System,
+    VectorStore,
+};
+use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
 /// A question's vector, with the vectors of a store that are nearest to it.

@@ -2,17 +2,17 @@
 //! to one of them, and taking over one takes over all of them.
 
 use crate::Deps;
-use crate::ports::{
-    ContactAliases, Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WriteOutcome,
-};
 use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
+use recado_ports::ports::{
+    ContactAliases, Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Maximum number of threads that are followed. A thread that was left normally leads directly to a thread that was not
 /// left.

@@ -1,11 +1,11 @@
 //! Changes stored messages: what later messages say about them is recorded with them.
 
 use crate::Deps;
-use crate::ports::{Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WriteOutcome};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
+use recado_ports::ports::{Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The result of changing a stored message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

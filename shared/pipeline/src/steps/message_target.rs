@@ -1,8 +1,6 @@
 //! Finds the message that another message reacts to, edits, deletes or votes on, by its id at the provider.
 
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{Conversations, Deliveries, Inbox, PortResult};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::config::InstanceConfig;
@@ -11,6 +9,8 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::message::Message;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{Conversations, Deliveries, Inbox, PortResult};
 
 /// Number of the conversation's newest messages that are looked through where the provider's id leads to no message.
 const NEWEST: usize = 100;

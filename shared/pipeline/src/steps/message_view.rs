@@ -1,8 +1,6 @@
 //! Messages together with their deliveries, as operators read them.
 
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, Conversations, Deliveries, Files, PortResult};
 use crate::steps::file_disposition::build_disposition;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;
@@ -11,6 +9,8 @@ use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, MessageStatus};
 use recado_domain::price::Cost;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{ConfigurationStore, Conversations, Deliveries, Files, PortResult};
 
 /// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]

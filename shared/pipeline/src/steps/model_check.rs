@@ -1,10 +1,10 @@
 //! Asks a model, or an agent that the user runs, whether it would answer.
 
 use crate::Deps;
-use crate::ports::{ChatTurn, HttpAgentRequest, Llm, LlmError, LlmRequest, Speaker, System};
-use crate::steps::random_id::generate_nonce;
 use recado_domain::config::{Agent, CredentialRef, HttpAgent};
 use recado_domain::decision::OfferedDecisions;
+use recado_ports::ports::{ChatTurn, HttpAgentRequest, Llm, LlmError, LlmRequest, Speaker, System};
+use recado_ports::random_id::generate_nonce;
 use serde_json::json;
 use std::time::Duration;
 

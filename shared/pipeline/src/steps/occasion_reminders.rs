@@ -4,9 +4,6 @@
 //! does not have it, and ends.
 
 use crate::Deps;
-use crate::ports::{BatchRecords, PortError, PortResult, System, WriteOutcome};
-use crate::steps::random_id::generate_correlation_id;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::ids::{BatchId, TokenName, hash_parts};
@@ -14,6 +11,9 @@ use recado_domain::invitations::{
     Batch, BatchReminder, BatchState, Occasion, PlannedReminder, TemplateValues,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{BatchRecords, PortError, PortResult, System, WriteOutcome};
+use recado_ports::random_id::generate_correlation_id;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Plans the reminders of an occasion that are not due yet. One that is planned stays as it is.
 pub(crate) async fn plan_reminders(

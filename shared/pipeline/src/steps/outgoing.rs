@@ -1,9 +1,9 @@
 //! Reads outgoing messages as [`Outgoing`].
 
 use crate::Deps;
-use crate::ports::{Conversations, OutboxStore, PortResult};
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Outgoing};
+use recado_ports::ports::{Conversations, OutboxStore, PortResult};
 
 /// Returns an outgoing message; `None` if no message has this id, or if it is not an outgoing message.
 pub(crate) async fn find_outgoing(deps: &impl Deps, id: &MessageId) -> PortResult<Option<Outgoing>> {

@@ -1,7 +1,6 @@
 //! Checks the content that a client wants to send, and replaces our message ids in it by the provider's.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortError, PortResult, Providers, ScheduledMessages};
 use crate::steps::message_target::find_target_message;
 use crate::steps::upload::{self, FoundUpload};
 use jiff::Timestamp;
@@ -13,6 +12,7 @@ use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
+use recado_ports::ports::{Conversations, PortError, PortResult, Providers, ScheduledMessages};
 
 /// The reason for which a message cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,14 +1,14 @@
 //! Counts what instances still owe before they are removed.
 
 use crate::Deps;
-use crate::ports::{
-    BatchRecords, Conversations, Inbox, InvitationRecords, OverdueIndex, OverdueWork, PortResult,
-    ScheduledMessages, System,
-};
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    BatchRecords, Conversations, Inbox, InvitationRecords, OverdueIndex, OverdueWork, PortResult,
+    ScheduledMessages, System,
+};
 use std::collections::BTreeMap;
 
 /// Number of open records of each kind that are looked through at most.

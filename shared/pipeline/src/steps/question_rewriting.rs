@@ -4,12 +4,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::ports::{ChatTurn, Llm, LlmRequest, Speaker, System};
-use crate::settings::{RewriteSettings, RewriteWay};
-use crate::steps::time_limit::run_within;
 use recado_domain::decision::OfferedDecisions;
 use recado_domain::follow_up::{join_earlier_messages, needs_earlier_messages};
 use recado_domain::message::TokenUsage;
+use recado_ports::ports::{ChatTurn, Llm, LlmRequest, Speaker, System};
+use recado_ports::settings::{RewriteSettings, RewriteWay};
+use recado_ports::time_limit::run_within;
 
 /// Number of earlier parts of the conversation that the model reads.
 const READ_TURNS: usize = 6;

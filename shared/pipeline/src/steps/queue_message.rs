@@ -1,13 +1,13 @@
 //! Reads queue messages and decides the verdicts on them, for all workers.
 
 use crate::Deps;
-use crate::ports::{InboundEntry, Inbox, PortError, PortResult, Queues, System};
-use crate::settings::VisibilityTimeouts;
 use crate::steps::give_up::dead_letter_unreadable;
 use crate::steps::verdict::Verdict;
 use recado_domain::backoff::Backoff;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventRecord, InboundJob};
+use recado_ports::ports::{InboundEntry, Inbox, PortError, PortResult, Queues, System};
+use recado_ports::settings::VisibilityTimeouts;
 use serde::de::DeserializeOwned;
 
 /// Number of receives from which a message is replaced by a new queue message with the same job. So waiting never

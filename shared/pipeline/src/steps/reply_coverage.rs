@@ -1,10 +1,10 @@
 //! Finds the highest ordinal covered by the agent's replies that the contact has or may have.
 
 use crate::Deps;
-use crate::ports::{Conversations, PageRequest, PortResult};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::outbox::{Author, Outbox, OutboxState};
+use recado_ports::ports::{Conversations, PageRequest, PortResult};
 
 /// Number of messages that one read returns.
 const PAGE: usize = 100;

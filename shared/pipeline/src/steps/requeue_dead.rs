@@ -1,10 +1,10 @@
 //! Redrives a dead-lettered message: the sender does it for a send job, an operator for a request.
 
-use super::retry_write::{WriteAttempt, retry_lost_write};
 use crate::Deps;
-use crate::ports::{DeadLetters, OutboxStore, PortError, PortResult, System};
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::wake_up::Redrive;
+use recado_ports::ports::{DeadLetters, OutboxStore, PortError, PortResult, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Moves a dead-lettered message back to `queued` if `redrive.failed_at` is the time of its newest failure. A repeated or
 /// outdated redrive leaves the message unchanged. The dead letter of that failure is removed in each case. Returns

@@ -1,9 +1,9 @@
 //! Writes a changed conversation.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult, System, WriteOutcome};
 use recado_domain::conversation::{Conversation, UnsentUse};
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::ports::{Conversations, PortResult, System, WriteOutcome};
 
 /// Writes a conversation that was read and changed, under its next revision.
 pub(crate) async fn save_conversation(

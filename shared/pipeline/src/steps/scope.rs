@@ -1,10 +1,10 @@
 //! Finds records that a request names, within the scope of its caller. A record outside of it counts as unknown.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{ConfigurationStore, PortResult};
 use std::sync::Arc;
 
 /// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.

@@ -2,8 +2,6 @@
 //! message or a dead letter names it. Files are stored beside the bodies that are too large for a queue.
 
 use crate::Deps;
-use crate::ports::{PortError, PortResult, Queues, System};
-use crate::steps::random_id::generate_nonce;
 use crate::steps::scope::find_instance_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +11,9 @@ use recado_domain::content::{Content, Media};
 use recado_domain::ids::InstanceId;
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::millis::{self, add_duration};
-use recado_domain::outgoing::UPLOAD_PREFIX;
+use recado_domain::outgoing::{UPLOAD_PREFIX, build_upload_key};
+use recado_ports::ports::{PortError, PortResult, Queues, System};
+use recado_ports::random_id::generate_nonce;
 use serde::{Deserialize, Serialize};
 
 /// Minimum time for which an upload is kept.
@@ -59,7 +59,7 @@ pub async fn store_upload(
     };
     let kept = serde_json::to_value(&upload).map_err(|error| PortError::invalid("upload", error))?;
     deps.queues()
-        .put_payload(&payload_key(instance.as_str(), &id), &kept)
+        .put_payload(&build_upload_key(instance.as_str(), &id), &kept)
         .await?;
     tracing::info!(%instance, bytes = bytes.len(), "took an upload");
     Ok(Some(format!("{UPLOAD_PREFIX}{id}")))
@@ -86,7 +86,7 @@ pub(crate) async fn find_upload(
     };
     let Some(kept) = deps
         .queues()
-        .find_payload(&payload_key(instance.as_str(), id))
+        .find_payload(&build_upload_key(instance.as_str(), id))
         .await?
     else {
         return Ok(FoundUpload::Missing);
@@ -103,21 +103,9 @@ fn upload_id(content: &Content) -> Option<&str> {
         .strip_prefix(UPLOAD_PREFIX)
 }
 
-/// Returns the key of the payload in which an upload is stored. `instance` is the message's instance, and `source` is
-/// its content's source. `None` if the source is no upload.
-pub fn upload_payload_key(instance: &str, source: &str) -> Option<String> {
-    Some(payload_key(instance, source.strip_prefix(UPLOAD_PREFIX)?))
-}
-
 /// Returns the key of the payload that holds the file of `content`. `None` if the content names no uploaded file.
 pub(crate) fn upload_key(instance: &InstanceId, content: &Content) -> Option<String> {
-    Some(payload_key(instance.as_str(), upload_id(content)?))
-}
-
-/// Builds the key of an upload's payload. The instance is part of the key: nobody can send an upload of another
-/// instance.
-fn payload_key(instance: &str, id: &str) -> String {
-    format!("upload.{instance}.{id}")
+    Some(build_upload_key(instance.as_str(), upload_id(content)?))
 }
 
 /// Interval between two renewals of a waiting message's upload, in hours. An upload is renewed during the first two hours
@@ -144,7 +132,7 @@ pub(crate) async fn renew_waiting_upload(
 pub(crate) async fn renew_upload(deps: &impl Deps, message: &Message<impl OutgoingSide>) -> PortResult<bool> {
     match upload_id(&message.content) {
         Some(id) => {
-            let key = payload_key(message.instance.as_str(), id);
+            let key = build_upload_key(message.instance.as_str(), id);
             deps.queues().renew_payload(&key).await
         }
         None => Ok(false),

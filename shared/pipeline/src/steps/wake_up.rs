@@ -1,8 +1,6 @@
 //! Enqueues send jobs and turn jobs, which only name what is to be looked at.
 
 use crate::Deps;
-use crate::ports::{Inbox, OutboxStore, PortResult, Queues, System};
-use crate::steps::random_id::generate_nonce;
 use crate::steps::trace_span::find_parent_span;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -13,6 +11,8 @@ use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_ports::ports::{Inbox, OutboxStore, PortResult, Queues, System};
+use recado_ports::random_id::generate_nonce;
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
 pub(crate) async fn enqueue_send(

@@ -2,13 +2,13 @@
 //! them as the files of their messages. What goes wrong with one costs nothing else: its provider is asked for it.
 
 use crate::Deps;
-use crate::ports::{Conversations, FetchedFile, FileBytes, Inbox, PortResult, Queues};
-use crate::steps::time_limit::run_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::event::{EventState, webhook_file_key};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
+use recado_ports::ports::{Conversations, FetchedFile, FileBytes, Inbox, PortResult, Queues};
+use recado_ports::time_limit::run_within;
 use serde_json::Value;
 use std::error::Error;
 

@@ -5,10 +5,6 @@
 //! and no model is called here. The configuration is read only for a notice that an instance's own secret proved, and for a charge.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, Deliveries, InboundEntry, Inbox, Notices, PortResult, Queues, RecordEventOutcome,
-    System,
-};
 use crate::steps::trace_span::find_parent_span;
 use crate::steps::typing_signs;
 use crate::steps::webhook_file::{delete_unneeded_webhook_file, keep_webhook_file};
@@ -22,6 +18,10 @@ use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
+use recado_ports::ports::{
+    ConfigurationStore, Deliveries, InboundEntry, Inbox, Notices, PortResult, Queues, RecordEventOutcome,
+    System,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;

@@ -1,10 +1,10 @@
 //! Lists the instances that work, and tenants, page by page: of ten thousand, those of one page are in memory at once. Agents and
 //! their prompts are not read.
 
-use crate::ports::{ConfigurationStore, PageRequest, PortResult};
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::{Instance, Tenant};
 use recado_domain::ids::TenantId;
+use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult};
 use std::collections::HashSet;
 
 /// Number of entries that are read at once. On AWS a request reads 1 MB at most, which are fewer.

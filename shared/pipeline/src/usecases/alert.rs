@@ -12,15 +12,15 @@ pub use delivery::{
 
 pub use look::KnownState;
 
-use crate::ports::{
-    ALERTS_PER_COMMIT, Alerts, ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System,
-    UsageRecords, WebhookRecords, WriteOutcome,
-};
 use jiff::Timestamp;
 use look::look_at_installation;
 use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decide_alerts, find_conditions};
 use recado_domain::config::{AlertConfig, AlertDestination};
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{
+    ALERTS_PER_COMMIT, Alerts, ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System,
+    UsageRecords, WebhookRecords, WriteOutcome,
+};
 
 /// Greatest number of live alerts that are read.
 const LIVE_MAX: usize = 10_000;

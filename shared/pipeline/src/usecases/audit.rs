@@ -1,11 +1,11 @@
 //! Lists the audit, and notes what only reads.
 
 use crate::Deps;
-use crate::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
 use recado_domain::config::Instance;
+use recado_ports::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
 
 /// Lists the entries within the caller's scope that match `filter`, the newest first.
 pub async fn list_audit(

@@ -5,9 +5,6 @@
 //! messages change nothing. The normal processing of a message does no work for catch-ups.
 
 use crate::Deps;
-use crate::ports::{
-    ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
-};
 use crate::steps::audit::audit_action;
 pub use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
 pub use crate::steps::history_reader::CatchUpError;
@@ -20,6 +17,9 @@ use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{CorrelationId, InstanceId};
+use recado_ports::ports::{
+    ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
+};
 
 /// Limits of one catch-up on demand: a function of the API has 29 seconds.
 const ON_DEMAND: CatchUpLimits = CatchUpLimits {

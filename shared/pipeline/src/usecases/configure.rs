@@ -1,10 +1,6 @@
 //! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
-    PortError, PortResult, Providers, System,
-};
 use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
@@ -14,6 +10,10 @@ use recado_domain::config::{
 use recado_domain::ids::{AgentId, CalendarId, InstanceId, ToolId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use recado_domain::tools::Tool;
+use recado_ports::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
+    PortError, PortResult, Providers, System,
+};
 use serde::Serialize;
 use serde_json::json;
 

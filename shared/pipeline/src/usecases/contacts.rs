@@ -9,7 +9,6 @@ mod lookup;
 mod thread_erasure;
 
 use crate::Deps;
-use crate::ports::{PortError, PortResult};
 use crate::steps::audit::audit_actions;
 pub use belongings::ExportedEvent;
 use belongings::derive_recipient_keys;
@@ -24,6 +23,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;
 use recado_domain::recipient::RecipientError;
+use recado_ports::ports::{PortError, PortResult};
 
 /// The reason for which a request about a contact was not carried out.
 #[derive(Debug, thiserror::Error)]

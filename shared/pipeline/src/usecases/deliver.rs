@@ -8,10 +8,6 @@ mod invitations;
 mod scheduling;
 
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{
-    Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, ScheduledMessages, System,
-};
 pub use crate::steps::due_message::release_due_message;
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
@@ -40,6 +36,10 @@ use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{
+    Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, ScheduledMessages, System,
+};
 pub use scheduling::{cancel_scheduled, find_scheduled};
 use std::sync::Arc;
 

@@ -2,10 +2,6 @@
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenMessage, OpenWork,
-    PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
-};
 use crate::steps::working_instances::{WorkingPages, list_working_instances};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -15,6 +11,10 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
+use recado_ports::ports::{
+    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenMessage, OpenWork,
+    PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Number of waiting messages above which the health is degraded: a person should look.

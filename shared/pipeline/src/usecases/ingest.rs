@@ -1,7 +1,6 @@
 //! The `webhook` function: records the events of a webhook, enqueues them, and only then acknowledges the webhook.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, DeadLetters, PageRequest, PortResult, System};
 use crate::steps::give_up::{dead_letter_poison, unreadable_letter_id};
 pub use crate::steps::webhook_items::{IngestReport, ingest};
 use recado_domain::config::{Instance, InstanceConfig};
@@ -9,6 +8,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretVersion;
+use recado_ports::ports::{ConfigurationStore, DeadLetters, PageRequest, PortResult, System};
 use std::sync::Arc;
 
 /// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;

@@ -2,12 +2,7 @@
 //! first message needs it; what waited for a key that is there now goes on.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, Conversations, CredentialState, InstanceStates, Llm, OverdueIndex, OverdueWork,
-    PortResult, Providers, System,
-};
 use crate::steps::connection::{record_closed, record_missing_model_key, refresh_connection};
-use crate::steps::random_id::generate_correlation_id;
 use crate::steps::wake_up;
 use crate::steps::working_instances::WorkingPages;
 use jiff::SignedDuration;
@@ -15,6 +10,11 @@ use recado_domain::config::Instance;
 use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    ConfigurationStore, Conversations, CredentialState, InstanceStates, Llm, OverdueIndex, OverdueWork,
+    PortResult, Providers, System,
+};
+use recado_ports::random_id::generate_correlation_id;
 use std::collections::BTreeSet;
 
 /// Time after which an owed answer that nobody asked for again is overdue, with a reserve.

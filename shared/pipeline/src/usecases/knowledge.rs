@@ -12,7 +12,6 @@ pub use pages::{PAGES_MAX, PageOutcome, PageRefusal, add_pages};
 pub use vectors::{VectorState, embed_knowledge};
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, KnowledgeRecords, LibraryError, PortError, PortResult};
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot};
 use crate::steps::knowledge_search::search_loaded_snapshot;
 use recado_domain::access::Caller;
@@ -22,6 +21,7 @@ use recado_domain::knowledge::{
     AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
 };
 use recado_domain::message::TextGap;
+use recado_ports::ports::{ConfigurationStore, KnowledgeRecords, LibraryError, PortError, PortResult};
 
 /// Maximum number of blocks that one search returns.
 pub const FOUND_MAX: usize = 50;

@@ -1,10 +1,10 @@
 //! Reads the stored file of a message.
 
 use crate::Deps;
-use crate::ports::{Conversations, FileBytes, Files, PortResult};
 use crate::steps::file_disposition::build_disposition;
 use recado_domain::access::Caller;
 use recado_domain::ids::MessageId;
+use recado_ports::ports::{Conversations, FileBytes, Files, PortResult};
 
 /// The stored file of a message.
 #[derive(Debug)]

@@ -1,15 +1,11 @@
 //! Lists occasions and their guests, adds guests and deletes them.
 
 use crate::Deps;
-use crate::ports::{
-    ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult,
-};
 use crate::steps::audit::audit_action;
 use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::guests::{make_guest, mark_pages_changed};
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
@@ -21,6 +17,10 @@ use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
+use recado_ports::ports::{
+    ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeMap;
 
 /// The reason why a request about occasions was not carried out.

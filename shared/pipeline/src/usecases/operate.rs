@@ -9,10 +9,6 @@ mod notices;
 mod unacknowledged;
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, Gauges, Page, PageRequest, PortError, PortResult,
-    System, WriteOutcome,
-};
 use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
 use crate::steps::effects::JournalError;
@@ -22,7 +18,6 @@ pub use crate::steps::message_view::MessageView;
 use crate::steps::message_view::{find_message_view, join_deliveries};
 use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
 use crate::steps::reply_coverage::highest_covered_ordinal;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 pub use annotations::{LabelChange, add_note, change_labels, delete_note, list_notes};
@@ -39,6 +34,11 @@ use recado_domain::conversation::{
 };
 use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
+use recado_ports::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, Gauges, Page, PageRequest, PortError, PortResult,
+    System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub use unacknowledged::list_unacknowledged;
 
 /// The reason for which an operator's request was not carried out.

@@ -1,12 +1,12 @@
 //! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, OptOuts, Page, PageRequest, PortError, PortResult, System};
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
+use recado_ports::ports::{ConfigurationStore, OptOuts, Page, PageRequest, PortError, PortResult, System};
 
 /// The reason why an unsubscribe link did nothing.
 #[derive(Debug, thiserror::Error)]

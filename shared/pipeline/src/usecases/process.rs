@@ -13,10 +13,6 @@ mod target_change;
 
 use crate::Deps;
 use crate::measure;
-use crate::ports::{
-    ConfigurationStore, DeadLetters, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
-    TenantRecords,
-};
 use crate::steps::connection;
 use crate::steps::event_period::event_period;
 use crate::steps::give_up::give_up_event;
@@ -36,6 +32,10 @@ use recado_domain::event::{
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
+use recado_ports::ports::{
+    ConfigurationStore, DeadLetters, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
+    TenantRecords,
+};
 use serde_json::Value;
 use tracing::Instrument;
 

@@ -1,10 +1,10 @@
 //! Lists published events.
 
 use crate::Deps;
-use crate::ports::{PortResult, PublishedEvents, PublishedPage};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedKind};
+use recado_ports::ports::{PortResult, PublishedEvents, PublishedPage};
 
 /// The number of events that are read at a time where only some kinds are wanted.
 const SCANNED: usize = 500;

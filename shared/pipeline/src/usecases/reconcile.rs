@@ -17,10 +17,6 @@ mod sampling;
 mod standings;
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, ParkedConversations, PortResult,
-    Queues, System, WriteOutcome,
-};
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::email_outbox::wake_overdue_email;
@@ -29,7 +25,6 @@ use crate::steps::file_job::handle_due_file;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::random_id::{generate_correlation_id, generate_nonce};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::{upload, wake_up};
 use automatic_catch_up::catch_up_automatically;
@@ -46,6 +41,11 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
+use recado_ports::ports::{
+    Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, ParkedConversations, PortResult,
+    Queues, System, WriteOutcome,
+};
+use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;
 use std::collections::BTreeSet;
 

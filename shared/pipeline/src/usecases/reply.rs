@@ -13,9 +13,7 @@ mod turn_time;
 mod typing;
 
 use crate::Deps;
-use crate::deps::ExclusiveTurn;
 use crate::measure::{self, TurnPart};
-use crate::ports::{DeadLetters, PortResult, Queues, System};
 use crate::steps::agent_return::handle_return_timer;
 use crate::steps::file_job::handle_file_job;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
@@ -32,6 +30,8 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::deps::ExclusiveTurn;
+use recado_ports::ports::{DeadLetters, PortResult, Queues, System};
 use step_times::StepTimes;
 use steps::check_hours::check_hours;
 use steps::check_limits::check_limits;

@@ -6,10 +6,6 @@ mod tool_servers;
 pub use tool_servers::{ServerAnswer, ServerCheck};
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, LlmError,
-    PortResult, Providers, System,
-};
 use crate::steps::model_check::{ask_http_agent, ask_model};
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
@@ -17,6 +13,10 @@ use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, CredentialRef, Instance};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_domain::ids::{AgentId, InstanceId};
+use recado_ports::ports::{
+    ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, LlmError,
+    PortResult, Providers, System,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use tool_servers::check_tool_servers;
 

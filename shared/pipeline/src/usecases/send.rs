@@ -19,7 +19,6 @@ mod unknown_outcome;
 mod waiting;
 
 use crate::Deps;
-use crate::ports::{OutboxStore, PortError, PortResult, System, WriteOutcome};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
@@ -38,6 +37,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::{InvalidTransition, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
+use recado_ports::ports::{OutboxStore, PortError, PortResult, System, WriteOutcome};
 use std::collections::VecDeque;
 use tracing::Instrument;
 

@@ -6,7 +6,6 @@
 mod batch_gate;
 
 use crate::Deps;
-use crate::ports::{EmailError, EmailSenders, InvitationRecords, PortResult, System, WriteOutcome};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::email_outbox::{
     enqueue_email, move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox,
@@ -14,7 +13,6 @@ use crate::steps::email_outbox::{
 use crate::steps::invitation_permission::{find_guest_zone, judge_invitation};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
-use crate::steps::random_id::generate_nonce;
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use batch_gate::{BatchGate, check_batch};
@@ -28,6 +26,8 @@ use recado_domain::invitations::Invitation;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::EmailJob;
+use recado_ports::ports::{EmailError, EmailSenders, InvitationRecords, PortResult, System, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
 use tracing::Instrument;
 
 /// Time that an attempt needs: the longest request to a carrier, and the write after it.

@@ -6,7 +6,6 @@ mod preview;
 mod records;
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PageRequest, PortError, PortResult, System, Tokens, WriteOutcome};
 use crate::steps::audit::audit_action;
 use crate::steps::owed_replies::{count_owed, describe_owed};
 use jiff::{SignedDuration, Timestamp};
@@ -16,6 +15,9 @@ use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    ConfigurationStore, PageRequest, PortError, PortResult, System, Tokens, WriteOutcome,
+};
 
 /// Number of tokens that one read returns.
 const TOKENS: usize = 200;

@@ -1,16 +1,16 @@
 //! Creates, lists and revokes the tokens of the API, and finds the caller that a token stands for.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System, Tokens};
 use crate::steps::audit::audit_action;
 use crate::steps::identity::load_identity_key;
-use crate::steps::random_id::generate_nonce;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
+use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System, Tokens};
+use recado_ports::random_id::generate_nonce;
 use std::collections::BTreeSet;
 
 /// The prefix of every token's text, by which people and scanners recognize it.

@@ -6,7 +6,6 @@ mod timeline;
 mod turn_effects;
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
 use crate::steps::answer_view::add_answers;
 use crate::steps::message_cost::add_costs;
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
@@ -16,6 +15,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
 pub use timeline::{TimelineEntry, TimelineStage};
 
 /// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.

@@ -1,13 +1,13 @@
 //! Makes trends of the samples that `reconcile` stores each minute.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortResult, Samples, System};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::trend::{SampledMinutes, TrendPeriod, Trends};
+use recado_ports::ports::{ConfigurationStore, PortResult, Samples, System};
 
 /// Time before the period from which samples are read too: the first of the period is compared with the last of these.
 const BEFORE: SignedDuration = SignedDuration::from_mins(5);

@@ -1,7 +1,6 @@
 //! Lists what models used and which messages the provider charged, summed up by day, agent, model, country or tenant.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
 use crate::steps::budget_reading::read_prices;
 use crate::steps::message_cost::list_message_use;
 use crate::steps::message_view::find_message_deliveries;
@@ -15,6 +14,7 @@ use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::UsageSum;
+use recado_ports::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.

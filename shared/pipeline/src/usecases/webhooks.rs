@@ -19,11 +19,11 @@ pub use serving::{handle_endpoint_job, list_due_jobs, list_jobs_of_news};
 pub use signing::derive_signing_secret;
 
 use crate::Deps;
-use crate::ports::{PortError, PortResult, PublishedEvents, WebhookRecords, WriteOutcome};
 use crate::steps::invited_tenant::TenantChoiceError;
-use crate::steps::random_id::generate_nonce;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::webhook_endpoint::EndpointState;
+use recado_ports::ports::{PortError, PortResult, PublishedEvents, WebhookRecords, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
 
 /// The reason why a request about an endpoint was not carried out.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use super::{McpAnswer, McpCall, McpServers, within};
 use crate::HttpTools;
 use recado_domain::effects::EffectEntry;
 use recado_domain::tools::{McpAsk, McpServer, Tool};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AskAnswer, CallAnswer, EffectTool, FenceAnswer, Secrets, SettlingAbility, ToolLimits,
 };
 use serde_json::{Map, Value};
@@ -21,16 +21,16 @@ pub(crate) struct McpEffects<'a, S> {
     private_hosts: bool,
 }
 
-impl<'a, S: Secrets> McpEffects<'a, S> {
-    /// Opens a tool. `None`: it reads, or is no function of a server.
-    pub(crate) fn open_mcp_tool(
-        servers: &'a McpServers,
+impl McpServers {
+    /// Opens a tool of a server that acts. `None`: it reads, or is no function of a server.
+    pub(crate) fn open_acting_tool<'a, S>(
+        &'a self,
         http: &'a HttpTools<S>,
         tool: &'a Tool,
         private_hosts: bool,
-    ) -> Option<Self> {
-        Some(Self {
-            servers,
+    ) -> Option<McpEffects<'a, S>> {
+        Some(McpEffects {
+            servers: self,
             http,
             tool,
             server: tool.mcp.as_ref().filter(|_| tool.acts())?,
@@ -38,7 +38,9 @@ impl<'a, S: Secrets> McpEffects<'a, S> {
             private_hosts,
         })
     }
+}
 
+impl<'a, S: Secrets> McpEffects<'a, S> {
     fn find_question(&self) -> Option<&'a McpAsk> {
         self.server.ask.get(self.name)
     }

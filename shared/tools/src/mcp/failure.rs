@@ -2,7 +2,7 @@
 
 use crate::hide_secret;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::ToolFailure;
+use recado_ports::ports::ToolFailure;
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::DynamicTransportError;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use recado_domain::effects::{EffectEntry, EffectId};
 use recado_domain::tools::Tool;
 use recado_http_client::GuardedClients;
-use recado_pipeline::ports::{AskAnswer, CallAnswer, EffectTool, SettlingAbility, ToolFailure, ToolLimits};
+use recado_ports::ports::{AskAnswer, CallAnswer, EffectTool, SettlingAbility, ToolFailure, ToolLimits};
 use recado_testkit::servers::{McpDoes, McpStandIn, McpVersions};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ impl Client {
     }
 
     fn open<'a>(&'a self, tool: &'a Tool) -> McpEffects<'a, Keys> {
-        McpEffects::open_mcp_tool(&self.servers, &self.http, tool, true).unwrap()
+        self.servers.open_acting_tool(&self.http, tool, true).unwrap()
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::meta::errors as meta;
 use crate::wire::error_class::ErrorClass;
 use crate::wire::error_table::{StatusRow, class_by_status, not_sent_reason};
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 
 /// One row of the table: name of the exception, class, title, and the reason why it is certain that nothing was sent.
 pub(crate) type AwsErrorRow = (&'static str, ErrorClass, &'static str, &'static str);

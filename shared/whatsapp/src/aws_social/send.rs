@@ -6,7 +6,7 @@ use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::content::MessageTemplate;
 use recado_domain::ids::ExternalId;
 #[cfg(not(feature = "aws-social"))]
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConnectionAnswer, FetchedFile, FileError, FileRequest, OutgoingMessage, SendOutcome,
 };
 use std::time::Duration;

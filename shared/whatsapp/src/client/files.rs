@@ -4,7 +4,7 @@ use super::{ProviderAccess, WhatsApp};
 use crate::wire::file_download::{DownloadClients, download_file};
 use recado_domain::config::InstanceConfig;
 use recado_domain::message::FileLoss;
-use recado_pipeline::ports::{FetchedFile, FileError, FileRequest, Secrets, System};
+use recado_ports::ports::{FetchedFile, FileError, FileRequest, Secrets, System};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
     /// Sets the client that downloads files from hosts which are not the provider's own. It must connect to public addresses

@@ -5,7 +5,7 @@ use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::config::Instance;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::MessageTemplate;
-use recado_pipeline::ports::{PictureAnswer, Secrets, System};
+use recado_ports::ports::{PictureAnswer, Secrets, System};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
     pub(super) async fn fetch_template(

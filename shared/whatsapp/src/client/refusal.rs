@@ -3,7 +3,7 @@
 use super::ProviderAccess;
 use recado_domain::message::ModelKind;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 
 /// Refuses a reply whose model and provider are not both real, or both simulated. That happens if an instance stopped
 /// being simulated, or began to be, while the reply waited.

@@ -16,7 +16,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

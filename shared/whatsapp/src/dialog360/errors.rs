@@ -9,7 +9,7 @@ use crate::wire::error_class::ErrorClass;
 use crate::wire::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
 use crate::wire::http_exchange::HttpResponse;
 use crate::wire::json::parse_integer;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use serde_json::Value;
 
 /// Errors of 360dialog's own layer by text. They are checked before Meta's codes.

@@ -5,7 +5,7 @@ use super::send::{Dialog360Endpoint, KEY_HEADER};
 use crate::meta::media::FileLocation;
 use crate::wire::file_download::{download_file, file_unavailable, read_file_answer, read_file_id};
 use crate::wire::http_exchange::{build_url, send_request};
-use recado_pipeline::ports::{FetchedFile, FileError, FileRequest};
+use recado_ports::ports::{FetchedFile, FileError, FileRequest};
 use reqwest::Url;
 
 /// Fetches a file by its id.

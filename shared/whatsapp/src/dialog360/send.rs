@@ -10,7 +10,7 @@ use crate::wire::http_exchange::{HttpExchange, build_url, send_request};
 use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::content::MessageTemplate;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use recado_ports::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
 use serde_json::Value;
 use std::time::Duration;

@@ -7,7 +7,7 @@
 use crate::wire::error_class::ErrorClass;
 use crate::wire::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
 use crate::wire::http_exchange::HttpResponse;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use serde_json::Value;
 
 /// Marker for the number check's `{"exists": false}` in the text of [`collect_error_text`].

@@ -7,7 +7,7 @@ use crate::wire::json::{get_text, list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::millis::add_millis;
-use recado_pipeline::ports::{OutgoingMessage, SendEvidence};
+use recado_ports::ports::{OutgoingMessage, SendEvidence};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use super::send::EvolutionEndpoint;
 use crate::wire::http_exchange::HttpExchange;
 use crate::wire::json::{list_members, parse_timestamp};
 use jiff::Timestamp;
-use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
+use recado_ports::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 use reqwest::Method;
 use serde_json::{Value, json};
 

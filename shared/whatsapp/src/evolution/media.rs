@@ -6,7 +6,7 @@ use crate::wire::http_exchange::{ANSWER_TOO_LARGE, HttpExchange, RawResponse, bu
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::message::FileLoss;
-use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest};
+use recado_ports::ports::{FetchedFile, FileBytes, FileError, FileRequest};
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;

@@ -12,7 +12,7 @@ use crate::wire::json::get_text;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, PictureAnswer, SendOutcome};
+use recado_ports::ports::{ConnectionAnswer, OutgoingMessage, PictureAnswer, SendOutcome};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -9,7 +9,7 @@ use crate::wire::content_support::ContentSupport;
 use crate::wire::media_file::permanent_failure;
 use recado_domain::content::{Content, Media};
 use recado_domain::outgoing::{OutgoingKind, TEXT_MAX};
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_ports::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
 
 /// Builds the body that sends `message`. An error is the permanent failure of content that cannot be sent. A file must

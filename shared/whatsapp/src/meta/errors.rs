@@ -11,7 +11,7 @@ use crate::wire::error_table::{StatusRow, class_by_status, not_sent_reason};
 use crate::wire::error_title::mask_error_title;
 use crate::wire::http_exchange::HttpResponse;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use serde_json::Value;
 
 /// One row: first code, last code, class, title, and the reason why it is certain that nothing was sent.

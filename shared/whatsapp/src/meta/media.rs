@@ -9,7 +9,7 @@ use crate::wire::http_exchange::{HttpResponse, build_url, send_request};
 use crate::wire::json::{get_text, parse_integer};
 use recado_domain::message::FileLoss;
 use recado_domain::web_url::WebUrl;
-use recado_pipeline::ports::{FetchedFile, FileError, FileRequest};
+use recado_ports::ports::{FetchedFile, FileError, FileRequest};
 
 /// Meta's domains that serve files. The token is sent to no other host.
 const FILE_DOMAINS: [&str; 4] = ["fbsbx.com", "facebook.com", "fbcdn.net", "whatsapp.net"];

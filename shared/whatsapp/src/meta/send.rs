@@ -9,7 +9,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::instance::{MessagingLimit, NumberQuality, SeenStanding};
 use recado_domain::outbox::HeldStatus;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use recado_ports::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
 use serde_json::{Value, json};
 use std::time::Duration;

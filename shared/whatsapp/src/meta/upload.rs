@@ -9,7 +9,7 @@ use crate::wire::media_file::{
     MediaSource, decode_base64, media_file_name, parse_media_source, permanent_failure,
 };
 use recado_domain::content::{Content, Media};
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_ports::ports::{OutgoingMessage, SendOutcome};
 use reqwest::RequestBuilder;
 use reqwest::multipart::{Form, Part};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Error classes, shared by the error tables of all providers, and the send outcome of each.
 
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use std::time::Duration;
 
 /// Wait after a provider's "too many requests" without a time, in seconds.

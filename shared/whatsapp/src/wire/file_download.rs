@@ -5,7 +5,7 @@ use crate::wire::http_exchange::{HttpExchange, HttpResponse};
 use futures::stream;
 use recado_domain::message::FileLoss;
 use recado_http_client::{HostReach, judge_url};
-use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest, SendOutcome};
+use recado_ports::ports::{FetchedFile, FileBytes, FileError, FileRequest, SendOutcome};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, RequestBuilder, Url};
 

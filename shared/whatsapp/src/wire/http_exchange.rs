@@ -2,7 +2,7 @@
 
 use crate::wire::error_class::ErrorClass;
 use crate::wire::json::parse_lenient_json;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Url};
 use serde_json::Value;

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::content::Media;
 use recado_domain::outgoing::UPLOAD_PREFIX;
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 
 /// The place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use recado_domain::config::Instance;
 use recado_domain::content::{KnownTemplate, MessageTemplate};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
-use recado_pipeline::ports::TemplateAnswer;
+use recado_ports::ports::TemplateAnswer;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -7,7 +7,7 @@ use recado_domain::alert::AlertKind;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ClaimOutcome, CommitOutcome, DeliveryLink, Store, System, WriteOutcome};
+use recado_ports::ports::{ClaimOutcome, CommitOutcome, DeliveryLink, Store, System, WriteOutcome};
 
 /// WhatsApp does not acknowledge a message that the provider accepted, and does it late.
 pub(super) async fn missing_acknowledgement<S: Store>(scene: &AlertStory<'_, S>) {

@@ -7,7 +7,7 @@ use recado_domain::alert::AlertKind;
 use recado_domain::config::ConfigDocument;
 use recado_domain::message::TokenUsage;
 use recado_domain::turn::TurnRecord;
-use recado_pipeline::ports::{ClaimOutcome, Store, System, WriteOutcome};
+use recado_ports::ports::{ClaimOutcome, Store, System, WriteOutcome};
 use serde_json::json;
 
 /// A tenant has a budget from now on.

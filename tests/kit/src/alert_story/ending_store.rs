@@ -16,7 +16,7 @@ use recado_domain::published_event::EventCursor;
 use recado_domain::tools::Tool;
 use recado_domain::usage::{Date, UsageSum};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     Alerts, ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
     OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
     UnacknowledgedFilter, UsageRecords, WaitingForPerson, WebhookRecords, WriteOutcome,

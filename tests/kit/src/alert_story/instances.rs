@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use recado_domain::alert::AlertKind;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::InstanceId;
-use recado_pipeline::ports::{Store, System};
+use recado_ports::ports::{Store, System};
 use serde_json::json;
 
 impl<S: Store> AlertStory<'_, S> {

@@ -3,7 +3,7 @@
 use super::{AlertStory, CRITICAL, ENDED, FIRING, WARNING, change_instance};
 use recado_domain::alert::AlertKind;
 use recado_domain::instance::{InstanceChange, MessagingLimit, NumberQuality, SeenStanding};
-use recado_pipeline::ports::{Store, System};
+use recado_ports::ports::{Store, System};
 
 /// WhatsApp judges the number as worse and worse, lowers its limit, and is content again.
 pub(super) async fn judged_number<S: Store>(scene: &AlertStory<'_, S>) {

@@ -8,7 +8,7 @@ use recado_domain::ids::WebhookEndpointId;
 use recado_domain::millis::add_millis;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, PostError, PostResult};
-use recado_pipeline::ports::{Store, System, WriteOutcome};
+use recado_ports::ports::{Store, System, WriteOutcome};
 
 async fn save<S: Store>(scene: &AlertStory<'_, S>, state: &mut EndpointState) {
     state.rev += 1;

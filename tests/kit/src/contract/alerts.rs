@@ -8,7 +8,7 @@ use recado_domain::alert::{Alert, AlertSubject, AlertWatch, BacklogSample, Notif
 use recado_domain::config::AlertConfig;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_millis;
-use recado_pipeline::ports::{PageRequest, Store};
+use recado_ports::ports::{PageRequest, Store};
 
 fn tenant() -> TenantId {
     TenantId::parse(&fresh("tenant")).unwrap()

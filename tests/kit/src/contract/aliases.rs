@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ThreadId;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 /// A linked identity that nobody else has.
 fn identity() -> ContactAddress {

@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
 use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
-use recado_pipeline::ports::{AuditFilter, PageRequest, Store};
+use recado_ports::ports::{AuditFilter, PageRequest, Store};
 
 /// More pages than any list here has.
 const PAGES_MAX: usize = 1000;

@@ -10,7 +10,7 @@ use recado_domain::invitations::{
     Batch, BatchOrder, BatchReminder, BatchState, Guest, GuestStatus, Invitation, InvitationChannel,
     InvitationState, InvitationStatus, TemplateValues, split_recipients, write_batch_id,
 };
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     BatchOutcome, CommittedInvitation, GuestOutcome, InvitationClaim, InvitationCommit, InvitationOutcome,
     OverdueWork, PageRequest, Store, WriteOutcome,
 };

@@ -6,7 +6,7 @@ use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, fresh};
 use crate::ports::succeed;
 use recado_domain::effects::{EntryEnd, Journal};
-use recado_pipeline::ports::{JournalOutcome, Store};
+use recado_ports::ports::{JournalOutcome, Store};
 
 pub async fn what_is_booked_is_listed_by_its_tenant_the_soonest_first<S: Store>(store: &S) {
     let (fixture, calendar) = (Fixture::new(), fresh("agenda"));

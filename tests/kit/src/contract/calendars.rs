@@ -4,7 +4,7 @@ use crate::builders::Fixture;
 use crate::ports::succeed;
 use recado_domain::config::{Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
 use recado_domain::ids::CalendarId;
-use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
     succeed(store.read_instance_state(fixture.instance())).await

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{ClaimGuard, ClaimOutcome, Store, WriteOutcome};
+use recado_ports::ports::{ClaimGuard, ClaimOutcome, Store, WriteOutcome};
 
 fn guard(conversation: &Conversation) -> ClaimGuard {
     ClaimGuard {

@@ -8,7 +8,7 @@ use crate::builders::{Fixture, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::ids::Ordinal;
-use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, IdempotencyRecord, Store};
+use recado_ports::ports::{CommitOutcome, IdempotencyClaim, IdempotencyRecord, Store};
 
 pub async fn a_message_is_committed_with_its_conversation_and_is_open<S: Store>(store: &S) {
     let (_fixture, conversation, message) = with_reply(store).await;

@@ -11,7 +11,7 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, TokenUsage};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{InboundWrite, PageRequest, RecordEventOutcome, Store, StoreInboundOutcome};
+use recado_ports::ports::{InboundWrite, PageRequest, RecordEventOutcome, Store, StoreInboundOutcome};
 use serde_json::{Value, json};
 
 /// Text that stores stumble over: characters outside the basic plane, joined ones, U+0000, line separators, what looks

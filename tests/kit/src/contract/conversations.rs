@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal, TokenName};
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
 
 async fn latest<S: Store>(store: &S, fixture: &Fixture) -> Option<Conversation> {
     succeed(store.find_latest_conversation(&fixture.thread())).await

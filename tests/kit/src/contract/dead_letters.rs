@@ -8,7 +8,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::Ordinal;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::TurnJob;
-use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
+use recado_ports::ports::{DeadLetterFilter, PageRequest, Store};
 
 /// More pages than any list here has.
 const PAGES_MAX: usize = 100;

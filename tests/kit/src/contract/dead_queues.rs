@@ -6,7 +6,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, Redri
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
 use recado_domain::wake_up::{Redrive, SendJob};
-use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
+use recado_ports::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
 
 /// A dead letter on each FIFO queue.
 fn dead_letters() -> [DeadLetter; 2] {

@@ -11,7 +11,7 @@ use recado_domain::delivery::{
 };
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 const ALL: [DeliveryStatus; 5] = [Sent, Delivered, Read, Played, Failed];
 

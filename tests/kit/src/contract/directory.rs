@@ -8,7 +8,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::secret::SecretVersion;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 use serde_json::json;
 use std::sync::Arc;
 

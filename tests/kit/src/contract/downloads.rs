@@ -4,7 +4,7 @@ use crate::builders::{Fixture, at, change_instance, seen};
 use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 fn minute(number: i64) -> Timestamp {
     at(number * 60_000)

@@ -12,7 +12,7 @@ use recado_domain::effects::{
     SETTLING_TRIES, ToolName,
 };
 use recado_domain::millis::add_duration;
-use recado_pipeline::ports::{EffectGuard, JournalOutcome, OverdueWork, PortResult, Store, WriteOutcome};
+use recado_ports::ports::{EffectGuard, JournalOutcome, OverdueWork, PortResult, Store, WriteOutcome};
 use serde_json::json;
 
 /// Quarters of an hour of a calendar, far ahead so that their cells do not expire.

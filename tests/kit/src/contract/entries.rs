@@ -6,7 +6,7 @@ use crate::builders::Fixture;
 use crate::ports::succeed;
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
 use recado_domain::ids::TenantId;
-use recado_pipeline::ports::{Page, PageRequest, PortResult, Store, WriteOutcome};
+use recado_ports::ports::{Page, PageRequest, PortResult, Store, WriteOutcome};
 use std::collections::BTreeSet;
 
 /// Reads all pages of a list.

@@ -8,7 +8,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::EventId;
 use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_pipeline::ports::{CommitOutcome, DeliveryLink, Store};
+use recado_ports::ports::{CommitOutcome, DeliveryLink, Store};
 use std::collections::BTreeSet;
 
 async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {

@@ -2,7 +2,7 @@
 
 use crate::builders::fresh;
 use futures::stream;
-use recado_pipeline::ports::{FileBytes, FileError, Files};
+use recado_ports::ports::{FileBytes, FileError, Files};
 
 async fn stored<Q: Files>(queues: &Q, key: &str) -> Option<Vec<u8>> {
     match queues.open_file(key).await.unwrap() {

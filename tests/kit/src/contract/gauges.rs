@@ -11,9 +11,7 @@ use recado_domain::instance::{
 };
 use recado_domain::millis::add_millis;
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{
-    OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, Store, WriteOutcome,
-};
+use recado_ports::ports::{OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, Store, WriteOutcome};
 
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;

@@ -7,7 +7,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ClaimOutcome, CommitOutcome, IdempotencyClaim, InboundWrite, PortResult, RecordEventOutcome, Store,
     StoreInboundOutcome, WriteOutcome,
 };

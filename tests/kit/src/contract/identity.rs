@@ -3,7 +3,7 @@
 use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::identity::IdentityKey;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 fn fresh() -> IdentityKey {
     IdentityKey::from_random(std::array::from_fn(|_| {

@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::event::{EventRecord, EventState};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{RecordEventOutcome, Store};
+use recado_ports::ports::{RecordEventOutcome, Store};
 use std::time::Duration;
 
 /// The reasons do not matter here.

@@ -10,7 +10,7 @@ use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, TrafficProfile, UnansweredAttempt,
 };
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{Reservation, Store};
+use recado_ports::ports::{Reservation, Store};
 
 /// The stored state, but for its revision.
 async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {

@@ -3,7 +3,7 @@
 
 use crate::builders::Fixture;
 use recado_domain::event::InboundJob;
-use recado_pipeline::ports::{PortResult, Queues, RecordEventOutcome};
+use recado_ports::ports::{PortResult, Queues, RecordEventOutcome};
 
 async fn record_and_enqueue<Q: Queues>(
     queues: &Q,

@@ -7,7 +7,7 @@ use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{
     Invitation, InvitationChannel, InvitationState, LogMonth, write_invitation_id,
 };
-use recado_pipeline::ports::{InvitationOutcome, Page, PageRequest, Store};
+use recado_ports::ports::{InvitationOutcome, Page, PageRequest, Store};
 
 fn tenant() -> TenantId {
     TenantId::parse(&fresh("tenant")).unwrap()

@@ -14,7 +14,7 @@ use recado_domain::invitations::{
     InvitationTemplate, Occasion, OccasionReminder, write_invitation_id,
 };
 use recado_domain::millis::{add_millis, from_unix_millis};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store, WriteOutcome,
 };
 

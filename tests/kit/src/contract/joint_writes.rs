@@ -5,7 +5,7 @@ use crate::builders::{Fixture, at, claimed, far_ahead};
 use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::message::Message;
 use recado_domain::wake_up::SendJob;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AppliedMessage, CommittedReply, EventFinish, InboundWrite, PortResult, Queues, StoreInboundOutcome,
     WriteOutcome,
 };

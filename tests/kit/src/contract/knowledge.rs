@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName};
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
 
 fn tenant() -> TenantId {
     Fixture::new().bound.tenant.id

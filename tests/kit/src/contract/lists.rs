@@ -7,7 +7,7 @@ use crate::ports::succeed;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
+use recado_ports::ports::{ConversationFilter, PageRequest, Store};
 use std::collections::BTreeSet;
 
 /// More pages than any list here has.

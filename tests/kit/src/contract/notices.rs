@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::notice::{NOTICES_MAX, NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 use serde_json::json;
 
 /// A notice of second `second` of an account.

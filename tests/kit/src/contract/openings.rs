@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{InstanceChange, InstanceState};
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 use std::collections::BTreeSet;
 
 /// The place of one more turn that waits for the opening at `opens_at`, as a turn takes it: without a read before.

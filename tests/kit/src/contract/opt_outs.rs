@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress, RecipientKey};
-use recado_pipeline::ports::{PageRequest, Store};
+use recado_ports::ports::{PageRequest, Store};
 
 const ANA: &str = "5511987654321";
 

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use recado_domain::ids::TokenName;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
 
 async fn stored<S: Store>(store: &S, message: &Message) -> Message {
     find_stored(store, message).await.unwrap()

@@ -14,7 +14,7 @@ use recado_domain::instance::{
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     InboundWrite, OverdueIndex, OverdueWork, Store, StoreInboundOutcome, WriteOutcome,
 };
 

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::{Nonce, Ordinal};
 use recado_domain::instance::{DEFAULT_PATIENCE, ParkedConversation};
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 fn parking(fixture: &Fixture, since: i64, not_before: Option<Timestamp>) -> ParkedConversation {
     ParkedConversation {

@@ -1,7 +1,7 @@
 //! Bodies that are too large for a queue message.
 
 use crate::builders::fresh;
-use recado_pipeline::ports::Queues;
+use recado_ports::ports::Queues;
 use serde_json::{Value, json};
 
 async fn payload<Q: Queues>(queues: &Q, key: &str) -> Option<Value> {

@@ -9,7 +9,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::published_event::{EventCursor, PublishedEvent, PublishedKind};
-use recado_pipeline::ports::{DeliveryLink, LoggedEvent, Store};
+use recado_ports::ports::{DeliveryLink, LoggedEvent, Store};
 
 /// Reads what was published of the tenant after a place, `limit` at a time.
 async fn follow<S: Store>(

@@ -11,7 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::Message;
 use recado_domain::outbox::ReplyPart;
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
 
 /// A reply in so many parts that say `text`, numbered in `conversation`.
 fn parts(fixture: &Fixture, conversation: &mut Conversation, of: u32, text: &str) -> Vec<Message> {

@@ -12,7 +12,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 async fn kept_since<S: Store>(store: &S, conversation: &Conversation, before: i64, expected: usize) {
     let found = async || succeed(store.list_kept_since(&conversation.tenant, at(before), 100)).await;

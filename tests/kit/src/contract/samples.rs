@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::sample::{InstanceSample, MinuteSample};
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 fn tenant() -> TenantId {
     TenantId::parse(&fresh("tenant")).unwrap()

@@ -16,7 +16,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_pipeline::ports::{CommitOutcome, IdempotencyRecord, OverdueWork, Store, WriteOutcome};
+use recado_ports::ports::{CommitOutcome, IdempotencyRecord, OverdueWork, Store, WriteOutcome};
 
 fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
     let digits = fresh("");

@@ -15,7 +15,7 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{DeliveryLink, Store, WriteOutcome};
+use recado_ports::ports::{DeliveryLink, Store, WriteOutcome};
 
 /// A message being sent, with what is stored of it.
 struct Sending {

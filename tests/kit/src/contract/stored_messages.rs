@@ -7,7 +7,7 @@ use futures::future::join_all;
 use recado_domain::content::Content;
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     EventFinish, InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome,
 };
 use serde_json::Value;

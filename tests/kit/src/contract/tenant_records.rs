@@ -13,7 +13,7 @@ use recado_domain::instance::{
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 use serde_json::json;
 
 /// The most records of a kind that one call of a case deletes.

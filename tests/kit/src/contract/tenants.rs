@@ -7,7 +7,7 @@ use crate::ports::succeed;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{DEFAULT_PATIENCE, ParkedConversation};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConversationFilter, CorrelatedRecords, DeadLetterFilter, OpenWork, PageRequest, Store,
 };
 

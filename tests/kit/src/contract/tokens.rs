@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::access::{Token, TokenRole};
 use recado_domain::ids::{TenantId, TokenName};
-use recado_pipeline::ports::{PageRequest, Store};
+use recado_ports::ports::{PageRequest, Store};
 
 /// More pages than any list here has.
 const PAGES_MAX: usize = 1000;

@@ -7,7 +7,7 @@ use crate::ports::succeed;
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
 use recado_domain::ids::ToolId;
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use crate::ports::succeed;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, EventFinish, Store};
+use recado_ports::ports::{CommitOutcome, CorrelatedRecords, EventFinish, Store};
 
 async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
     let look = async || succeed(store.find_by_correlation(&message.correlation, None, 100)).await;

@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
 use std::num::NonZeroU32;
 
 /// The places after the conversation's turn took one.

@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::millis::add_millis;
 use recado_domain::typing::{TypingSign, TypingState};
-use recado_pipeline::ports::Store;
+use recado_ports::ports::Store;
 
 fn sign(fixture: &Fixture, state: TypingState, at: Timestamp) -> TypingSign {
     TypingSign {

@@ -7,7 +7,7 @@ use crate::ports::succeed;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{DeliveryLink, PageRequest, Store, UnacknowledgedFilter};
+use recado_ports::ports::{DeliveryLink, PageRequest, Store, UnacknowledgedFilter};
 
 /// Time at which the acknowledgement of the cases' messages is missing, in minutes.
 const DUE: i64 = 10;

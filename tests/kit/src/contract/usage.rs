@@ -14,7 +14,7 @@ use recado_domain::provider::Provider;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
 use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
-use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 
 const DAY_MS: i64 = 86_400_000;
 

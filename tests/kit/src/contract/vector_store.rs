@@ -3,7 +3,7 @@
 use crate::builders::fresh;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{VectorIndexName, VectorKey, VectorPut};
-use recado_pipeline::ports::{NEAREST_MAX, VectorStore};
+use recado_ports::ports::{NEAREST_MAX, VectorStore};
 
 /// Returns the name of an index that nobody else has.
 fn new_index() -> VectorIndexName {

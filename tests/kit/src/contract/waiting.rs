@@ -9,7 +9,7 @@ use recado_domain::conversation::{CommittedDecision, Conversation, ConversationL
 use recado_domain::decision::AgentDecision;
 use recado_domain::ids::ConversationId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{ConversationFilter, OverdueWork, PageRequest, Store};
+use recado_ports::ports::{ConversationFilter, OverdueWork, PageRequest, Store};
 
 /// Enough for what other cases leave on a shared store.
 const LIMIT: usize = 10_000;

@@ -6,7 +6,7 @@ use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, PostError};
-use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 
 /// A time at which records that failed then are not expired by any clock.
 const AHEAD: i64 = 4_102_444_800_000;

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_pipeline::ports::{Reservation, Store};
+use recado_ports::ports::{Reservation, Store};
 
 /// What a message gets that lets others go before it: a slot, or a place.
 async fn reserve_yielding<S: Store>(

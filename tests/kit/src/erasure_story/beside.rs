@@ -14,7 +14,7 @@ use recado_domain::ids::{ConversationId, EmailSenderId, TokenName};
 use recado_domain::invitations::{
     Invitation, InvitationChannel, InvitationState, write_batch_id, write_invitation_id,
 };
-use recado_pipeline::ports::{InvitationOutcome, Store, WriteOutcome};
+use recado_ports::ports::{InvitationOutcome, Store, WriteOutcome};
 
 /// A person of whom something is stored beside its messages.
 #[derive(Debug, Clone, Copy)]

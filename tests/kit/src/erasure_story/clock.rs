@@ -3,7 +3,7 @@
 use crate::builders::far_ahead;
 use jiff::Timestamp;
 use recado_domain::millis::add_millis;
-use recado_pipeline::ports::System;
+use recado_ports::ports::System;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;

@@ -8,7 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, Ordinal, TenantId};
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::operate::dead_letters::redrive_dead_letter;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     DeadLetterFilter, DeadLetterQueues, Files, PageRequest, Queues, Store, VectorStore,
 };
 

@@ -14,7 +14,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPolicy;
 use recado_pipeline::deliver::{InvitationRequest, NamedGuest, send_invitation};
-use recado_pipeline::ports::{DeliveryLink, Store};
+use recado_ports::ports::{DeliveryLink, Store};
 
 /// The records of a tenant beside conversations.
 pub(super) struct RecordsBeside {

@@ -151,7 +151,8 @@ async fn what_was_sent_outlives_its_upload_is_exported_and_goes_with_its_contact
         "it is not sent yet"
     );
     setup.send(accepted.conversation.as_ref().unwrap()).await;
-    let key = upload::upload_payload_key(setup.fixture.instance().as_str(), &source).unwrap();
+    let key =
+        recado_domain::outgoing::upload_payload_key(setup.fixture.instance().as_str(), &source).unwrap();
     succeed(setup.world.queues.delete_payload(&key)).await;
     assert!(read_file(&setup, &accepted.id).await.is_some());
     let query = ContactQuery {

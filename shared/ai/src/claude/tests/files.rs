@@ -3,7 +3,7 @@
 use super::*;
 use recado_domain::media_type::MediaType;
 use recado_domain::model_files::FileOmission;
-use recado_pipeline::ports::ChatFile;
+use recado_ports::ports::ChatFile;
 
 fn shown(label: &str, media_type: MediaType, bytes: &[u8]) -> ChatFile {
     ChatFile {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model_provider::OTHER_PROVIDERS;
-use recado_pipeline::ports::{OfferedTool, ToolExchange};
+use recado_ports::ports::{OfferedTool, ToolExchange};
 
 fn asked() -> LlmRequest {
     let schema = json!({"type": "object", "properties": {"date": {"type": "string"}}, "required": ["date"]});

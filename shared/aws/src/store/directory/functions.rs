@@ -6,7 +6,7 @@ use crate::store::keys::{ConfigurationKind, TableKey};
 use recado_domain::config::{Agent, Calendar, Tenant};
 use recado_domain::ids::{CalendarId, ToolId};
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{PortResult, System};
+use recado_ports::ports::{PortResult, System};
 use std::collections::BTreeSet;
 
 impl<A: System> DynamoStore<A> {

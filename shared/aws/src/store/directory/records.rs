@@ -3,7 +3,7 @@
 use crate::store::item::{self, Item};
 use crate::store::keys::{self, ConfigurationKind, TableKey};
 use recado_domain::config::{ConfigDocument, ConfigNames};
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 
 /// Returns the kind of an entry, by the key of any of its records.
 pub(in crate::store) fn find_kind(item: &Item) -> Option<ConfigurationKind> {

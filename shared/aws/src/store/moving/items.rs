@@ -27,7 +27,7 @@ use recado_domain::invitations::{Guest, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::moving::{MovedDelivery, MovedEvent, MovedPublishedEvent, MovedRecord, OfInstance};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
-use recado_pipeline::ports::{IdempotencyClaim, InvitationClaim, PortError, PortResult};
+use recado_ports::ports::{IdempotencyClaim, InvitationClaim, PortError, PortResult};
 use serde_json::Value;
 
 /// The least time for which a published event is kept after an import, whatever its age. 1 day.

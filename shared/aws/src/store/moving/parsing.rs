@@ -25,7 +25,7 @@ use recado_domain::moving::{
     MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance,
 };
 use recado_domain::published_event::EventCursor;
-use recado_pipeline::ports::{PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use serde::de::DeserializeOwned;
 
 /// The meaning of an item.

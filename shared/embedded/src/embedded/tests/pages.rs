@@ -11,7 +11,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AppliedMessage, ClaimOutcome, CommittedReply, ConfigurationStore, Conversations, EventFinish,
     InboundWrite, InstanceStates, OutboxStore, StoreInboundOutcome, WriteOutcome,
 };

@@ -2,7 +2,7 @@ use super::*;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{MessageId, TokenName};
 use recado_domain::wake_up::Redrive;
-use recado_pipeline::settings::VisibilityTimeouts;
+use recado_ports::settings::VisibilityTimeouts;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -120,7 +120,7 @@ fn a_copy_that_is_redriven_is_gone() {
 
 #[test]
 fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
-    use recado_pipeline::ports::DeadLetterQueues;
+    use recado_ports::ports::DeadLetterQueues;
     let bench = Bench::new();
     block_on(async {
         let dead_letter = dead_letter_of(&conversation().message_id(Ordinal(5)));

@@ -1,8 +1,8 @@
 //! Events are recorded and enqueued in one transaction.
 
 use super::*;
-use recado_pipeline::ports::{Inbox, PortResult, RecordEventOutcome};
-use recado_pipeline::settings::VisibilityTimeouts;
+use recado_ports::ports::{Inbox, PortResult, RecordEventOutcome};
+use recado_ports::settings::VisibilityTimeouts;
 use recado_testkit::builders::{at, far_ahead};
 
 async fn take_in(bench: &Bench, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {

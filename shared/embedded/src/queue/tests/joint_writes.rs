@@ -4,7 +4,7 @@ use super::*;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     AppliedMessage, CommittedReply, Conversations, EventFinish, InboundWrite, Inbox, OutboxStore, PortResult,
     StoreInboundOutcome, WriteOutcome,
 };

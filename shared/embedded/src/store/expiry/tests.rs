@@ -13,7 +13,7 @@ use recado_domain::millis::from_unix_millis;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, RecordEventOutcome,
     ScheduledMessages, WriteOutcome,
 };

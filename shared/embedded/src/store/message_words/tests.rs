@@ -6,7 +6,7 @@ use futures::executor::block_on;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     ConversationFilter, Conversations, InboundWrite, Inbox, PageRequest, RetainedRecords, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at};

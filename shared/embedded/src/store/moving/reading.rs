@@ -3,7 +3,7 @@
 use super::tables::{MovedTable, TABLES};
 use crate::db_error::DbError;
 use crate::sql_records::to_sql_limit;
-use recado_pipeline::ports::MovedPage;
+use recado_ports::ports::MovedPage;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};

@@ -30,7 +30,7 @@ use crate::db_error::DbError;
 use crate::sql_records::encode_json;
 use jiff::Timestamp;
 use recado_domain::moving::{HeldKey, MovedRecord};
-use recado_pipeline::ports::{IdempotencyClaim, InvitationClaim};
+use recado_ports::ports::{IdempotencyClaim, InvitationClaim};
 use rusqlite::Connection;
 
 /// Writes records in place of those under their keys. What their writing publishes was published before: it is removed.

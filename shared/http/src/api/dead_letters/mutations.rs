@@ -1,6 +1,8 @@
 //! Redrives and deletes dead letters.
 
+#[cfg(test)]
 use super::super::problem_answers::{Conflict, NotFound};
+#[cfg(test)]
 use super::super::schema::{QueueNameSchema, ReasonSchema};
 use super::super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -19,7 +21,6 @@ use recado_pipeline::operate::dead_letters::{self as dead_letters, DeadLetterSel
 use recado_pipeline::ports::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
 
 /// The largest limit that a request may give, and the limit if it gives none. The limit is the number of dead letters
 /// that the request processes.
@@ -30,7 +31,8 @@ const LIMIT_DEFAULT: usize = 500;
 const BODY_MAX: usize = 256 * 1024;
 
 /// The result of redriving one dead letter.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(crate) struct RedrivenLetterView {
     id: String,
     /// `false` if only the dead letter was removed.
@@ -41,13 +43,13 @@ pub(crate) struct RedrivenLetterView {
 ///
 /// If the event or message is no longer dead, or was dead-lettered again later, it is left unchanged; only this dead
 /// letter is removed and `redriven` is `false`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/dead-letters/{id}/redrive",
     tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), NotFound, Conflict)
-)]
+))]
 pub(crate) async fn redrive_dead_letter(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -58,7 +60,8 @@ pub(crate) async fn redrive_dead_letter(
 }
 
 /// The result of redriving many dead letters.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct RedriveView {
     dry_run: bool,
     /// Number of dead letters that the request selected.
@@ -72,7 +75,8 @@ struct RedriveView {
 }
 
 /// The result of a redrive that changes nothing.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct RedriveForecastView {
     dry_run: bool,
     /// Number of dead letters that the request selects.
@@ -87,20 +91,21 @@ struct RedriveForecastView {
 }
 
 /// The dead letters to redrive: all that match the filter, or those with the given ids.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schema(example = json!({"queue": "outbound", "dry_run": true}))]
+#[cfg_attr(test, schema(example = json!({"queue": "outbound", "dry_run": true})))]
 struct RedriveRequest {
-    #[schema(value_type = Option<QueueNameSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<QueueNameSchema>))]
     queue: Option<QueueName>,
-    #[schema(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     ids: Vec<String>,
-    #[schema(minimum = 1, maximum = 1000)]
+    #[cfg_attr(test, schema(minimum = 1, maximum = 1000))]
     limit: Option<usize>,
     dry_run: bool,
 }
@@ -118,7 +123,7 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
 ///
 /// Without a body it redrives all of them, up to the limit. With `dry_run` nothing is changed: the answer counts what a
 /// redrive would find.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/dead-letters/redrive",
     tag = "Dead letters",
@@ -127,7 +132,7 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
         (status = 200, body = RedriveForecastView, description = "What a redrive would find (`dry_run`)"),
         (status = 202, body = RedriveView, description = "The work is queued")
     )
-)]
+))]
 pub(crate) async fn redrive_dead_letters(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -179,13 +184,13 @@ pub(crate) async fn redrive_dead_letters(
 }
 
 /// Deletes one dead letter for good. The name of the token is recorded.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/dead-letters/{id}",
     tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 204, description = "The dead letter is deleted"), NotFound)
-)]
+))]
 pub(crate) async fn delete_dead_letter(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -196,18 +201,19 @@ pub(crate) async fn delete_dead_letter(
 }
 
 /// The filter of the dead letters to delete.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PurgeQuery {
     /// Only of this queue.
-    #[param(value_type = Option<QueueNameSchema>)]
+    #[cfg_attr(test, param(value_type = Option<QueueNameSchema>))]
     queue: Option<QueueName>,
     /// Only of this reason.
-    #[param(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, param(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     /// Only of this instance.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only those that failed at this time or later.
     since: Option<Timestamp>,
@@ -217,12 +223,13 @@ pub(crate) struct PurgeQuery {
     #[serde(default)]
     all: bool,
     /// Number of dead letters to delete at most: 1 to 1,000, 500 if absent.
-    #[param(minimum = 1, maximum = 1000)]
+    #[cfg_attr(test, param(minimum = 1, maximum = 1000))]
     limit: Option<usize>,
 }
 
 /// The result of deleting many dead letters.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(crate) struct PurgeView {
     selected: usize,
     deleted: usize,
@@ -234,13 +241,13 @@ pub(crate) struct PurgeView {
 /// Deletes all dead letters that match the filter, for good.
 ///
 /// Without a filter the request must say `all=true`. The name of the token is recorded with each deletion.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/dead-letters",
     tag = "Dead letters",
     params(PurgeQuery),
     responses((status = 200, body = PurgeView, description = "The number of deletions"))
-)]
+))]
 pub(crate) async fn delete_dead_letters(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

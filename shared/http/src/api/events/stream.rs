@@ -2,6 +2,7 @@
 
 use super::{PublishedEventView, parse_kinds, parse_start};
 use crate::api::error_mapping::list_problem;
+#[cfg(test)]
 use crate::api::problem_answers::NotFound;
 use crate::api::{Api, ApiContext};
 use crate::event_feed::{BATCH_MAX, FeedNews, Subscription};
@@ -26,7 +27,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use utoipa::IntoParams;
 
 /// Time between two signs of life.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -35,17 +35,18 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const STREAM_TIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// The events that a stream is to tell.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct StreamQuery {
     /// Only events of this tenant.
-    #[param(value_type = Option<String>)]
+    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// The place behind which the stream begins. Absent: now. `Last-Event-ID` goes before it.
     after: Option<String>,
     /// Only these kinds, separated by commas. `message.*` names a group.
-    #[param(example = "message.*,conversation.waiting")]
+    #[cfg_attr(test, param(example = "message.*,conversation.waiting"))]
     kind: Option<String>,
 }
 
@@ -163,7 +164,7 @@ async fn find_start<D: Deps>(
 /// Each event is a `change` whose data is an event of `GET /v1/events` and whose `id` is its cursor. A client that
 /// reconnects with `Last-Event-ID` misses nothing that is kept. The stream ends after a quarter of an hour, so that the token is
 /// checked again. A 404 on AWS.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/events/stream",
     tag = "Events",
@@ -172,7 +173,7 @@ async fn find_start<D: Deps>(
         (status = 200, body = String, content_type = "text/event-stream", description = "The events, until the client leaves"),
         NotFound
     )
-)]
+))]
 pub(in crate::api) async fn get_event_stream<C: ApiContext>(
     State(api): State<Api<C>>,
     Extension(caller): Extension<Caller>,

@@ -1,5 +1,6 @@
 //! `POST /v1/events/tickets`: a ticket that opens a WebSocket, which tells that there is more to read.
 
+#[cfg(test)]
 use crate::api::problem_answers::NotFound;
 use crate::api::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -9,18 +10,21 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// A ticket of a push connection.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct PushTicketView {
     /// The URL of the WebSocket, with the ticket in it. It opens one connection.
-    #[schema(example = "wss://abcdef1234.execute-api.us-east-1.amazonaws.com/live?ticket=4f2a")]
+    #[cfg_attr(
+        test,
+        schema(example = "wss://abcdef1234.execute-api.us-east-1.amazonaws.com/live?ticket=4f2a")
+    )]
     url: String,
     /// Time from which the ticket is refused: half a minute later.
     expires_at: Timestamp,
     /// Seconds for which the connection is told of news, from when it is opened. Then open the next one with a new ticket.
-    #[schema(example = 900)]
+    #[cfg_attr(test, schema(example = 900))]
     connection_seconds: i64,
 }
 
@@ -28,12 +32,12 @@ pub(in crate::api) struct PushTicketView {
 ///
 /// The WebSocket tells nothing else: each message is `{"more": true}`, after which the client follows `GET /v1/events`. It is told of
 /// what the token sees. On AWS alone; a 404 elsewhere, where `GET /v1/events/stream` is.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/events/tickets",
     tag = "Events",
     responses((status = 201, body = PushTicketView, description = "The ticket"), NotFound)
-)]
+))]
 pub(in crate::api) async fn post_push_ticket(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,28 +1,30 @@
 //! The changes of a message after it was written.
 
+#[cfg(test)]
 use super::super::schema::RoleSchema;
 use recado_domain::Timestamp;
 use recado_domain::ids::TokenName;
 use recado_domain::message::{Message, Role};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// A reaction to a message.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ReactionView {
     emoji: String,
     /// The side that reacted.
-    #[schema(value_type = RoleSchema)]
+    #[cfg_attr(test, schema(value_type = RoleSchema))]
     role: Role,
     /// Name of the token with which the reaction was ordered; `phone` if somebody reacted on the phone. Absent for a
     /// reaction of the contact.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     at: Timestamp,
 }
 
 /// An earlier version of a message.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct VersionView {
     r#type: String,
     content: String,

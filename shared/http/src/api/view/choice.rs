@@ -2,10 +2,10 @@
 
 use recado_domain::choice::ChosenOption;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// An option of a question.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ChosenView {
     /// The id that the sender of the question gave to the option; absent for an option of a poll.
     id: Option<String>,

@@ -2,9 +2,9 @@
 
 use recado_domain::conversation::Conversation;
 use serde::Serialize;
-use utoipa::ToSchema;
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ContactView {
     /// Absent if WhatsApp does not show the contact's number.
     phone: Option<String>,

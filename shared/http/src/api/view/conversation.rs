@@ -2,6 +2,7 @@
 
 use super::contact::ContactView;
 use crate::api::answer_view::AnswerView;
+#[cfg(test)]
 use crate::api::schema::{ConversationModeSchema, ConversationStatusSchema, ReasonSchema};
 use recado_domain::Timestamp;
 use recado_domain::answer::ExplainedAnswer;
@@ -12,30 +13,30 @@ use recado_domain::ids::{ConversationId, InstanceId, Ordinal, StepId, TokenName}
 use recado_domain::reason::Reason;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use utoipa::ToSchema;
 
 /// A conversation, as the API shows it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ConversationView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: ConversationId,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     contact: ContactView,
-    #[schema(value_type = ConversationModeSchema)]
+    #[cfg_attr(test, schema(value_type = ConversationModeSchema))]
     mode: ConversationMode,
-    #[schema(value_type = ConversationStatusSchema)]
+    #[cfg_attr(test, schema(value_type = ConversationStatusSchema))]
     status: ConversationStatus,
     last_message_at: Timestamp,
     /// The ordinal of the newest message. An answer or a resolve gives this number as `seen`.
-    #[schema(value_type = u64)]
+    #[cfg_attr(test, schema(value_type = u64))]
     last_ordinal: Ordinal,
     /// Time of the contact's last message. With Meta, only templates can be sent from 24 hours after it.
     last_inbound_at: Option<Timestamp>,
     /// Time at which the contact stopped marketing messages.
     marketing_stopped_at: Option<Timestamp>,
     /// The reason why the owed answer waits for a person although the agent has the conversation.
-    #[schema(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     needs_person: Option<Reason>,
     /// The answer that is owed, with what it waits for; absent if none is owed.
     owed_answer: Option<AnswerView>,
@@ -45,13 +46,13 @@ pub(in crate::api) struct ConversationView {
     /// The agent's note of its last hand-over, until the agent has the conversation again.
     hand_over_note: Option<HandOverNoteView>,
     /// The labels that people gave it, in alphabetical order.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(test, schema(value_type = Vec<String>))]
     labels: BTreeSet<ConversationLabel>,
     /// Number of the notes that people wrote beside it.
     note_count: usize,
     /// The step of the agent's script at which the conversation is. Absent before the first reply, and if the agent has
     /// no steps.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     step: Option<StepId>,
     /// Time at which the agent answers again unless a person writes before it. Absent if it does not by itself.
     agent_returns_at: Option<Timestamp>,
@@ -59,24 +60,25 @@ pub(in crate::api) struct ConversationView {
     handover: Option<HandoverView>,
     /// Token of the person who has the conversation. That is who took it over, or answered last; `phone` if it was on the
     /// phone of the number. Absent while the agent has the conversation, and if nobody took it yet.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     taken_by: Option<TokenName>,
     /// Time since which it is this person's.
     taken_at: Option<Timestamp>,
     /// The conversation of the same person under another identity, in which the messages continue.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     moved_to: Option<ConversationId>,
     /// The same person's conversations under other identities that this one replaced, whose messages are read with these.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(test, schema(value_type = Vec<String>))]
     joined: Vec<ConversationId>,
 }
 
 /// A takeover, a give-back or a resolve. The conversation's mode and status say which one it was.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct HandoverView {
     /// Name of the token with which it was done. `phone`: somebody typed on the phone of the number; `agent`: the agent
     /// resolved the conversation; `installation`: the agent came back by itself.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     by: TokenName,
     at: Timestamp,
 }
@@ -88,7 +90,8 @@ impl From<Handover> for HandoverView {
 }
 
 /// The agent's explanation of a hand-over, for the person who takes the conversation.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct HandOverNoteView {
     /// Text of the agent.
     text: String,

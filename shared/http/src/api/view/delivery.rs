@@ -1,14 +1,15 @@
 //! The delivery of a message after the provider accepted it.
 
+#[cfg(test)]
 use super::super::schema::{DeliveryStatusSchema, PricingSchema, StatusErrorSchema};
 use recado_domain::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryStatus, Pricing, StatusError};
 use serde::Serialize;
-use utoipa::ToSchema;
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct DeliveryView {
-    #[schema(value_type = Option<DeliveryStatusSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<DeliveryStatusSchema>))]
     status: Option<DeliveryStatus>,
     at: Option<Timestamp>,
     sent_at: Option<Timestamp>,
@@ -16,15 +17,16 @@ pub(super) struct DeliveryView {
     read_at: Option<Timestamp>,
     failed_at: Option<Timestamp>,
     /// The price of the message, in the provider's words.
-    #[schema(value_type = Option<PricingSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<PricingSchema>))]
     pricing: Option<Pricing>,
     conversation: Option<ChargedView>,
-    #[schema(value_type = Vec<StatusErrorSchema>)]
+    #[cfg_attr(test, schema(value_type = Vec<StatusErrorSchema>))]
     errors: Vec<StatusError>,
 }
 
 /// The provider's conversation that the message was charged with.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ChargedView {
     id: Option<String>,
     origin: Option<String>,

@@ -2,10 +2,10 @@
 
 use recado_domain::message::Message;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// The text of a message's file.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct FileTextView {
     /// `transcript`: what is said in a recording; `document`: what a document says.
     source: &'static str,

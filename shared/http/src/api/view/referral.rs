@@ -2,9 +2,9 @@
 
 use recado_domain::context::Referral;
 use serde::Serialize;
-use utoipa::ToSchema;
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ReferralView {
     /// `ad` or `post`.
     kind: Option<String>,

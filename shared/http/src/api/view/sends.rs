@@ -1,5 +1,6 @@
 //! The JSON shapes of sends and of traces.
 
+#[cfg(test)]
 use super::super::schema::{
     EventKindSchema, EventStateSchema, MessageStatusSchema, ProviderSchema, ReasonSchema, TimelineStageSchema,
 };
@@ -18,17 +19,17 @@ use recado_pipeline::deliver::{self, AcceptedMessage};
 use recado_pipeline::trace::{TimelineEntry, TimelineStage, scheduled_timeline};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 /// A message that was accepted for sending.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct AcceptedView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
-    #[schema(value_type = MessageStatusSchema)]
+    #[cfg_attr(test, schema(value_type = MessageStatusSchema))]
     status: MessageStatus,
     /// Absent until a scheduled message falls due.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     send_at: Option<Timestamp>,
@@ -46,23 +47,24 @@ impl From<AcceptedMessage> for AcceptedView {
 }
 
 /// A scheduled message that waits for its time or was cancelled.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ScheduledView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
     r#type: String,
     content: String,
-    #[schema(value_type = MessageStatusSchema)]
+    #[cfg_attr(test, schema(value_type = MessageStatusSchema))]
     status: MessageStatus,
     /// Name of the token with which the message was ordered.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     send_at: Timestamp,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     metadata: Option<Map<String, Value>>,
     created_at: Timestamp,
@@ -92,13 +94,14 @@ impl From<ScheduledMessage> for ScheduledView {
 }
 
 /// One step of a message's timeline.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct TimelineEntryView {
-    #[schema(value_type = TimelineStageSchema)]
+    #[cfg_attr(test, schema(value_type = TimelineStageSchema))]
     step: TimelineStage,
     at: Option<Timestamp>,
     wait_ms: Option<i64>,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     message_id: MessageId,
     detail: Value,
 }
@@ -116,32 +119,33 @@ impl From<TimelineEntry> for TimelineEntryView {
 }
 
 /// An event, without its payload.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct EventView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: EventId,
-    #[schema(value_type = ProviderSchema)]
+    #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
     /// The provider's name for the instance.
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     external_id: ExternalId,
-    #[schema(value_type = EventKindSchema)]
+    #[cfg_attr(test, schema(value_type = EventKindSchema))]
     kind: EventKind,
-    #[schema(value_type = EventStateSchema)]
+    #[cfg_attr(test, schema(value_type = EventStateSchema))]
     state: EventState,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     received_at: Timestamp,
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     /// The message for which a turn was enqueued.
-    #[schema(value_type = Option<u64>)]
+    #[cfg_attr(test, schema(value_type = Option<u64>))]
     enqueued_turn: Option<Ordinal>,
     attempts: u32,
     enqueued_again: u32,
-    #[schema(value_type = Option<ReasonSchema>)]
+    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
 }
 

@@ -1,7 +1,9 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
 use super::super::error_mapping::list_problem;
+#[cfg(test)]
 use super::super::problem_answers::NotFound;
+#[cfg(test)]
 use super::super::schema::PublishedKindSchema;
 use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
@@ -18,16 +20,16 @@ use recado_domain::published_event::{EventCursor, PublishedKind};
 use recado_domain::webhook_endpoint::FailedEvent;
 use recado_pipeline::webhooks::{self, FailedChoice, WebhookError};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// An event that an endpoint did not accept.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct FailedEventView {
     /// Place of the event in the log, by which a redrive names it.
     cursor: String,
     /// Id of the event.
     event_id: String,
-    #[schema(value_type = PublishedKindSchema)]
+    #[cfg_attr(test, schema(value_type = PublishedKindSchema))]
     kind: PublishedKind,
     /// Time of the event.
     at: Timestamp,
@@ -61,7 +63,7 @@ impl From<FailedEvent> for FailedEventView {
 /// Lists the events that an endpoint did not accept, the oldest first.
 ///
 /// Those with `next_attempt_at` are tried on by themselves; the others were given up, and are kept for 30 days.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/webhooks/{id}/failed",
     tag = "Events",
@@ -70,7 +72,7 @@ impl From<FailedEvent> for FailedEventView {
         (status = 200, body = ListView<FailedEventView>, description = "A page of failed events"),
         NotFound
     )
-)]
+))]
 pub(in crate::api) async fn list_failed_events(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -88,22 +90,24 @@ pub(in crate::api) async fn list_failed_events(
 }
 
 /// The failed events that are tried again.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schema(as = FailedEventChoice, example = json!({}))]
+#[cfg_attr(test, schema(as = FailedEventChoice, example = json!({})))]
 struct RedriveChoice {
     /// Place of the event. If absent, all that were given up are tried again.
     cursor: Option<String>,
 }
 
 /// The number of events that are tried again.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct RedrivenView {
     redriven: usize,
 }
 
 /// Lets failed events be tried again, at once and for as long as the first time.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/failed/redrive",
     tag = "Events",
@@ -113,7 +117,7 @@ pub(in crate::api) struct RedrivenView {
         (status = 200, body = RedrivenView, description = "The number of events that are tried again"),
         NotFound
     )
-)]
+))]
 pub(in crate::api) async fn post_failed_redrive(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

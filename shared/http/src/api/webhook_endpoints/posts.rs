@@ -1,5 +1,6 @@
 //! `/v1/webhooks/{id}/test` and `/replay`.
 
+#[cfg(test)]
 use super::super::problem_answers::{NotFound, NotImplemented};
 use super::super::tenant_query::TenantQuery;
 use super::super::{Api, ApiContext, BODY_MAX};
@@ -14,10 +15,10 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_pipeline::webhooks;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The answer of an endpoint to a test.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct EndpointTestView {
     /// Id of the test event, of the kind `webhook.test`.
     event_id: String,
@@ -31,7 +32,7 @@ pub(in crate::api) struct EndpointTestView {
 /// Posts a test event to an endpoint now, and tells its answer.
 ///
 /// Nothing else changes: an endpoint that is switched off stays so until a replay.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/test",
     tag = "Events",
@@ -41,7 +42,7 @@ pub(in crate::api) struct EndpointTestView {
         NotFound,
         NotImplemented
     )
-)]
+))]
 pub(in crate::api) async fn post_endpoint_test(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
@@ -65,9 +66,10 @@ pub(in crate::api) async fn post_endpoint_test(
 }
 
 /// The place from which on events are posted again.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schema(example = json!({"since": "2026-11-27T00:00:00Z"}))]
+#[cfg_attr(test, schema(example = json!({"since": "2026-11-27T00:00:00Z"})))]
 struct ReplayRequest {
     /// Everything that was published since this time and is kept is posted again. If absent, the endpoint goes on where it stopped.
     since: Option<Timestamp>,
@@ -76,14 +78,14 @@ struct ReplayRequest {
 /// Lets events be posted to an endpoint again, at once: everything since a time, or from where it stopped.
 ///
 /// An endpoint that was switched off works again from then on.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/replay",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<ReplayRequest>,
     responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
-)]
+))]
 pub(in crate::api) async fn post_replay(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

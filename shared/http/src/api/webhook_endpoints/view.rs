@@ -5,11 +5,11 @@ use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::KindFilter;
 use recado_pipeline::webhooks::ConfiguredEndpoint;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// The state of an endpoint in one word.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = EndpointStatus)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = EndpointStatus))]
 #[serde(rename_all = "snake_case")]
 enum EndpointStatusView {
     /// The endpoint accepts what it is posted, or was posted nothing yet.
@@ -23,16 +23,17 @@ enum EndpointStatusView {
 }
 
 /// An endpoint with the state of its posts.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = WebhookEndpointState)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = WebhookEndpointState))]
 pub(in crate::api) struct EndpointView {
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     id: WebhookEndpointId,
-    #[schema(value_type = String)]
+    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     url: String,
     /// The kinds of events that are posted. Empty: all.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(test, schema(value_type = Vec<String>))]
     kinds: Vec<KindFilter>,
     disabled: bool,
     status: EndpointStatusView,

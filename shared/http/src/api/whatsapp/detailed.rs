@@ -1,7 +1,9 @@
 //! `GET /health/whatsapp/detailed`: the health with what a person needs to find a cause.
 
 use super::super::pieced_json::PiecedJson;
+#[cfg(test)]
 use super::super::problem_answers::NotFound;
+#[cfg(test)]
 use super::super::schema::{HealthStatusSchema, RateSchema};
 use super::super::{Api, ApiContext};
 use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
@@ -20,16 +22,16 @@ use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
 use recado_pipeline::ports::System;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use utoipa::ToSchema;
 
 /// The health of all instances, with the details that a person needs to find a cause.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(crate) struct DetailedView {
-    #[schema(value_type = HealthStatusSchema)]
+    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     queue_depth: u64,
     evolution_connected: bool,
@@ -41,7 +43,8 @@ pub(crate) struct DetailedView {
     instances: Vec<DetailedInstanceView>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct QueueView {
     waiting: u64,
     in_flight: u64,
@@ -51,7 +54,8 @@ struct QueueView {
     oldest_message_age_seconds: Option<i64>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct WaitingView {
     /// `true` if the counts below stopped at their limit, so that there may be more.
     at_least: bool,
@@ -82,7 +86,8 @@ fn age_seconds(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
     since.map(|since| (now.as_second() - since.as_second()).max(0))
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct DetailedInstanceView {
     #[serde(flatten)]
     summary: InstanceView,
@@ -96,7 +101,8 @@ struct DetailedInstanceView {
 }
 
 /// The standing of a number at WhatsApp, as Meta told it within the last hour.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct NumberView {
     /// `green`, `yellow`, `red` or `unknown`.
     quality: &'static str,
@@ -129,17 +135,19 @@ impl NumberView {
     }
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct RateView {
     #[serde(flatten)]
-    #[schema(value_type = RateSchema)]
+    #[cfg_attr(test, schema(value_type = RateSchema))]
     rate: Rate,
     /// The earliest time at which a message that was enqueued now could be sent.
     next_slot: Timestamp,
 }
 
 /// The probes of a closed instance: they ask the provider whether the instance can send again.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ProbesView {
     /// The number of probes that found the instance unchanged.
     failed: u32,
@@ -153,7 +161,7 @@ struct ProbesView {
 ///
 /// These are the age of the oldest message, what is in flight, unknown and parked, the attempts so far, rates and
 /// probes.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp/detailed",
     tag = "Health",
@@ -163,7 +171,7 @@ struct ProbesView {
         (status = 503, body = DetailedView, description = "Unhealthy"),
         NotFound
     )
-)]
+))]
 pub(crate) async fn get_detailed_whatsapp_health(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,

@@ -1,7 +1,8 @@
 //! What stands in the repository about the API is what the description says.
 
 use super::agreement::fits;
-use super::{Site, description, is_providers, operations};
+use super::{Site, Value, description, is_providers, operations};
+use crate::api::compare_routes;
 use std::collections::BTreeSet;
 
 const HTTP_PAGE: &str = include_str!("../../../../../docs/http-api.md");
@@ -20,6 +21,30 @@ fn the_kept_description_is_the_routers() {
         std::fs::read_to_string(KEPT).is_ok_and(|kept| kept == text),
         "docs/openapi.json is not what the lists of routes say. Run: UPDATE_DOCS=1 cargo test -p recado-http kept_description"
     );
+}
+
+/// The router takes method and path of a handler from the lists, the description takes them from the handler.
+#[test]
+fn the_kept_description_puts_each_handler_where_the_router_does() {
+    let mut listed = BTreeSet::new();
+    for (place, described) in compare_routes() {
+        assert_eq!(
+            place, described,
+            "api.rs lists another method or path than the handler names"
+        );
+        let (methods, path) = place;
+        let method = methods[0].as_str().unwrap().to_uppercase();
+        assert!(
+            listed.insert(format!("{method} {path}")),
+            "{method} {path} is listed twice"
+        );
+    }
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(KEPT).unwrap()).unwrap();
+    let described: BTreeSet<_> = operations(&kept)
+        .filter(|(_, _, operation)| !is_providers(operation))
+        .map(|(method, path, _)| format!("{method} {path}"))
+        .collect();
+    assert_eq!(listed, described);
 }
 
 #[tokio::test]

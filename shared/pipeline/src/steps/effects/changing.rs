@@ -1,12 +1,12 @@
 //! Changes the stored journal of a thread, again where another writer was faster.
 
 use crate::Deps;
-use crate::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::effects::{CELL, Cell, CellSpan, EffectId, EntryError, Journal, JournalChange};
 use recado_domain::ids::ThreadId;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The reason why a journal was not changed.
 #[derive(Debug, thiserror::Error)]

@@ -1,14 +1,14 @@
 //! Leaves notes for people about what an agent's tools did.
 
 use crate::Deps;
-use crate::ports::{Conversations, EffectJournals, PortError, PortResult, System};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
+use recado_ports::ports::{Conversations, EffectJournals, PortError, PortResult, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Leaves a note in a conversation that people have or read. The same note again changes nothing.
 pub(crate) async fn leave_note(

@@ -3,15 +3,15 @@
 use super::changing::{JournalError, change_journal};
 use super::settling::{SettlingEnd, settle_effect};
 use crate::Deps;
-use crate::ports::{
-    CallAnswer, EffectGuard, EffectJournals, EffectTool, JournalOutcome, PortError, PortResult, System,
-};
-use crate::steps::time_limit::run_within;
 use jiff::Timestamp;
 use recado_domain::effects::{
     BeginRefusal, EffectEntry, EffectRequest, EffectState, EntryEnd, Journal, JournalChange,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    CallAnswer, EffectGuard, EffectJournals, EffectTool, JournalOutcome, PortError, PortResult, System,
+};
+use recado_ports::time_limit::run_within;
 
 /// The journal of a thread as a draft knows it.
 ///

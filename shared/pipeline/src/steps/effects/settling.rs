@@ -2,12 +2,12 @@
 
 use super::changing::{allow_refusal, change_journal};
 use crate::Deps;
-use crate::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility, System};
-use crate::steps::time_limit::run_within;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, Journal, JournalChange};
 use recado_domain::ids::{Nonce, ThreadId};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility, System};
+use recado_ports::time_limit::run_within;
 
 /// Number of times that one attempt asks.
 const ROUNDS: usize = 3;

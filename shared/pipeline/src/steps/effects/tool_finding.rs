@@ -1,11 +1,11 @@
 //! Finds the tool of an effect after its turn is over.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::config::ConfigNames;
 use recado_domain::effects::ToolName;
 use recado_domain::ids::{CalendarId, TenantId};
 use recado_domain::tools::Tool;
+use recado_ports::ports::{ConfigurationStore, PortResult};
 use std::collections::BTreeSet;
 
 /// Returns the tool of the tenant's agent that has this name. `None`: it was removed or renamed, or the agent has it no more.

@@ -1,8 +1,8 @@
 //! Counts and hashes the bytes of a file while they pass from the provider to the store.
 
-use crate::ports::{FileBytes, FileError};
 use futures::stream::{self, Stream, StreamExt};
 use recado_domain::message::FileLoss;
+use recado_ports::ports::{FileBytes, FileError};
 use sha2::{Digest, Sha256};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 use super::*;
-use crate::ports::{LlmError, LlmReply};
 use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
+use recado_ports::ports::{LlmError, LlmReply};
 use std::sync::Mutex;
 use std::time::Duration;
 

@@ -1,13 +1,13 @@
 //! Delivers notifications, and makes those that a person asks for.
 
 use crate::Deps;
-use crate::ports::{Alerts, NotificationChannels, PortError, PortResult, System, WriteOutcome};
 use crate::steps::audit::{audit_action, audit_actions};
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::alert::{Notification, NotificationState};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, AlertDestination};
+use recado_ports::ports::{Alerts, NotificationChannels, PortError, PortResult, System, WriteOutcome};
 
 /// Greatest number of notifications that one pass delivers, and number of those that are delivered at the same time. A
 /// destination that does not answer must not delay the others.

@@ -1,9 +1,5 @@
 //! One look at the installation: a bounded number of bounded reads, whatever the number of instances and tenants.
 
-use crate::ports::{
-    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
-    WaitingForPerson, WebhookRecords,
-};
 use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::installation_reading::{InstallationReading, InstanceReading, read_installation};
 use crate::steps::queue_message::format_error_chain;
@@ -20,6 +16,10 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
+    WaitingForPerson, WebhookRecords,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Greatest number of waiting customers that a look reads.

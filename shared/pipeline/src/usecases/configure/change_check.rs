@@ -4,11 +4,11 @@ use super::questions::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_inst
 use super::template_check::check_templates;
 use super::{AskedParties, ConfigurationChange, ConfigureError};
 use crate::Deps;
-use crate::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers};
 use crate::steps::model_check::{ask_http_agent, ask_model};
 use futures::future::join3;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig};
+use recado_ports::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers};
 use std::collections::BTreeSet;
 
 /// Asks the models and providers that `changes` make new. Returns the warnings. A model that refuses requests is an error:

@@ -8,7 +8,6 @@ use super::{
     check_document, check_tenant_changes, list_changes,
 };
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use crate::steps::audit::audit_actions;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
@@ -17,6 +16,7 @@ use recado_domain::config::{
 };
 use recado_domain::ids::{TenantId, hash_parts};
 use recado_domain::tools::Tool;
+use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 
 /// The form that an entry must have for a request to change it.
 #[derive(Debug, Clone, PartialEq, Eq)]

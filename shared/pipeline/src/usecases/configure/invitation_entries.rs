@@ -3,7 +3,6 @@
 
 use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
-use crate::ports::{ConfigurationStore, InvitationRecords, PortResult};
 use crate::steps::audit::audit_actions;
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{plan_reminders, withdraw_reminders};
@@ -12,6 +11,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
+use recado_ports::ports::{ConfigurationStore, InvitationRecords, PortResult};
 
 /// The occasions and templates of a document.
 #[derive(Default)]

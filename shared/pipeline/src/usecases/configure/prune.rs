@@ -2,15 +2,15 @@
 
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
-    PortResult,
-};
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use crate::steps::owed_replies::count_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
+    PortResult,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of conversations that are counted at most.

@@ -2,8 +2,8 @@
 
 use super::{ConfigurationChange, ConfigurationChangeKind};
 use crate::Deps;
-use crate::steps::time_limit::run_within;
 use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
+use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
 /// Number of providers, and of models, that are asked side by side.

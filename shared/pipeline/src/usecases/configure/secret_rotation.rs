@@ -2,13 +2,13 @@
 
 use super::{ConfigureError, find_entry};
 use crate::Deps;
-use crate::ports::{ConfigurationStore, System, WriteOutcome};
 use crate::steps::audit::audit_action;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance};
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{ConfigurationStore, System, WriteOutcome};
 
 /// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
 /// is accepted for `overlap` more.

@@ -1,9 +1,9 @@
 //! Reads the part of the configuration that a change touches. So a check costs the same among ten thousand tenants.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
+use recado_ports::ports::{ConfigurationStore, PortResult};
 use std::collections::BTreeSet;
 
 /// Number of tenants that are read one by one at most. Of more, the whole configuration is read at once.

@@ -4,10 +4,10 @@ use super::{
     ApplyOptions, AskedParties, ConfigureError, EntryMatch, change_entry, compute_version, find_entry,
 };
 use crate::Deps;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigEntry, Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The words for a single endpoint in errors.
 const KIND: &str = "webhook endpoint";

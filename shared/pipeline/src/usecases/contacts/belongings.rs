@@ -2,9 +2,6 @@
 
 use super::lookup::FoundContact;
 use crate::Deps;
-use crate::ports::{
-    DeadLetterFilter, DeadLetters, ErasableRecords, OptOuts, PageRequest, PortResult, Queues,
-};
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
@@ -13,6 +10,9 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::ports::{
+    DeadLetterFilter, DeadLetters, ErasableRecords, OptOuts, PageRequest, PortResult, Queues,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -9,9 +9,6 @@ use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{
-    DeadQueueMessage, ErasableRecords, InvitationRecords, OptOuts, PortResult, Queues, RetainedRecords,
-};
 use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
@@ -25,6 +22,9 @@ use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_ports::ports::{
+    DeadQueueMessage, ErasableRecords, InvitationRecords, OptOuts, PortResult, Queues, RetainedRecords,
+};
 use std::collections::BTreeSet;
 
 /// Erases everything of a contact on the tenant's instances but tombstones. [`EraseReport::waits_until`] tells that the

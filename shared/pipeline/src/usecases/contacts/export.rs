@@ -8,7 +8,6 @@ use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events, re
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{Conversations, Deliveries, EffectJournals, PortError, PortResult, Queues, System};
 use crate::steps::upload::{StoredUpload, upload_key};
 pub use guests::ExportedGuest;
 use guests::export_guests;
@@ -20,6 +19,7 @@ use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::effects::Journal;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::message::Message;
+use recado_ports::ports::{Conversations, Deliveries, EffectJournals, PortError, PortResult, Queues, System};
 pub use records::{ContactExport, ExportedFile, ExportedMessageFile};
 use records::{ExportedConversation, ExportedInstance, ExportedMessage, describe_file};
 use serde::Serialize;

@@ -2,7 +2,6 @@
 
 use super::ContactError;
 use crate::Deps;
-use crate::ports::{ConfigurationStore, ContactAliases, Conversations, PortResult, Providers};
 use crate::steps::identity::derive_thread_id;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -11,6 +10,7 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_person, parse_recipient};
+use recado_ports::ports::{ConfigurationStore, ContactAliases, Conversations, PortResult, Providers};
 use std::collections::BTreeSet;
 
 /// Maximum number of threads of one person on one instance that are followed.

@@ -3,18 +3,18 @@
 use super::erase_report::EraseReport;
 use super::lookup::{FoundContact, list_thread};
 use crate::Deps;
-use crate::ports::{
-    Conversations, EffectJournals, ErasableRecords, OutboxStore, PortError, PortResult, System,
-};
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::identity::load_identity_key;
 use crate::steps::journal_erasure::erase_journal;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, ThreadId};
 use recado_domain::outbox::OutboxState;
+use recado_ports::ports::{
+    Conversations, EffectJournals, ErasableRecords, OutboxStore, PortError, PortResult, System,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The state of a thread's erasure.
 pub(super) enum ThreadErasure {

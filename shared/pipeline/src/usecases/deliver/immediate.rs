@@ -1,11 +1,11 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, return_repeated_send};
 use crate::Deps;
-use crate::deps::pair_rate;
-use crate::ports::{CommitOutcome, Conversations, System};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
+use recado_ports::deps::pair_rate;
+use recado_ports::ports::{CommitOutcome, Conversations, System};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
 pub(super) async fn commit_message(

@@ -14,16 +14,12 @@ mod ready;
 
 use super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
 use crate::Deps;
-use crate::ports::{
-    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System, WriteOutcome,
-};
 use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
 use crate::steps::invitation_permission::judge_invitation;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 pub use batches::{
     AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, handle_batch_job,
     list_batch_recipients, list_batches, order_batch, parse_batch_job, send_batch,
@@ -46,6 +42,10 @@ use recado_domain::invitations::{
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
+use recado_ports::ports::{
+    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The guest whom a request names.
 #[derive(Debug, Clone)]

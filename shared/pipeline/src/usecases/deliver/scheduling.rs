@@ -1,13 +1,13 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, accepted_from_scheduled, return_repeated_send};
 use crate::Deps;
-use crate::ports::{CommitOutcome, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
 use crate::steps::audit::audit_action;
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
+use recado_ports::ports::{CommitOutcome, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Stores the message until `at`, together with the client's key.
 pub(super) async fn schedule_message(

@@ -4,7 +4,6 @@ use super::vectors::{VectorMaking, VectorState, describe_vectors, make_block_vec
 use super::writing::{audit_change, change_snapshot};
 use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
-use crate::ports::{Embedder, KnowledgeLibrary, System};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, TenantId};
@@ -13,6 +12,7 @@ use recado_domain::knowledge::{
 };
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
+use recado_ports::ports::{Embedder, KnowledgeLibrary, System};
 
 /// Maximum number of characters of a source's title.
 pub(super) const TITLE_MAX: usize = 300;

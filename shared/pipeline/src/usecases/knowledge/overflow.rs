@@ -5,12 +5,12 @@
 //! vectors stay that no snapshot names: searches leave them out, and they go with the agent.
 
 use crate::Deps;
-use crate::ports::{PortResult, System, VectorStore};
-use crate::steps::time_limit::run_within;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     KnowledgeSnapshot, MadeVectors, VectorGap, VectorIndexName, VectorKey, VectorPut, VectorRoom,
 };
+use recado_ports::ports::{PortResult, System, VectorStore};
+use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
 /// Maximum time to put the vectors of a change. The function `api` has 29 seconds for all.

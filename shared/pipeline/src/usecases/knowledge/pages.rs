@@ -3,13 +3,13 @@
 use super::change::{AddedSource, NewDocument, add_source_within};
 use super::{KnowledgeError, find_tenant};
 use crate::Deps;
-use crate::ports::{FetchedDocument, KnowledgeLibrary, PageFailure, System};
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{FetchedDocument, KnowledgeLibrary, PageFailure, System};
 use std::collections::BTreeSet;
 
 /// Greatest number of pages of one request.

@@ -4,13 +4,13 @@
 use super::writing::{audit_change, change_snapshot};
 use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
-use crate::ports::{Embedder, System, VectorStore};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{BlockHash, KnowledgeSnapshot, MadeVectors, SearchWay, SourceId, VectorGap};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{Embedder, System, VectorStore};
 
 /// Maximum time in which the vectors of one request are made. The function `api` has 29 seconds for all.
 const VECTORS_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);

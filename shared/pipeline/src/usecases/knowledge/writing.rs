@@ -3,16 +3,16 @@
 use super::overflow::{delete_spare_vectors, find_vector_room, put_overflow};
 use super::{KnowledgeError, find_record, read_present};
 use crate::Deps;
-use crate::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System};
 use crate::steps::audit::audit_action;
-use crate::steps::random_id::generate_random_bits;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
 };
+use recado_ports::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System};
+use recado_ports::random_id::generate_random_bits;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The MIME type of a snapshot's file.
 const MIME_TYPE: &str = "application/octet-stream";

@@ -2,14 +2,14 @@
 
 use super::{OperateError, find_conversation};
 use crate::Deps;
-use crate::ports::{System, WriteOutcome};
 use crate::steps::audit::audit_action;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::conversation::{AnnotationError, Conversation, ConversationLabel, PersonNote};
 use recado_domain::ids::ConversationId;
+use recado_ports::ports::{System, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
 
 /// The labels to add to a conversation and to remove from it.

@@ -1,14 +1,9 @@
 use super::{MessageView, OperateError, conversation_action, find_conversation, find_message};
 use crate::Deps;
-use crate::deps::{capabilities, pair_rate};
-use crate::ports::{
-    CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult, System,
-};
 use crate::steps::audit::audit_action;
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::outgoing_check::{NotSendable, prepare_content, request_fingerprint};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
@@ -22,6 +17,11 @@ use recado_domain::outbox::Author;
 use recado_domain::outgoing::OutgoingError;
 use recado_domain::rate::Rate;
 use recado_domain::signature::Signature;
+use recado_ports::deps::{capabilities, pair_rate};
+use recado_ports::ports::{
+    CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult, System,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// An answer that a person gives in a conversation.
 #[derive(Debug, Clone)]

@@ -12,10 +12,6 @@ pub use selection::DeadLetterSelection;
 
 use super::OperateError;
 use crate::Deps;
-use crate::ports::{
-    Conversations, DeadLetterFilter, DeadLetters, InvitationRecords, Page, PageRequest, PortError,
-    PortResult, Queues,
-};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
@@ -23,6 +19,10 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use recado_domain::invitations::InvitationState;
+use recado_ports::ports::{
+    Conversations, DeadLetterFilter, DeadLetters, InvitationRecords, Page, PageRequest, PortError,
+    PortResult, Queues,
+};
 use serde_json::{Value, json};
 
 /// Number of dead letters that are handled at the same time.

@@ -2,7 +2,6 @@
 
 use super::{OperateError, find_conversation};
 use crate::Deps;
-use crate::ports::EffectJournals;
 use crate::steps::audit::audit_action;
 use crate::steps::effects::change_journal;
 use crate::steps::wake_up;
@@ -10,6 +9,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd};
 use recado_domain::ids::{ConversationId, CorrelationId};
+use recado_ports::ports::EffectJournals;
 
 /// The end of an effect, as a person says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 use super::{MessageView, OperateError, find_conversation, list_messages};
 use crate::Deps;
-use crate::ports::{Page, PageRequest, PortError};
 use recado_domain::access::Caller;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
+use recado_ports::ports::{Page, PageRequest, PortError};
 use std::collections::{BTreeMap, VecDeque};
 
 const WHAT: &str = "listing a person's messages";

@@ -1,10 +1,10 @@
 use super::OperateError;
 use crate::Deps;
-use crate::ports::Notices;
 use crate::steps::scope::find_instance_within;
 use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::Notice;
+use recado_ports::ports::Notices;
 
 /// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the
 /// configuration does not name the account.

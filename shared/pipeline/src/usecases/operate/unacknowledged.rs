@@ -1,8 +1,8 @@
 use crate::Deps;
-use crate::ports::{Gauges, Page, PageRequest, PortResult, System, UnacknowledgedFilter};
 use recado_domain::access::Caller;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{Gauges, Page, PageRequest, PortResult, System, UnacknowledgedFilter};
 
 /// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time. They are those of one instance, or
 /// of all within the caller's scope.

@@ -2,13 +2,13 @@
 
 use super::identity::{self, FoundThread};
 use crate::Deps;
-use crate::ports::{Inbox, PortResult};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::conversation::ConversationStatus;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
+use recado_ports::ports::{Inbox, PortResult};
 
 /// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `found` is
 /// the person's thread. What a contact wants of marketing is stored in any case. A message that was stored before the list

@@ -4,7 +4,6 @@
 use super::handle_event;
 use crate::Deps;
 use crate::measure::count_retry;
-use crate::ports::{Inbox, PortResult, System};
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::verdict::Verdict;
@@ -14,6 +13,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::reason::Reason;
+use recado_ports::ports::{Inbox, PortResult, System};
 
 /// Number of tries to take an attempt back.
 const TRIES: u32 = 4;

@@ -1,7 +1,6 @@
 //! Understands an answer to a question that was sent as numbered text.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult, Providers};
 use crate::steps::message_target::find_target_message;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::choice::ChosenOption;
@@ -14,6 +13,7 @@ use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::ports::{Conversations, PortResult, Providers};
 
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);

@@ -1,6 +1,5 @@
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
 use crate::steps::give_up::move_to_dead_letters;
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::delivery::{StatusUpdate, may_concern_attempt};
@@ -9,6 +8,7 @@ use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::ports::{Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
 
 /// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
 /// of another instance than `instance` is not changed.

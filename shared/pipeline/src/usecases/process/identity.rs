@@ -5,7 +5,6 @@
 mod thread_join;
 
 use crate::Deps;
-use crate::ports::{ContactAliases, Conversations, PortResult, System};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::{
     find_latest_conversation, follow_moved_threads, forget_quiet_conversations,
@@ -18,6 +17,7 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_ports::ports::{ContactAliases, Conversations, PortResult, System};
 use thread_join::ThreadJoin;
 
 /// Replaces the address of a message without a number by the address with the number, if that is known.

@@ -4,12 +4,8 @@ use super::target_change::apply_to_target;
 use super::{AppliedEvent, access, build_event_finish, identity};
 use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
-use crate::ports::{
-    AppliedMessage, InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System,
-};
 use crate::steps::guest_reply::apply_guest_reply;
 use crate::steps::message_age::is_stale;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -20,6 +16,10 @@ use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
+use recado_ports::ports::{
+    AppliedMessage, InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
 /// mode: the turn checks the mode, and the conversation may be given back before that.

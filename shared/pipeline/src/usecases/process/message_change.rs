@@ -4,7 +4,6 @@
 
 use super::operator_message::wait_for_running_sends;
 use crate::Deps;
-use crate::ports::{Conversations, PortResult, System};
 use crate::steps::message_target::find_target_message;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
@@ -14,6 +13,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{Conversations, PortResult, System};
 
 /// Time that the original message may take to arrive. Webhooks come in no order, and the provider's id
 /// of a sent message is stored last.

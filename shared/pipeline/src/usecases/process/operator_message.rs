@@ -5,14 +5,9 @@ use super::identity;
 use super::message::{build_message, save_with_message};
 use super::target_change::apply_to_target;
 use crate::Deps;
-use crate::ports::{
-    ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
-    System,
-};
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_age::is_stale;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
@@ -28,6 +23,11 @@ use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{OutboxState, hash_text};
+use recado_ports::ports::{
+    ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
+    System,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::cmp::Reverse;
 
 /// Returns a verdict to wait while a send to this contact runs that was claimed before the event arrived. The event may

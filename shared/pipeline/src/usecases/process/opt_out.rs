@@ -2,13 +2,13 @@
 
 use super::identity;
 use crate::Deps;
-use crate::ports::{OptOuts, PortResult};
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::opt_out::{OptOut, RecipientAddress, recognize_preference};
+use recado_ports::ports::{OptOuts, PortResult};
 
 /// Stores the preference that a message, written at `written_at`, tells, if it tells one. It is stored before the message, whose event may be finished with it: an
 /// event that comes again stores the same preference once more, which changes nothing.

@@ -2,7 +2,6 @@
 //! everyone, its content is removed; the message keeps its place.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult};
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::message_changes::{MessageUpdate, record_change, update_message};
 use recado_domain::config::InstanceConfig;
@@ -10,6 +9,7 @@ use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
+use recado_ports::ports::{Conversations, PortResult};
 
 /// Number of messages that one read returns.
 const PAGE: usize = 100;

@@ -1,18 +1,18 @@
 //! Automatic catch-ups: after a reconnection, and while an instance is silent at hours when messages usually come.
 
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{HistoryError, InstanceStates, PortResult, System};
 use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
     CatchUpError, CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
 };
-use crate::steps::random_id::generate_correlation_id;
 use jiff::SignedDuration;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{HistoryError, InstanceStates, PortResult, System};
+use recado_ports::random_id::generate_correlation_id;
 
 /// Minimum time between two automatic catch-ups of an instance.
 const EVERY: SignedDuration = SignedDuration::from_mins(15);

@@ -2,11 +2,6 @@
 
 use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{
-    ConversationFilter, Conversations, InstanceStates, PageRequest, PictureAnswer, PortResult, Providers,
-    System, WriteOutcome,
-};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::working_instances::WorkingPages;
@@ -14,6 +9,11 @@ use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{
+    ConversationFilter, Conversations, InstanceStates, PageRequest, PictureAnswer, PortResult, Providers,
+    System, WriteOutcome,
+};
 use std::collections::BTreeSet;
 
 /// Number of conversations, the most recently active ones, among which a pass looks for pictures that are due.

@@ -2,9 +2,6 @@
 //! the others name are kept. Payloads are bodies too large for a queue, and uploads of messages.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult, Queues, System,
-};
 use crate::steps::dead_letter_erasure::erase_event_body;
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::upload;
@@ -15,6 +12,9 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::retention::RetentionPeriod;
+use recado_ports::ports::{
+    ConfigurationStore, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult, Queues, System,
+};
 use std::collections::BTreeMap;
 
 /// Number of dead letters that one read returns, and number that are handled at the same time.

@@ -4,10 +4,6 @@
 //! deleted, is removed too.
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, Conversations, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PortError,
-    PortResult, Queues, System,
-};
 use crate::steps::give_up::{
     build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
     save_dead_letter, turn_letter_id, unreadable_letter_id,
@@ -21,6 +17,10 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_ports::ports::{
+    ConfigurationStore, Conversations, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PortError,
+    PortResult, Queues, System,
+};
 use serde::de::DeserializeOwned;
 
 /// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be

@@ -2,9 +2,6 @@
 //! the guests who have one of its statuses now.
 
 use crate::Deps;
-use crate::ports::{
-    BatchRecords, InvitationRecords, PageRequest, PortError, PortResult, System, WriteOutcome,
-};
 use crate::steps::batch_job::{enqueue_batch, restart_batch};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{end_reminder, find_planned, plan_reminders};
@@ -12,6 +9,9 @@ use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, GuestId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchState, GuestStatus, make_chunk};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    BatchRecords, InvitationRecords, PageRequest, PortError, PortResult, System, WriteOutcome,
+};
 
 /// Time until a batch is started again whose start did not end.
 const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);

@@ -1,17 +1,11 @@
 //! Looks at booked events that people may have moved or deleted in the calendar. Sends the reminders that are due.
 
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{
-    CommitOutcome, ConfigurationStore, EventLook, PortResult, ScheduledMessages, System, ToolFailure, Tools,
-};
 use crate::steps::due_message::release_due_message;
 use crate::steps::effects::{
     allow_refusal, change_journal, find_tool_of_effect, follow_booked_event, leave_note,
 };
 use crate::steps::linked_threads::find_latest_conversation;
-use crate::steps::random_id::generate_correlation_id;
-use crate::steps::time_limit::run_within;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::{TimeSpan, name_reminder};
 use recado_domain::effects::{Booking, EffectId, Journal, JournalChange, RemindedAppointment};
@@ -21,6 +15,12 @@ use recado_domain::options::SendOptions;
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::service_window::is_window_open;
 use recado_domain::tools::CalendarFunction;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{
+    CommitOutcome, ConfigurationStore, EventLook, PortResult, ScheduledMessages, System, ToolFailure, Tools,
+};
+use recado_ports::random_id::generate_correlation_id;
+use recado_ports::time_limit::run_within;
 use serde_json::json;
 use std::time::Duration;
 

@@ -2,7 +2,6 @@
 
 use super::automatic_catch_up::catch_up_automatically;
 use crate::Deps;
-use crate::ports::{ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System};
 use crate::steps::working_instances::WorkingPages;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -10,6 +9,9 @@ use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System,
+};
 
 /// Time between two checks, in minutes of the clock.
 pub(super) const CHECK_INTERVAL_MINUTES: i64 = 5;

@@ -2,19 +2,19 @@
 
 use super::due_bookings::look_at_due_bookings;
 use crate::Deps;
-use crate::ports::{
-    Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
-};
 use crate::steps::effects::{SettlingEnd, find_tool_of_effect, leave_note, remove_fence_left, settle_effect};
-use crate::steps::random_id::{generate_correlation_id, generate_nonce};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation;
-use crate::steps::time_limit::run_within;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::ids::ThreadId;
+use recado_ports::ports::{
+    Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
+};
+use recado_ports::random_id::{generate_correlation_id, generate_nonce};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
 /// Longest time for one effect. A tool that does not answer must not hold the pass up; what is cut off here is asked again.

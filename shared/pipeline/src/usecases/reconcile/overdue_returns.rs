@@ -1,11 +1,11 @@
 //! Asks again for the return of the agent, if its timer was lost.
 
 use crate::Deps;
-use crate::ports::{PortResult, System, WriteOutcome};
-use crate::steps::random_id::generate_correlation_id;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use recado_domain::conversation::Conversation;
+use recado_ports::ports::{PortResult, System, WriteOutcome};
+use recado_ports::random_id::generate_correlation_id;
 
 /// Starts the timer of an overdue return again. Returns `false` if none is overdue, or the conversation was changed
 /// meanwhile.

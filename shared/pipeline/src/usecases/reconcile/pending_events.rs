@@ -1,9 +1,9 @@
 //! Enqueues pending events again that were recorded and not applied.
 
 use crate::Deps;
-use crate::ports::{InboundEntry, Inbox, PortResult, Queues, System};
 use recado_domain::event::EventRecord;
 use recado_domain::ids::EventId;
+use recado_ports::ports::{InboundEntry, Inbox, PortResult, Queues, System};
 
 /// Enqueues a pending event again, under another deduplication id. Returns `false` if the event is not pending any more.
 pub(super) async fn reenqueue_pending_event(deps: &impl Deps, event: &EventId) -> PortResult<bool> {

@@ -1,7 +1,7 @@
-use crate::ports::PortResult;
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::queue_message::format_error_chain;
 use recado_domain::sample::MinuteSample;
+use recado_ports::ports::PortResult;
 
 /// The result of one pass, in numbers.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,15 +3,10 @@
 //! again a day later.
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult, RetainedRecords,
-    System, WriteOutcome,
-};
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::journal_erasure::forget_effects;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::working_instances::TenantPages;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -21,6 +16,11 @@ use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::ports::{
+    Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult, RetainedRecords,
+    System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
 
 /// Time between two passes, in minutes of the clock. `PASSES`: passes in which each tenant has its turn once.

@@ -2,12 +2,12 @@
 
 use super::SIDE_BY_SIDE;
 use crate::Deps;
-use crate::ports::{InstanceStates, PortResult, Samples, System};
 use crate::steps::installation_reading::{InstallationReading, read_installation};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
+use recado_ports::ports::{InstanceStates, PortResult, Samples, System};
 use std::collections::BTreeMap;
 
 /// Maximum number of tenants whose samples are stored in one minute. So a large installation does not write more and more.

@@ -2,12 +2,12 @@
 
 use super::SIDE_BY_SIDE;
 use crate::Deps;
-use crate::ports::{ConfigurationStore, InstanceStates, PortResult, Providers, System};
 use crate::steps::installation_reading::{InstallationReading, InstanceReading};
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
+use recado_ports::ports::{ConfigurationStore, InstanceStates, PortResult, Providers, System};
 
 /// Number of minutes within which each number is asked for once.
 const MINUTES: u64 = 60;

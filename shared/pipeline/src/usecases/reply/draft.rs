@@ -1,8 +1,6 @@
 //! A drafted reply, and the messages that it becomes.
 
 use crate::Deps;
-use crate::deps::{capabilities, pair_rate};
-use crate::ports::{LlmReply, System};
 use crate::usecases::reply::transcript::strip_person_mark;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -19,6 +17,8 @@ use recado_domain::signature::Signature;
 use recado_domain::split::{SplitText, split_text};
 use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
+use recado_ports::deps::{capabilities, pair_rate};
+use recado_ports::ports::{LlmReply, System};
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
 /// that a contact gets from a model that does not stop.

@@ -1,12 +1,12 @@
 //! Chooses the messages that a turn reads: the oldest that are owed an answer, then the newest of the others, within
 //! the limits.
 
-use crate::settings::TurnReadLimits;
 use recado_domain::content::Content;
 use recado_domain::context::QUOTED_MAX;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
+use recado_ports::settings::TurnReadLimits;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

@@ -2,9 +2,9 @@
 
 use super::turn_end::TurnStop;
 use crate::Deps;
-use crate::ports::System;
 use crate::steps::trace_span::TRACE_TARGET;
 use recado_domain::turn::{StepDuration, TurnStep};
+use recado_ports::ports::System;
 use std::future::Future;
 use tracing::Instrument;
 

@@ -4,12 +4,12 @@ mod files;
 mod revisions;
 
 use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact};
-use crate::ports::{ChatFile, ChatTurn, Speaker};
 pub(super) use files::ShownFiles;
 use files::TranscriptFiles;
 use jiff::Timestamp;
 use recado_domain::file_text::disarm_marks;
 use recado_domain::message::{Message, Role};
+use recado_ports::ports::{ChatFile, ChatTurn, Speaker};
 use revisions::Revisions;
 use std::cmp::Reverse;
 

@@ -1,10 +1,10 @@
 //! The ends of a turn: the reasons for which a step ends it, and what happens then.
 
-use crate::ports::PortError;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::ConversationError;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::PortError;
 
 /// Longest time until a turn whose lease another worker holds is checked again.
 const LEASE_RECHECK: SignedDuration = SignedDuration::from_secs(3);

@@ -2,11 +2,11 @@
 
 use super::leased_turn::LeasedTurn;
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{Providers, System};
 use crate::steps::beside::{run_beside, run_until_done};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{Providers, System};
 use std::future::Future;
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 
 use super::{ASKED_AT_ONCE, InstanceCheck};
 use crate::Deps;
-use crate::ports::{ToolFailure, ToolLimits, Tools};
-use crate::steps::time_limit::run_within;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::Tool;
+use recado_ports::ports::{ToolFailure, ToolLimits, Tools};
+use recado_ports::time_limit::run_within;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -2,7 +2,6 @@
 //! message, too.
 
 use crate::Deps;
-use crate::ports::{FileBytes, FileError, Files, OutgoingMessage, PortResult};
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +9,7 @@ use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
 use recado_domain::retention::RetentionPolicy;
+use recado_ports::ports::{FileBytes, FileError, Files, OutgoingMessage, PortResult};
 use sha2::{Digest, Sha256};
 use std::error::Error;
 

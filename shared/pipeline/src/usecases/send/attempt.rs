@@ -7,12 +7,7 @@ use super::{
     template_check, waiting,
 };
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{
-    ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, Providers, Reservation, System,
-};
 use crate::steps::beside::run_beside;
-use crate::steps::random_id::generate_nonce;
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +18,11 @@ use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{
+    ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, Providers, Reservation, System,
+};
+use recado_ports::random_id::generate_nonce;
 use tracing::Instrument;
 
 /// Longest wait for a slot inside the function. Queue delays are whole seconds, so for a later slot

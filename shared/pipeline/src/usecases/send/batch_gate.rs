@@ -2,12 +2,12 @@
 
 use super::{StepResult, Stop, require_written};
 use crate::Deps;
-use crate::ports::{BatchRecords, System};
 use crate::steps::cancelled_batch::cancel_batch_message;
 use jiff::Timestamp;
 use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{BatchRecords, System};
 
 /// Looks at the batch of a message. Returns the time until which the message may leave, `None` if it belongs to no batch. A message
 /// of a paused batch is passed over: `reconcile` comes back to it. One of a cancelled batch is cancelled.

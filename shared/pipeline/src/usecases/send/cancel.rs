@@ -4,7 +4,6 @@
 use super::{RETRY_SOON, StepResult, Stop, require_written};
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{Conversations, OutboxStore, PortResult, System};
 use crate::steps::effects::{describe_done_effects, is_left_by_agent};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::wake_up;
@@ -13,6 +12,7 @@ use recado_domain::effects::EffectEntry;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::ports::{Conversations, OutboxStore, PortResult, System};
 use std::collections::BTreeMap;
 
 /// The newest known epoch of each conversation, by the conversation's number in the thread.

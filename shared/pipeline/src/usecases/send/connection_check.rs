@@ -2,8 +2,6 @@
 
 use super::{RETRY_SOON, SendContext, StepResult, deadline_is_too_near, parking, waiting};
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};
 use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
@@ -11,6 +9,8 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};
 
 /// Wait of a worker that finds another worker asking the provider.
 const OTHER_CHECK_WAIT: SignedDuration = SignedDuration::from_secs(2);

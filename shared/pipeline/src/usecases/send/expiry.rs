@@ -3,9 +3,9 @@
 use super::{StepResult, Stop, require_written};
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{EffectJournals, OutboxStore, System};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
+use recado_ports::ports::{EffectJournals, OutboxStore, System};
 
 /// Cancels a message whose time is over, and stops then. A message that may have been sent before goes on.
 pub(super) async fn cancel_if_expired(deps: &impl Deps, message: &Outgoing) -> StepResult {

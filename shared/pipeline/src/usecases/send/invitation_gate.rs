@@ -4,13 +4,13 @@
 use super::{StepResult, Stop, require_written};
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::ports::{OutboxStore, System};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_stored_invitation;
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
+use recado_ports::ports::{OutboxStore, System};
 
 /// Passes over an invitation that is held back: nothing else to the contact waits for it. `reconcile` comes back to it.
 pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepResult {

@@ -2,12 +2,12 @@
 
 use super::{SendContext, StepResult, Stop, handle_open_message, parking};
 use crate::Deps;
-use crate::ports::System;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::System;
 
 /// Time until a message is retried that waits for a parked message of another thread.
 const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);

@@ -3,12 +3,12 @@
 use super::{RETRY_SOON, StepResult, Stop, cancel};
 use crate::Deps;
 use crate::measure::count_parked;
-use crate::ports::{InstanceStates, ParkedConversations, System};
-use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
+use recado_ports::ports::{InstanceStates, ParkedConversations, System};
+use recado_ports::random_id::generate_nonce;
 
 /// Waits longer than this are parked and not left in the queue. A queue can hide a message for
 /// longer, but messages with distant slots must not use up a function's concurrency.

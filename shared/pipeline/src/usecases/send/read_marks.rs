@@ -1,12 +1,12 @@
 //! Marks as read what a person answers by the API, where the instance is configured so.
 
 use crate::Deps;
-use crate::ports::{Conversations, Providers};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Outgoing, Role};
 use recado_domain::outbox::Author;
+use recado_ports::ports::{Conversations, Providers};
 
 /// Number of messages before an answer among which those that it answers are looked for.
 const LOOKED_AT: usize = 100;

@@ -4,8 +4,6 @@
 
 use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, expiry, give_up, template_check, waiting};
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{Conversations, PortResult, System, WriteOutcome};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
@@ -18,6 +16,8 @@ use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{Conversations, PortResult, System, WriteOutcome};
 
 /// Text in a message's history for an attempt in which the instance's template was sent instead.
 pub(super) const TEMPLATE_INSTEAD: &str =

@@ -6,11 +6,7 @@ use super::{
     require_written, waiting,
 };
 use crate::Deps;
-use crate::deps::capabilities;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
-use crate::ports::{
-    DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System, WriteOutcome,
-};
 use crate::steps::connection::record_closed;
 use crate::steps::message_changes::record_change;
 use crate::steps::verdict::Verdict;
@@ -22,6 +18,10 @@ use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, Un
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{
+    DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System, WriteOutcome,
+};
 use std::time::Duration;
 
 /// Time until evidence for an unknown outcome is looked for first. Most statuses have arrived by then.

@@ -2,11 +2,11 @@
 
 use super::{SendContext, StepResult, Stop, give_up};
 use crate::Deps;
-use crate::ports::{Providers, TemplateAnswer};
 use jiff::SignedDuration;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
+use recado_ports::ports::{Providers, TemplateAnswer};
 
 /// Greatest age of an answer with which a template is sent.
 const ANSWER_AGE_MAX: SignedDuration = SignedDuration::from_mins(15);

@@ -5,11 +5,7 @@ use super::parking::park_conversation;
 use super::settle::store_sent;
 use super::{RETRY_SOON, SendContext, StepResult, Stop, give_up};
 use crate::Deps;
-use crate::deps::capabilities;
 use crate::measure::count_retry;
-use crate::ports::{
-    Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System, WriteOutcome,
-};
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
@@ -23,6 +19,10 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{
+    Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System, WriteOutcome,
+};
 
 /// Interval between two checks for evidence.
 const EVIDENCE_CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);

@@ -4,11 +4,11 @@
 use super::parking::{PARK_BEYOND, park_conversation};
 use super::{StepResult, Stop, cancel, require_written};
 use crate::Deps;
-use crate::ports::{OutboxStore, System};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{OutboxStore, System};
 
 /// Ends the send job with `verdict`, or cancels `message` if it is a void reply. The outcome of the message's attempt
 /// must be stored before this call. Then an earlier takeover is found here, and a later takeover finds the message

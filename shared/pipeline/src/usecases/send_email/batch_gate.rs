@@ -1,11 +1,11 @@
 //! Holds e-mails of batches back that are paused or cancelled.
 
 use crate::Deps;
-use crate::ports::{BatchRecords, PortResult, System};
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{BatchRecords, PortResult, System};
 
 /// The state of an e-mail's batch.
 pub(super) enum BatchGate {

@@ -2,12 +2,12 @@
 
 use super::{COUNTED_MAX, RemovalReport, TOKENS};
 use crate::Deps;
-use crate::ports::{
+use recado_domain::config::ConfigDocument;
+use recado_domain::ids::TenantId;
+use recado_ports::ports::{
     ConversationFilter, Conversations, DeadLetters, ErasableRecords, PageRequest, PortResult, TenantRecords,
     Tokens,
 };
-use recado_domain::config::ConfigDocument;
-use recado_domain::ids::TenantId;
 
 /// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
 pub(super) async fn count_contents(

@@ -2,10 +2,6 @@
 
 use super::RemovalReport;
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
-    EffectJournals, ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
-};
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
@@ -20,6 +16,10 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
+    EffectJournals, ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
+};
 use std::collections::BTreeSet;
 
 /// Number of events, conversations, and other records of a kind that one call removes at most.

@@ -2,13 +2,13 @@
 
 use super::TraceTarget;
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Deliveries, Inbox, PortResult, Providers};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::InstanceId;
+use recado_ports::ports::{ConfigurationStore, Deliveries, Inbox, PortResult, Providers};
 
 /// Greatest number of instances that are looked through for one id.
 const INSTANCES_MAX: usize = 100;

@@ -1,11 +1,11 @@
 //! Finds the reply that answers a message, and the message that a reply answers.
 
 use crate::Deps;
-use crate::ports::{Conversations, PageRequest, PortResult};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
+use recado_ports::ports::{Conversations, PageRequest, PortResult};
 
 /// Number of messages that one read returns, and maximum number of reads. No reply is looked for beyond the newest
 /// 4,000 messages of the conversation.

@@ -3,7 +3,6 @@
 use super::reply_lookup::{find_answer, find_answered_message};
 use super::turn_effects::{describe_turn_effects, list_turn_effects};
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Conversations, Inbox, PortResult, ScheduledMessages};
 use crate::steps::message_view::{MessageView, join_deliveries};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
@@ -15,6 +14,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::turn::StepDuration;
+use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult, ScheduledMessages};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Finds the effects of the turn that wrote a reply.
 
 use crate::Deps;
-use crate::ports::{EffectJournals, PortResult};
 use recado_domain::effects::EffectEntry;
 use recado_domain::message::Message;
+use recado_ports::ports::{EffectJournals, PortResult};
 use serde_json::{Value, json};
 
 /// Lists what tools did for the messages that a reply answers, also in drafts before it. A thread without a journal costs no

@@ -3,13 +3,13 @@
 use super::WebhookError;
 use super::managing::find_endpoint;
 use crate::Deps;
-use crate::ports::{Page, PageRequest, System, WebhookRecords};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::FailedEvent;
+use recado_ports::ports::{Page, PageRequest, System, WebhookRecords};
 
 /// The number of failed events that are read at a time.
 const PAGE: usize = 200;

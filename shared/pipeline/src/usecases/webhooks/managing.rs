@@ -2,13 +2,8 @@
 
 use super::{WebhookError, load_state};
 use crate::Deps;
-use crate::ports::{
-    EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer, PublishedEvents, System, WebhookRecords,
-};
 use crate::steps::audit::audit_action;
 use crate::steps::invited_tenant::choose_tenant;
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
@@ -16,6 +11,11 @@ use recado_domain::config::{Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, PostError};
+use recado_ports::ports::{
+    EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer, PublishedEvents, System, WebhookRecords,
+};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// An endpoint as it is configured, with the state of its posts.
 #[derive(Debug, Clone, PartialEq, Eq)]

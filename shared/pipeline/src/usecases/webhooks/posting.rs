@@ -2,16 +2,16 @@
 
 use super::load_state;
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, EndpointPost, EndpointPosts, FAILED_EVENTS_PER_WRITE, LoggedEvent, PageRequest,
-    PortResult, PublishedEvents, PublishedPage, System, WebhookRecords, WriteOutcome,
-};
 use futures::future::{join, join_all};
 use jiff::Timestamp;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError, PostResult};
+use recado_ports::ports::{
+    ConfigurationStore, EndpointPost, EndpointPosts, FAILED_EVENTS_PER_WRITE, LoggedEvent, PageRequest,
+    PortResult, PublishedEvents, PublishedPage, System, WebhookRecords, WriteOutcome,
+};
 use std::collections::BTreeSet;
 
 /// The number of events that a pass reads. At most as many are set aside or given up in one write.

@@ -2,7 +2,6 @@
 
 use super::posting::{list_posted_endpoints, post_due_events};
 use crate::Deps;
-use crate::ports::{EndpointPosts, PortResult, PublishedEvents, System, WebhookRecords};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
@@ -10,6 +9,7 @@ use recado_domain::config::WEBHOOK_ENDPOINTS_MAX;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::EndpointJob;
+use recado_ports::ports::{EndpointPosts, PortResult, PublishedEvents, System, WebhookRecords};
 
 /// Time that a pass may take: the longest post, and the requests to the store around it.
 const PASS_TIME: SignedDuration = SignedDuration::from_secs(15);

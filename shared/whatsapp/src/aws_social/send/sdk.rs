@@ -19,7 +19,7 @@ use aws_sdk_socialmessaging::config::retry::RetryConfig;
 use aws_sdk_socialmessaging::config::timeout::TimeoutConfig;
 use aws_sdk_socialmessaging::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_socialmessaging::primitives::Blob;
-use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use recado_ports::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;

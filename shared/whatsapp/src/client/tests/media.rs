@@ -2,7 +2,7 @@
 
 use super::*;
 use recado_domain::message::FileLoss;
-use recado_pipeline::ports::FileRequest;
+use recado_ports::ports::FileRequest;
 
 const BYTES: &[u8] = b"\x89PNG";
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
 use super::*;
 use recado_domain::message::ModelKind;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::CredentialState;
+use recado_ports::ports::CredentialState;
 
 #[tokio::test]
 async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_unreached() {

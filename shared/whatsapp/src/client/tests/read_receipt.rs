@@ -3,7 +3,7 @@ use crate::stand_in::{Does, Request, StandIn};
 use crate::{ProviderConfig, Simulation};
 use recado_domain::contact::ContactAddress;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::Providers;
+use recado_ports::ports::Providers;
 use serde_json::json;
 
 /// What a provider that does `does` is asked to show.

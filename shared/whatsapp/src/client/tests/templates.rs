@@ -3,7 +3,7 @@
 use super::*;
 use jiff::SignedDuration;
 use recado_domain::content::MessageTemplate;
-use recado_pipeline::ports::TemplateAnswer;
+use recado_ports::ports::TemplateAnswer;
 
 const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 

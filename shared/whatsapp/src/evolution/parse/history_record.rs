@@ -7,7 +7,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::HistoryRecord;
+use recado_ports::ports::HistoryRecord;
 use serde_json::{Value, json};
 
 /// Reads a record. `now` is used as the time of its status, because statuses carry none.

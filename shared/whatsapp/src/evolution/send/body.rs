@@ -10,7 +10,7 @@ use recado_domain::content::Content;
 use recado_domain::millis::to_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::OutgoingKind;
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_ports::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Map, Value, json};
 
 /// Limit on the options that `sendPoll` accepts.

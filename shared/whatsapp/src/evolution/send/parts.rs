@@ -4,7 +4,7 @@ use super::format_recipient;
 use crate::wire::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media};
 use recado_domain::outgoing::OutgoingKind;
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_ports::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
 
 /// The fields of one content kind. Version 1 nests them under a field name; version 2 has them beside `number`.

@@ -3,7 +3,7 @@
 use crate::wire::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media, MessageTemplate};
 use recado_domain::outgoing::{CAPTION_MAX, OutgoingKind};
-use recado_pipeline::ports::SendOutcome;
+use recado_ports::ports::SendOutcome;
 use serde_json::{Value, json};
 
 pub(super) fn build_file(media: &Media, kind: OutgoingKind) -> Result<(&'static str, Value), SendOutcome> {

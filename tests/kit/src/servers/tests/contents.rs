@@ -8,7 +8,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{
+use recado_ports::ports::{
     OutgoingMessage, PortResult, Providers, Secrets, SendEvidence, SendOutcome, System,
 };
 use recado_whatsapp::{ProviderConfig, WhatsApp};

@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use recado_domain::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::instance::{DownloadBlock, InstanceChange, InstanceState};
-use recado_pipeline::ports::Providers;
+use recado_ports::ports::Providers;
 use recado_whatsapp::dialog360::media_url;
 use reqwest::Method;
 

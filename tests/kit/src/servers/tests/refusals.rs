@@ -3,7 +3,7 @@
 use super::contents::{bound, message, product, server};
 use super::*;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{ConnectionAnswer, Providers, SendOutcome};
+use recado_ports::ports::{ConnectionAnswer, Providers, SendOutcome};
 
 /// What a refusal must come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 use crate::Deps;
-use crate::ports::{InvitationRecords, PageRequest, PortResult};
 use crate::steps::guests::find_guests;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Guest, Invitation};
+use recado_ports::ports::{InvitationRecords, PageRequest, PortResult};
 use serde::Serialize;
 use std::collections::BTreeSet;
 

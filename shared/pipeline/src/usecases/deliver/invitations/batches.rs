@@ -14,12 +14,8 @@ mod recipients;
 use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::Deps;
-use crate::ports::{
-    BatchOutcome, BatchRecords, InvitationClaim, PortError, PortResult, System, WriteOutcome,
-};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::identity;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::usecases::deliver::DeliverError;
 pub use expansion::{handle_batch_job, parse_batch_job};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -37,6 +33,10 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{
+    BatchOutcome, BatchRecords, InvitationClaim, PortError, PortResult, System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub use recipients::{ListedRecipient, list_batch_recipients};
 use std::collections::BTreeSet;
 

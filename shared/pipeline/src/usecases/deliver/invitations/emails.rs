@@ -2,7 +2,6 @@
 
 use super::InvitationError;
 use crate::Deps;
-use crate::ports::{PortError, PortResult, System};
 use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
@@ -13,6 +12,7 @@ use recado_domain::invitations::{
     Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, TemplateValues,
 };
 use recado_domain::opt_out::{RecipientAddress, UnsubscribeToken};
+use recado_ports::ports::{PortError, PortResult, System};
 
 /// Writes the e-mail of an invitation, as every attempt gives it to the carrier: by the first sender of the tenant.
 pub(super) async fn write_email(

@@ -1,5 +1,4 @@
 use super::super::DeliverError;
-use crate::ports::PortError;
 use crate::steps::invited_tenant::TenantChoiceError;
 use recado_domain::email::{AddressError, EmailProblem};
 use recado_domain::ids::{InvitationTemplateName, OccasionId};
@@ -7,6 +6,7 @@ use recado_domain::invitations::{
     BATCH_RECIPIENTS_MAX, BatchOrderRefused, InvitationChannel, InvitationTemplateError,
 };
 use recado_domain::recipient::RecipientError;
+use recado_ports::ports::PortError;
 
 /// The reason why an invitation was not taken, or a record of invitations not found.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,12 @@
 use super::InvitationError;
 use super::lookup::{InvitationView, READS_AT_ONCE, view_invitation};
 use crate::Deps;
-use crate::ports::{InvitationRecords, Page, PageRequest, System};
 use crate::steps::invited_tenant::choose_tenant;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationStatus, LogMonth};
+use recado_ports::ports::{InvitationRecords, Page, PageRequest, System};
 
 /// The entries of the log that are wanted.
 #[derive(Debug, Clone, Default)]

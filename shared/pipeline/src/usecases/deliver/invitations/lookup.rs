@@ -3,10 +3,6 @@
 use super::InvitationError;
 use super::preparation::{find_contact_conversation, parse_phone};
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers,
-    ScheduledMessages, System,
-};
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::message_view::{MessageView, find_message_view};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -24,6 +20,10 @@ use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
+use recado_ports::ports::{
+    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers,
+    ScheduledMessages, System,
+};
 
 /// Number of messages that are read at the same time for a list.
 pub(super) const READS_AT_ONCE: usize = 16;

@@ -5,8 +5,6 @@ use super::emails::write_email;
 use super::ready::{InvitationWay, ReadyInvitation};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, InvitationRecords, PageRequest, PortResult, System};
 use crate::steps::guests::{derive_phone_key, find_or_add_guest, make_guest};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::invited_tenant::choose_tenant;
@@ -25,6 +23,8 @@ use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{ConfigurationStore, InvitationRecords, PageRequest, PortResult, System};
 use std::sync::Arc;
 
 /// The things that the invitations of an occasion by one template have in common.

@@ -1,6 +1,5 @@
 //! Invitations with all that is needed to send them.
 
-use crate::ports::{InvitationClaim, PortError, PortResult};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -9,6 +8,7 @@ use recado_domain::ids::{BatchId, CorrelationId, hash_parts};
 use recado_domain::invitations::{Batch, Guest, Invitation, InvitationState, ScheduledInvitation};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{InvitationClaim, PortError, PortResult};
 use serde_json::json;
 use std::sync::Arc;
 

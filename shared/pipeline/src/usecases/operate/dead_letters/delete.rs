@@ -2,7 +2,6 @@ use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
-use crate::ports::{DeadLetters, PortResult};
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
@@ -10,6 +9,7 @@ use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::DeadLetter;
+use recado_ports::ports::{DeadLetters, PortResult};
 
 /// The result of deleting several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 use super::SIDE_BY_SIDE;
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
 use crate::steps::email_outbox::find_email_failure;
 use crate::steps::outgoing::find_outgoing;
 use crate::usecases::operate::OperateError;
@@ -14,6 +12,8 @@ use recado_domain::dead_letter::DeadLetterContent;
 use recado_domain::ids::{EventId, MessageId};
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::service_window::{bypasses_window, is_window_open};
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
 
 /// The expected result of a redrive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
-use crate::ports::{DeadLetterQueues, DeadLetters, Inbox, PortError, PortResult};
 use crate::steps::email_outbox::{find_email_failure, requeue_dead_email};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::random_id::generate_nonce;
 use crate::steps::requeue_dead::requeue_dead_message;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
@@ -13,6 +11,8 @@ use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
+use recado_ports::ports::{DeadLetterQueues, DeadLetters, Inbox, PortError, PortResult};
+use recado_ports::random_id::generate_nonce;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The result of redriving several dead letters.

@@ -1,9 +1,9 @@
 use super::find_letter_within;
 use crate::Deps;
-use crate::ports::{DeadLetterFilter, DeadLetters, PageRequest, PortResult};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_ports::ports::{DeadLetterFilter, DeadLetters, PageRequest, PortResult};
 use std::collections::BTreeMap;
 
 /// The dead letters that an operator's request is about.

@@ -1,5 +1,4 @@
 use super::*;
-use crate::settings::Settings;
 use crate::usecases::reply::transcript::tests::message as said;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use proptest::prelude::*;
@@ -7,6 +6,7 @@ use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::file_text::FileTextSource;
 use recado_domain::message::{FileState, FileText, FoundText, MessageFile, StoredFile};
 use recado_domain::reason::Reason;
+use recado_ports::settings::Settings;
 
 /// A message of the contact.
 fn asked(ordinal: u64, text: &str) -> Message {

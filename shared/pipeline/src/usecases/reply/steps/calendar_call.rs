@@ -2,13 +2,13 @@
 
 use super::tool_calls::outcome_of;
 use crate::Deps;
-use crate::ports::{EffectJournals, EventLook, System, ToolFailure, ToolLimits, Tools};
 use crate::steps::effects::{DraftedJournal, confirm_booking, follow_event};
-use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::{Booking, EffectAction, EffectId, HeldCell};
 use recado_domain::tools::{AskedSlots, CalendarFunction, CalendarOperation, ToolOutcome, cells_of_others};
+use recado_ports::ports::{EffectJournals, EventLook, System, ToolFailure, ToolLimits, Tools};
+use recado_ports::time_limit::run_within;
 use serde_json::Value;
 
 /// The outcome of a call, and the words for the model.

@@ -2,8 +2,6 @@
 //! opening begin one behind the other, not all at once.
 
 use crate::Deps;
-use crate::deps::{capabilities, pair_rate};
-use crate::ports::{CommittedReply, Conversations, InstanceStates, PortResult, Queues, System, WriteOutcome};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
@@ -18,6 +16,10 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::Author;
 use recado_domain::service_window::is_window_open;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::deps::{capabilities, pair_rate};
+use recado_ports::ports::{
+    CommittedReply, Conversations, InstanceStates, PortResult, Queues, System, WriteOutcome,
+};
 
 /// Longest time for which a job that came too early waits in the queue. One that is earlier is scheduled anew.
 const WAIT_MAX: SignedDuration = SignedDuration::from_mins(5);

@@ -1,7 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Limits`]: checks the agent's limits in this thread.
 
 use crate::Deps;
-use crate::ports::{PortResult, System, UsageRecords, WriteOutcome};
 use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::save_conversation::save_conversation;
 use crate::usecases::reply::reading::TurnReading;
@@ -11,6 +10,7 @@ use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{AgentPause, Conversation};
 use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::ports::{PortResult, System, UsageRecords, WriteOutcome};
 
 /// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact gets the agent's error
 /// message then, the pause is returned, and it begins with the commit of that message.

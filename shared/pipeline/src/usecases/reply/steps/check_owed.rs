@@ -1,7 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Owed`]: checks that the agent owes an answer now.
 
 use crate::Deps;
-use crate::ports::System;
 use crate::steps::effects::note_untold_effects;
 use crate::steps::typing_signs;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
@@ -10,6 +9,7 @@ use recado_domain::conversation::{Conversation, TurnDecision};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::ports::System;
 
 /// Least pause between two looks at a contact who types.
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);

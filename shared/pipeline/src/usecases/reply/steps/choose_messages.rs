@@ -1,12 +1,12 @@
 //! The step [`recado_domain::turn::TurnStep::Choose`]: chooses the messages that the turn reads.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult};
 use crate::usecases::reply::reading::{TurnReading, wants_answer};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use futures::future::try_join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
+use recado_ports::ports::{Conversations, PortResult};
 
 /// Number of messages that one further read returns.
 const PAGE: usize = 100;

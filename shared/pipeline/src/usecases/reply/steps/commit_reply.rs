@@ -3,8 +3,6 @@
 use super::take_lease::release_lease;
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnPart};
-use crate::ports::{CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WriteOutcome};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation_with_use;
 use crate::steps::wake_up;
 use crate::usecases::reply::draft::DraftedReply;
@@ -18,6 +16,10 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::ports::{
+    CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WriteOutcome,
+};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
 /// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that (`restart_drafts`).

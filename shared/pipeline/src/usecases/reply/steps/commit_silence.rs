@@ -3,12 +3,12 @@
 use super::commit_reply::{build_turn_for_rest, read_again};
 use super::take_lease::release_lease;
 use crate::Deps;
-use crate::ports::{Queues, WriteOutcome};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::save_conversation::save_conversation_with_use;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::reason::Reason;
+use recado_ports::ports::{Queues, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::time::Duration;
 
 /// Commits that the messages of the turn get no answer, for this reason. Ends the turn as the commit of a reply does: if the

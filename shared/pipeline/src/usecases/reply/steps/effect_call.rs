@@ -3,12 +3,9 @@
 use super::calendar_call::{describe_other_times, plan_calendar_effect};
 use super::tool_calls::{describe_missing_time, outcome_of};
 use crate::Deps;
-use crate::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
 use crate::steps::effects::{
     DraftedJournal, EffectEnd, EffectStop, note_other_event, perform_effect, plan_reminders,
 };
-use crate::steps::random_id::{generate_effect_id, generate_nonce};
-use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
@@ -16,6 +13,9 @@ use recado_domain::effects::{
     BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, Journal, ToolName,
 };
 use recado_domain::tools::{CalendarFunction, Tool, ToolOutcome};
+use recado_ports::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
+use recado_ports::random_id::{generate_effect_id, generate_nonce};
+use recado_ports::time_limit::run_within;
 
 /// Performs the effect that a call asks for, once. Returns the outcome, and the words for the model. Ends the turn if the
 /// conversation or the journal is not as drafted any more, or if the effect is to be settled later.

@@ -2,8 +2,8 @@
 
 use crate::Deps;
 use crate::measure;
-use crate::ports::{Llm, LlmError, LlmReply, LlmRequest, System};
 use recado_domain::config::InstanceConfig;
+use recado_ports::ports::{Llm, LlmError, LlmReply, LlmRequest, System};
 
 /// Asks the agent's model. If it is unavailable and the agent has a fallback model, that is asked in what is left of the time: the
 /// first then has three fifths of it. The reply names the model that answered. If both fail, the failure is the first's. The

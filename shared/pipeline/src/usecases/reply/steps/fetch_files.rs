@@ -1,7 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Files`]: fetches the files of the messages that the turn reads.
 
 use crate::Deps;
-use crate::ports::System;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
 use crate::steps::file_job::complete_files;
@@ -9,6 +8,7 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
 use recado_domain::message::Message;
+use recado_ports::ports::System;
 
 /// Fetches the files that are not here yet, for a bounded time, at most until `until`. The turn goes on without those that
 /// take longer.

@@ -1,16 +1,16 @@
 //! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
 
 use crate::Deps;
-use crate::ports::Providers;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
 use crate::steps::knowledge_search::search_loaded_snapshot;
 use crate::steps::question_rewriting::{AskedMessage, RewrittenBy, needs_rewriting, rewrite_question};
-use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
 use recado_domain::usage::ModelUse;
+use recado_ports::ports::Providers;
+use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
 /// Number of blocks that the model is shown at most.

@@ -3,13 +3,13 @@
 use super::model_reply::{draft_from_answer, measure_answer};
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::ports::{HttpAgentRequest, Llm, System};
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, TranscriptMessage, list_transcript};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::config::{ContactField, HttpAgent};
 use recado_domain::reason::Reason;
+use recado_ports::ports::{HttpAgentRequest, Llm, System};
 use serde_json::{Map, Value, json};
 
 /// Asks the user's agent for a reply, within what is left of the turn's time. Failures end or go on as a model's do.

@@ -2,7 +2,6 @@
 
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, OfferedTool, Providers, System};
 use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
@@ -23,6 +22,7 @@ use recado_domain::message::TokenUsage;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool};
 use recado_domain::usage::ModelUse;
+use recado_ports::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, OfferedTool, Providers, System};
 
 /// Asks the model for a reply, within what is left of the turn's time. Ends the turn if the model's key is missing, or if too
 /// little time is left. If the model fails or its answer is empty, the reply is the agent's error message.

@@ -1,11 +1,11 @@
 //! The step [`recado_domain::turn::TurnStep::Read`]: reads the conversation and its newest messages.
 
 use crate::Deps;
-use crate::ports::Conversations;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
+use recado_ports::ports::Conversations;
 
 /// Number of tries to read a conversation of which only half of a change was visible.
 const TRIES: usize = 3;

@@ -2,10 +2,8 @@
 //! of files read, and open the files that the model sees.
 
 use crate::Deps;
-use crate::ports::{Files, System};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::ShownFiles;
 use crate::usecases::reply::turn_end::TurnStop;
@@ -13,6 +11,8 @@ use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, Role};
 use recado_domain::model_files::FileOmission;
+use recado_ports::ports::{Files, System};
+use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
 /// Maximum time to open the files that the model sees.

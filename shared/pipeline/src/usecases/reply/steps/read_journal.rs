@@ -1,7 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Journal`]: reads what the agent's tools did for the contact so far.
 
 use crate::Deps;
-use crate::ports::{EffectJournals, System};
 use crate::steps::effects::DraftedJournal;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::SignedDuration;
@@ -10,6 +9,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::effects::Journal;
 use recado_domain::millis::add_duration;
 use recado_domain::tools::Tool;
+use recado_ports::ports::{EffectJournals, System};
 
 /// Pause before a turn looks again at an effect whose time is over and that is to be settled. Who settles it asks for a turn.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(20);

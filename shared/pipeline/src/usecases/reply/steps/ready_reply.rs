@@ -55,10 +55,10 @@ fn is_all_unsupported(reading: &TurnReading) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
     use crate::usecases::reply::transcript::tests::message;
     use recado_domain::ids::Ordinal;
     use recado_domain::message::{Message, Role};
+    use recado_ports::settings::Settings;
     use serde_json::json;
 
     fn unsupported(ordinal: u64) -> Message {

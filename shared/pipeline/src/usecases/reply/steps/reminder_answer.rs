@@ -1,12 +1,12 @@
 //! Reads what a contact answers to a reminder of an appointment, where plain words or a button say it.
 
-use crate::ports::ModelCall;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use recado_domain::effects::EffectId;
 use recado_domain::ids::Ordinal;
 use recado_domain::invitations::{GuestAnswer, recognize_appointment_answer};
 use recado_domain::message::{Message, Role};
 use recado_domain::tools::{CalendarOperation, Tool};
+use recado_ports::ports::ModelCall;
 use serde_json::json;
 
 /// Returns the call that a plain answer to a reminder asks for: one that confirms the appointment, or cancels it. `None`: the last

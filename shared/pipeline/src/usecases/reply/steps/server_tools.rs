@@ -1,12 +1,12 @@
 //! Completes the functions of servers of the Model Context Protocol with what these tell of them.
 
 use crate::Deps;
-use crate::ports::{System, ToolFailure, ToolLimits, Tools};
-use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::tool_calls::outcome_of;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
+use recado_ports::ports::{System, ToolFailure, ToolLimits, Tools};
+use recado_ports::time_limit::run_within;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,11 +1,7 @@
 //! The step [`recado_domain::turn::TurnStep::Lease`]: takes the lease of the turn, under which the reply is drafted.
 
 use crate::Deps;
-use crate::deps::ExclusiveTurn;
 use crate::measure;
-use crate::ports::{Conversations, PortResult, System, WriteOutcome};
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, repeat_lost_write};
 use crate::steps::save_conversation::{save_conversation, save_conversation_with_use};
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
@@ -14,6 +10,10 @@ use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
+use recado_ports::deps::ExclusiveTurn;
+use recado_ports::ports::{Conversations, PortResult, System, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, repeat_lost_write};
 
 /// Waits until no other exclusive turn runs in this process, if the turn is one: it holds files in memory, or an earlier
 /// attempt at it did not end. Ends the turn, uncounted, if the others take too long.

@@ -2,15 +2,15 @@
 //! these.
 
 use crate::Deps;
-use crate::ports::{PortError, PortResult, System, TurnPlaceRecords, WriteOutcome};
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::config::Tenant;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::turn_places::PlaceAnswer;
+use recado_ports::ports::{PortError, PortResult, System, TurnPlaceRecords, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// A place that a turn has, to be given back at its end.
 #[derive(Debug, Clone)]

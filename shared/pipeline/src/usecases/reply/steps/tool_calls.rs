@@ -1,13 +1,13 @@
 //! Calls the tools that the model asks for while it drafts a reply.
 
 use crate::Deps;
-use crate::ports::{LlmReply, ModelCall, System, ToolExchange, ToolFailure, ToolLimits, Tools};
-use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::calendar_call::read_calendar;
 use crate::usecases::reply::steps::effect_call::perform_asked_effect;
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::tools::{ArgumentSchema, Tool, ToolOutcome, TurnToolCall, render_tool_result};
+use recado_ports::ports::{LlmReply, ModelCall, System, ToolExchange, ToolFailure, ToolLimits, Tools};
+use recado_ports::time_limit::run_within;
 
 /// The words for a call that is none of a tool of the agent: an unknown name, or a decision beside a call.
 const NOT_CALLED: &str = "nothing was done: there is no such tool, or it decides, and comes with your reply after you have read the \

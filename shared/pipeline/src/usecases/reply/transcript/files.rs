@@ -1,11 +1,11 @@
 //! Adds the files of messages to the transcript: those that the model sees, the texts of others, and what is missing.
 
-use crate::ports::ChatFile;
 use recado_domain::file_text::render_file_text;
 use recado_domain::ids::Ordinal;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FoundText, Message, Role, StoredFile};
 use recado_domain::model_files::FileOmission;
+use recado_ports::ports::ChatFile;
 use std::collections::BTreeMap;
 
 /// A file that the model sees: its type and its bytes, or the reason why they are left out.

@@ -1,5 +1,4 @@
 use super::*;
-use crate::settings::Settings;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
@@ -8,6 +7,7 @@ use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, Ten
 use recado_domain::millis::from_unix_millis;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
+use recado_ports::settings::Settings;
 
 pub(in crate::usecases::reply) fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
     let instance = InstanceId::parse("i").unwrap();

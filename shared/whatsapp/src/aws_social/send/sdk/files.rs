@@ -9,7 +9,7 @@ use crate::wire::media_file::permanent_failure;
 use aws_sdk_socialmessaging::types::S3File;
 use futures::future::BoxFuture;
 use recado_domain::message::FileLoss;
-use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest, OutgoingMessage, SendOutcome};
+use recado_ports::ports::{FetchedFile, FileBytes, FileError, FileRequest, OutgoingMessage, SendOutcome};
 use std::fmt::Debug;
 
 /// Divisor of the time limit for a message with a file: each of the two AWS calls gets a quarter of the time, the bucket

@@ -12,7 +12,7 @@ use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::message::FileLoss;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest};
+use recado_ports::ports::{FetchedFile, FileBytes, FileError, FileRequest};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -5,17 +5,10 @@ use super::super::ready::{InvitationWay, ReadyInvitation};
 use super::super::{InvitationError, send_ready};
 use super::made_invitation::{MadeInvitation, made_of, store_refusal};
 use crate::Deps;
-use crate::deps::{capabilities, pair_rate};
-use crate::ports::{
-    BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, PortError,
-    SendEntry, System,
-};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::outgoing_check::prepare_content;
-use crate::steps::random_id::generate_nonce;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::wake_up::build_send;
 use crate::usecases::deliver::DeliverError;
 use recado_domain::access::Caller;
@@ -25,6 +18,13 @@ use recado_domain::invitations::{InvitationState, InvitationStatus, RecipientSta
 use recado_domain::message::PreparedContent;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
+use recado_ports::deps::{capabilities, pair_rate};
+use recado_ports::ports::{
+    BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, PortError,
+    SendEntry, System,
+};
+use recado_ports::random_id::generate_nonce;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Stores an invitation with what it becomes. If its claim is another invitation's, the slower way decides what follows from that.
 pub(super) async fn commit_directly(

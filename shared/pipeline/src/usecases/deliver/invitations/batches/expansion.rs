@@ -8,12 +8,9 @@ use super::portfolio::{PortfolioBudget, find_budget};
 use super::progress::look_for_end;
 use super::recipient_request::request_of;
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WriteOutcome};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope, TokenRole};
@@ -23,6 +20,9 @@ use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, InvitationChann
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Number of recipients of a piece of a batch of e-mails.
 const EMAIL_STEP: usize = 50;

@@ -2,10 +2,10 @@
 
 use super::super::InvitationError;
 use crate::Deps;
-use crate::ports::{
+use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
+use recado_ports::ports::{
     InvitationOutcome, InvitationRecords, PortError, PortResult, SendEntry, System, WriteOutcome,
 };
-use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
 
 /// The result for a recipient, with the send job that follows.
 pub(super) struct MadeInvitation {

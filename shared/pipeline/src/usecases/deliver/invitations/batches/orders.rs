@@ -2,14 +2,14 @@
 
 use super::super::InvitationError;
 use crate::Deps;
-use crate::ports::{BatchRecords, PortError, System, WriteOutcome};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::invited_tenant::choose_tenant;
-use crate::steps::retry_write::{WriteAttempt, retry_lost_write};
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{BATCH_PERMIT, Batch, BatchOrder};
+use recado_ports::ports::{BatchRecords, PortError, System, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Gives an order about a batch. When the order to pause or cancel returns, no message of the batch begins to leave any more: a
 /// sender looks at the batch just before it sends, relies on that for [`BATCH_PERMIT`], and this function waits as long.

@@ -9,7 +9,6 @@ use super::direct::commit_directly;
 use super::made_invitation::{MadeInvitation, made_of, status_of, store_refusal};
 use super::recipient_request::request_of;
 use crate::Deps;
-use crate::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_uncapped;
 use futures::stream::{self, StreamExt};
@@ -17,6 +16,7 @@ use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, RecipientStatus};
+use recado_ports::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry};
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of invitations that are made side by side.

@@ -2,14 +2,14 @@
 //! Batches use a part of it, so that a campaign slows down before conversations suffer.
 
 use crate::Deps;
-use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, InstanceStates, PortResult, System};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{CAMPAIGN_SHARE, InstanceChange, InstanceState, MessagingLimit};
 use recado_domain::invitations::{Batch, InvitationChannel};
 use recado_domain::millis::add_duration;
+use recado_ports::deps::capabilities;
+use recado_ports::ports::{ConfigurationStore, InstanceStates, PortResult, System};
 
 /// Longest time until a batch that waits for people asks again: the limit may rise.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_hours(1);

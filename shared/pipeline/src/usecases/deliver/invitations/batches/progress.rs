@@ -4,7 +4,6 @@
 use super::super::InvitationError;
 use super::super::lookup::view_invitation;
 use crate::Deps;
-use crate::ports::{BatchRecords, Page, PageRequest, PortResult, System, WriteOutcome};
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::verdict::Verdict;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -16,6 +15,7 @@ use recado_domain::invitations::{
     RecipientStatus,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::ports::{BatchRecords, Page, PageRequest, PortResult, System, WriteOutcome};
 use std::collections::HashMap;
 
 /// Time for which a status that was looked at counts as new.

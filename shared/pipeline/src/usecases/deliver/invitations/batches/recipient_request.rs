@@ -1,9 +1,9 @@
 //! Makes the requests of which the invitations of a batch are made.
 
 use super::super::{InvitationRequest, NamedGuest};
-use crate::ports::{PortError, PortResult};
 use recado_domain::ids::GuestId;
 use recado_domain::invitations::Batch;
+use recado_ports::ports::{PortError, PortResult};
 
 /// Returns the request for one of the batch's guests. Without a guest, returns the one that only names what is common to all.
 pub(super) fn request_of(batch: &Batch, guest: Option<&GuestId>) -> PortResult<InvitationRequest> {

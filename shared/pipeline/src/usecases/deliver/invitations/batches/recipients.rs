@@ -4,12 +4,12 @@ use super::super::InvitationError;
 use super::super::lookup::view_invitation;
 use super::progress::{CHUNKS_AT_ONCE, RecipientLook, refresh_if_stale};
 use crate::Deps;
-use crate::ports::{BatchRecords, Page, PageRequest, PortResult};
 use crate::steps::invited_tenant::choose_tenant;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, Invitation, RecipientStatus};
+use recado_ports::ports::{BatchRecords, Page, PageRequest, PortResult};
 use std::collections::HashMap;
 
 /// Number of messages that are read side by side.

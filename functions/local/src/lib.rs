@@ -1,0 +1,24 @@
+//! The server of one machine: all functions of Recado in one process.
+//!
+//! The program `recado` (`src/program`) joins it with the command line. It is a library of its own, so that a change of a command
+//! does not compile the server again.
+
+#[macro_use]
+extern crate recado_machine;
+
+mod background;
+mod clock;
+mod console;
+mod endpoint_posts;
+mod log_writer;
+pub mod logging;
+mod metrics;
+pub mod serve;
+mod service_manager;
+mod start_checks;
+mod stop_signals;
+mod watchman;
+mod webhook_recorder;
+mod welcome;
+mod word_indexing;
+mod workers;

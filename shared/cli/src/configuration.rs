@@ -1,0 +1,172 @@
+//! Applies a configuration file to a running installation.
+
+use crate::command_environment::CommandEnvironment;
+use crate::confirm::confirm_action;
+use crate::installation::InstallationArguments;
+use anyhow::{Result, bail};
+use clap::Args;
+use recado_domain::config::ConfigDocument;
+use recado_machine::configuration_file::read_configuration;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Applies a configuration file to a running installation, here or on AWS, and shows what that changes.
+#[derive(Debug, Args)]
+pub struct ApplyArguments {
+    /// The configuration file.
+    #[arg(default_value = "recado.toml")]
+    file: PathBuf,
+    /// Removes what the file does not name, after showing it and asking. An instance with conversations or dead letters is
+    /// disabled instead: what it has stays readable.
+    #[arg(long)]
+    prune: bool,
+    /// Only shows what would change.
+    #[arg(long)]
+    dry_run: bool,
+    /// Removes or disables an instance also if it still owes a reply, which then waits.
+    #[arg(long, requires = "prune")]
+    force: bool,
+    /// Removes without asking.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// Prints the answer as JSON: the changes, the warnings, and the webhook settings with their secrets.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `recado apply`: sends a configuration file to a running installation and prints what that changes.
+pub(crate) async fn apply_configuration(
+    command: ApplyArguments,
+    environment: &CommandEnvironment,
+) -> Result<()> {
+    let document = read_configuration(&command.file)?;
+    if document == ConfigDocument::default() {
+        bail!("{} names no tenant, agent or instance", command.file.display());
+    }
+    let there = command.there.build_client(environment)?;
+    let options = |dry_run| {
+        let given = [
+            ("prune", command.prune),
+            ("dry_run", dry_run),
+            ("force", command.force),
+        ];
+        given.map(|(name, value)| (name, value.to_string()))
+    };
+    if command.dry_run || command.prune {
+        let preview = there.apply_with_options(&document, &options(true)).await?;
+        if command.dry_run {
+            command.print_answer(&preview)?;
+            return Ok(());
+        }
+        confirm_removal(&preview, command.yes)?;
+    }
+    let applied = there.apply_with_options(&document, &options(false)).await?;
+    command.print_answer(&applied)?;
+    if !command.json {
+        print_webhooks(&applied);
+    }
+    Ok(())
+}
+
+impl ApplyArguments {
+    fn print_answer(&self, answer: &Value) -> Result<()> {
+        print_warnings(answer);
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(answer)?);
+        } else {
+            print_changes(list_items(answer, "changes"));
+        }
+        Ok(())
+    }
+}
+
+/// Shows what would be removed or disabled, and asks. Succeeds at once if there is nothing.
+fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
+    let is_removal = |change: &&Value| matches!(get_text(change, "what"), Some("removed" | "disabled"));
+    let removals: Vec<Value> = list_items(preview, "changes")
+        .iter()
+        .filter(is_removal)
+        .cloned()
+        .collect();
+    if removals.is_empty() {
+        return Ok(());
+    }
+    if !yes {
+        eprintln!("The file does not name:");
+        for removal in &removals {
+            eprintln!("  {}", describe_change(removal));
+        }
+    }
+    let question = match removals.len() {
+        1 => "Remove or disable it?".to_owned(),
+        number => format!("Remove or disable these {number}?"),
+    };
+    confirm_action(&question, yes)
+}
+
+/// Prints the problems of the document that did not keep it from being applied.
+fn print_warnings(answer: &Value) {
+    for warning in list_items(answer, "warnings").iter().filter_map(Value::as_str) {
+        eprintln!("Warning: {warning}");
+    }
+}
+
+fn print_changes(changes: &[Value]) {
+    for change in changes {
+        println!("{}", describe_change(change));
+    }
+}
+
+/// Describes a change in a line: its kind, the entry, and the fields or conversations that it concerns.
+fn describe_change(change: &Value) -> String {
+    let fields: Vec<&str> = list_items(change, "fields")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let part = |name| get_text(change, name).unwrap_or_default();
+    let more = match change.get("conversations").and_then(Value::as_u64) {
+        Some(count) if part("what") == "disabled" => {
+            format!(" ({}, readable as before)", describe_conversations(count))
+        }
+        Some(count) => format!(" ({})", describe_conversations(count)),
+        None if fields.is_empty() => String::new(),
+        None => format!(" ({})", fields.join(", ")),
+    };
+    format!("{:<9} {} {}{more}", part("what"), part("kind"), part("id"))
+}
+
+/// Formats a number of conversations. The installation counts up to 200.
+fn describe_conversations(count: u64) -> String {
+    match count {
+        1 => "1 conversation".to_owned(),
+        200.. => "200 conversations or more".to_owned(),
+        _ => format!("{count} conversations"),
+    }
+}
+
+fn print_webhooks(body: &Value) {
+    for instance in list_items(body, "instances") {
+        let part = |name| get_text(instance, name).unwrap_or("-");
+        println!("\n{} ({})", part("id"), part("provider"));
+        println!("  webhook  {}", part("webhook_url"));
+        if let Some(header) = get_text(instance, "secret_header") {
+            println!("  header   {header} (or the secret as Basic password)");
+        }
+        if let Some(secret) = get_text(instance, "secret") {
+            println!("  secret   {secret}");
+        }
+    }
+}
+
+fn list_items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn get_text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}

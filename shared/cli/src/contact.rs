@@ -1,0 +1,222 @@
+//! `recado contact`: finds, exports and erases a contact of a running installation, here or on AWS.
+
+mod export;
+
+use crate::command_environment::CommandEnvironment;
+use crate::confirm::confirm_action;
+use crate::installation::{InstallationArguments, InstallationClient, add_part};
+use crate::instant::format_local_time;
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// All that is stored of one contact: find, export, erase.
+#[derive(Debug, Args)]
+pub struct ContactArguments {
+    #[command(subcommand)]
+    command: ContactCommand,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// Prints the answer as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ContactCommand {
+    /// Shows the contact's addresses, names and conversations.
+    Find {
+        #[command(flatten)]
+        which: WhichContact,
+    },
+    /// Writes everything that is stored of the contact into a folder: `contact.json`, and the files that were sent or
+    /// received.
+    Export {
+        #[command(flatten)]
+        which: WhichContact,
+        /// The folder. It must not exist yet.
+        #[arg(long, value_name = "FOLDER")]
+        to: PathBuf,
+    },
+    /// Erases everything that is stored of the contact, for good. Shows what there is, and asks.
+    Erase {
+        #[command(flatten)]
+        which: WhichContact,
+        /// Erases without a question.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct WhichContact {
+    /// The phone number in any spelling, or an identity without a number (`…@lid`).
+    contact: String,
+    /// The tenant whose contact it is.
+    #[arg(long)]
+    tenant: String,
+    /// Only on this instance.
+    #[arg(long)]
+    instance: Option<String>,
+}
+
+impl WhichContact {
+    async fn post(&self, there: &InstallationClient, what: &str) -> Result<Value> {
+        self.post_from(there, what, None).await
+    }
+
+    /// Posts the request for the part that begins at `cursor`.
+    async fn post_from(&self, there: &InstallationClient, what: &str, cursor: Option<&str>) -> Result<Value> {
+        let mut body = json!({"tenant": self.tenant, "contact": self.contact, "instance": self.instance});
+        if let Some(cursor) = cursor {
+            body["cursor"] = json!(cursor);
+        }
+        let request = there.build_request(Method::POST, &["v1", "contacts", what])?;
+        there.request_json(request.json(&body)).await
+    }
+}
+
+/// Runs the subcommand and prints its result.
+pub(crate) async fn run_contact_command(
+    arguments: ContactArguments,
+    environment: &CommandEnvironment,
+) -> Result<()> {
+    let there = arguments.there.build_client(environment)?;
+    let answer = match &arguments.command {
+        ContactCommand::Find { which } => {
+            let found = which.post(&there, "find").await?;
+            if !arguments.json {
+                print!("{}", format_found(&found));
+                return Ok(());
+            }
+            found
+        }
+        ContactCommand::Export { which, to } => {
+            let export = export::export_parts(&there, which).await?;
+            json!({"folder": to, "files": export::write_export(&there, to, export).await?})
+        }
+        ContactCommand::Erase { which, yes } => {
+            let found = which.post(&there, "find").await?;
+            eprint!("{}", format_found(&found));
+            confirm_action("Erase everything of this contact, for good?", *yes)?;
+            erase(&there, which).await?
+        }
+    };
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        print!("{}", format_counts(&answer));
+    }
+    Ok(())
+}
+
+/// Requests the erasure until nothing of it has to wait any more. Returns the sum of the counts.
+async fn erase(there: &InstallationClient, which: &WhichContact) -> Result<Value> {
+    let mut total = Map::new();
+    loop {
+        let part = which.post(there, "erase").await?;
+        add_part(&mut total, &part);
+        let until = part.get("waits_until").and_then(Value::as_str);
+        let Some(until) = until.map(str::parse::<Timestamp>).transpose()? else {
+            total.remove("waits_until");
+            total.insert("done".to_owned(), json!(true));
+            return Ok(Value::Object(total));
+        };
+        eprintln!("A message is being sent; the rest is erased after {until}.");
+        let wait = until.duration_since(Timestamp::now()).as_secs().clamp(1, 60);
+        tokio::time::sleep(Duration::from_secs(wait.unsigned_abs())).await;
+    }
+}
+
+fn format_found(found: &Value) -> String {
+    let items = found
+        .get("items")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    let counts = [
+        ("events", "events not applied"),
+        ("scheduled", "messages to be sent later"),
+        ("guests", "guest of occasions"),
+        (
+            "opt_outs",
+            "opt-outs (an erasure keeps them, without the address)",
+        ),
+    ];
+    let counted = counts.into_iter().filter_map(|(name, title)| {
+        let count = found
+            .get(name)
+            .and_then(Value::as_u64)
+            .filter(|count| *count > 0)?;
+        Some(format!("{title}: {count}\n"))
+    });
+    let text: String = items.iter().map(format_instance).chain(counted).collect();
+    if text.is_empty() {
+        return "Nothing is stored of this contact.\n".to_owned();
+    }
+    text
+}
+
+/// Formats the person as it is known on one instance.
+fn format_instance(item: &Value) -> String {
+    let list = |name: &str| {
+        let texts = item.get(name).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let mut lines = vec![
+        format!("instance {}", text_at(item, "instance_id")),
+        format!("  addresses: {}", list("addresses")),
+        format!("  names: {}", list("names")),
+    ];
+    let conversations = item.get("conversations").and_then(Value::as_array);
+    lines.extend(conversations.into_iter().flatten().map(|conversation| {
+        let (id, status) = (text_at(conversation, "id"), text_at(conversation, "status"));
+        match conversation.get("erased_at").and_then(Value::as_str) {
+            Some(at) => format!("  {id}  erased {}", format_local_time(at)),
+            None => format!(
+                "  {id}  {status}, last message {}",
+                format_local_time(text_at(conversation, "last_message_at"))
+            ),
+        }
+    }));
+    lines.join("\n") + "\n"
+}
+
+fn text_at<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or("-")
+}
+
+fn format_counts(answer: &Value) -> String {
+    let fields = answer.as_object().into_iter().flatten();
+    let lines = fields.map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{}: {text}", name.replace('_', " "))
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_shown_with_what_was_erased() {
+        let found = json!({"items": [{"instance_id": "loja", "addresses": ["+55"], "names": ["Bia"], "conversations": [
+            {"id": "c_1-2", "status": "active", "last_message_at": "t", "erased_at": null},
+            {"id": "c_1-1", "status": "resolved", "last_message_at": "t", "erased_at": "u"},
+        ]}]});
+        let text = format_found(&found);
+        assert!(
+            text.contains("names: Bia") && text.contains("c_1-2  active, last message t"),
+            "{text}"
+        );
+        assert!(text.contains("c_1-1  erased u"), "{text}");
+        let empty = json!({"items": [], "events": 0, "scheduled": 0, "guests": 0, "opt_outs": 0});
+        assert!(format_found(&empty).contains("Nothing"));
+        let guest = json!({"items": [], "events": 0, "scheduled": 0, "guests": 2, "opt_outs": 0});
+        assert_eq!(format_found(&guest), "guest of occasions: 2\n");
+    }
+}

@@ -1,0 +1,258 @@
+//! `recado deliver`: sends invitations of a running installation, shows what became of them and of batches, and exports the log of
+//! deliveries.
+
+use crate::command_environment::CommandEnvironment;
+use crate::delivery_batches::{BatchArguments, run_batch_command};
+use crate::delivery_table::LogTable;
+use crate::dlq::tables::{format_fields, format_table};
+use crate::installation::{InstallationArguments, InstallationClient};
+use crate::tenant::name_tenant;
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+/// Invitations and reminders of a running installation, here or on AWS: send one, show its status, handle batches, export the log.
+#[derive(Debug, Args)]
+pub struct DeliveryArguments {
+    #[command(subcommand)]
+    command: DeliveryCommand,
+    /// The tenant, if there are several.
+    #[arg(long, global = true)]
+    tenant: Option<String>,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// Prints the answer as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum DeliveryCommand {
+    /// Sends an invitation to a guest. An unknown phone number makes a pending guest.
+    Send(SendArguments),
+    /// Shows what became of an invitation.
+    Status {
+        /// The id of the invitation or of its message, or the provider's.
+        id: String,
+    },
+    /// Lists batches, shows how far they are, and pauses, resumes and cancels them.
+    Batches(BatchArguments),
+    /// Exports the log of deliveries of a month, in UTC.
+    Export(ExportArguments),
+}
+
+#[derive(Debug, Args)]
+struct SendArguments {
+    /// The occasion.
+    #[arg(long)]
+    event: String,
+    /// The guest's id.
+    #[arg(long, required_unless_present = "phone", conflicts_with = "phone")]
+    guest: Option<String>,
+    /// The guest's phone number.
+    #[arg(long)]
+    phone: Option<String>,
+    /// The template.
+    #[arg(long)]
+    template: String,
+    /// `whatsapp` or `email`.
+    #[arg(long, default_value = "whatsapp")]
+    channel: String,
+    /// A variable of the template, such as `--value table=4`. It may be given several times.
+    #[arg(long = "value", value_name = "NAME=VALUE")]
+    values: Vec<String>,
+    /// The time at which it leaves, such as 2027-03-01T09:00:00-03:00, or without the offset for the guest's own clock.
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+    /// The idempotency key: the same command with the same key sends once.
+    #[arg(long)]
+    key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct ExportArguments {
+    /// The month, such as 2026-11: the present one if absent.
+    #[arg(long)]
+    month: Option<String>,
+    /// Only of this occasion.
+    #[arg(long)]
+    event: Option<String>,
+    /// Only by this template.
+    #[arg(long)]
+    template: Option<String>,
+    /// Only with this status, such as `failed`.
+    #[arg(long)]
+    status: Option<String>,
+    /// The form.
+    #[arg(long, value_enum, default_value = "csv")]
+    format: ExportForm,
+    /// The file to write. Without it the log is printed.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportForm {
+    /// Comma-separated values.
+    Csv,
+    /// A JSON object on each line.
+    Json,
+    /// A table of Parquet, for programs that analyse it. It needs `--output`.
+    Parquet,
+}
+
+/// Runs the subcommand and prints its result.
+pub(crate) async fn run_delivery_command(
+    arguments: DeliveryArguments,
+    environment: &CommandEnvironment,
+) -> Result<()> {
+    let there = arguments.there.build_client(environment)?;
+    let tenant = arguments.tenant.as_deref();
+    let answer = match &arguments.command {
+        DeliveryCommand::Send(send) => send_invitation(&there, tenant, send).await?,
+        DeliveryCommand::Status { id } => {
+            let request = there.build_request(Method::GET, &["deliver", id, "status"])?;
+            there.request_json(request.query(&name_tenant(tenant))).await?
+        }
+        DeliveryCommand::Batches(batches) => {
+            return run_batch_command(&there, tenant, batches, arguments.json).await;
+        }
+        DeliveryCommand::Export(export) => return export_log(&there, tenant, export).await,
+    };
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        print!("{}", format_delivery(answer));
+    }
+    Ok(())
+}
+
+async fn send_invitation(
+    there: &InstallationClient,
+    tenant: Option<&str>,
+    send: &SendArguments,
+) -> Result<Value> {
+    let mut values = Map::new();
+    for given in &send.values {
+        let (name, value) = given
+            .split_once('=')
+            .with_context(|| format!("--value {given}: write NAME=VALUE"))?;
+        values.insert(name.trim().to_owned(), json!(value));
+    }
+    let mut body = Map::new();
+    for (name, value) in [
+        ("eventId", Some(&send.event)),
+        ("guestId", send.guest.as_ref()),
+        ("phone", send.phone.as_ref()),
+        ("template", Some(&send.template)),
+        ("channel", Some(&send.channel)),
+        ("send_at", send.at.as_ref()),
+    ] {
+        body.extend(value.map(|value| (name.to_owned(), json!(value))));
+    }
+    body.extend(tenant.map(|tenant| ("tenant".to_owned(), json!(tenant))));
+    body.insert("variables".to_owned(), Value::Object(values));
+    let mut request = there
+        .build_request(Method::POST, &["deliver", "send"])?
+        .json(&body);
+    if let Some(key) = &send.key {
+        request = request.header("idempotency-key", key);
+    }
+    there.request_json(request).await
+}
+
+/// Formats an invitation: its fields, then when it reached each status.
+fn format_delivery(mut answer: Value) -> String {
+    let transitions = answer
+        .as_object_mut()
+        .and_then(|fields| fields.remove("transitions"));
+    if let Some(fields) = answer.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    let mut told = format_fields(&answer);
+    let cell = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let rows: Vec<Vec<String>> = transitions
+        .iter()
+        .filter_map(Value::as_array)
+        .flatten()
+        .map(|one| vec![cell(one, "status"), cell(one, "at")])
+        .collect();
+    if !rows.is_empty() {
+        told.push('\n');
+        told.push_str(&format_table(&["status", "at"], rows));
+    }
+    told
+}
+
+/// Requests the log page by page and writes it.
+async fn export_log(
+    there: &InstallationClient,
+    tenant: Option<&str>,
+    export: &ExportArguments,
+) -> Result<()> {
+    let form = match export.format {
+        ExportForm::Csv => "csv",
+        ExportForm::Json | ExportForm::Parquet => "json",
+    };
+    let mut query = name_tenant(tenant);
+    query.extend([("format", form), ("limit", "200")]);
+    for (name, value) in [
+        ("month", &export.month),
+        ("event", &export.event),
+        ("template", &export.template),
+        ("status", &export.status),
+    ] {
+        query.extend(value.as_deref().map(|value| (name, value)));
+    }
+    if export.format == ExportForm::Parquet {
+        let Some(path) = &export.output else {
+            bail!("--format parquet needs a file: --output log.parquet");
+        };
+        let mut file = LogTable::begin(create_file(path)?)?;
+        request_pages(there, &query, |page| file.add_lines(page).map(|()| true)).await?;
+        return file.finish();
+    }
+    let mut out: Box<dyn Write> = match &export.output {
+        Some(path) => Box::new(create_file(path)?),
+        None => Box::new(stdout()),
+    };
+    let write = |page: &str| {
+        let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
+        match written {
+            Ok(()) => Ok(true),
+            // Nobody reads any more: `recado deliver export | head` ends here.
+            Err(_) if export.output.is_none() => Ok(false),
+            Err(error) => bail!("the log cannot be written: {error}"),
+        }
+    };
+    request_pages(there, &query, write).await
+}
+
+fn create_file(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Requests the pages of the log, until there is none any more or `take` returns `false`.
+async fn request_pages(
+    there: &InstallationClient,
+    query: &[(&'static str, &str)],
+    mut take: impl FnMut(&str) -> Result<bool>,
+) -> Result<()> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let mut asked = query.to_vec();
+        asked.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let request = there.build_request(Method::GET, &["deliver", "export"])?;
+        let page = there.request_text(request.query(&asked)).await?;
+        let goes_on = take(&page.text)?;
+        cursor = page.next_cursor;
+        if cursor.is_none() || !goes_on {
+            return Ok(());
+        }
+    }
+}

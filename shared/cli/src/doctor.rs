@@ -1,0 +1,177 @@
+//! `recado doctor`: checks an installation, instance by instance, and says how to fix what is wrong.
+
+mod installation_checks;
+mod qr_code;
+mod service_checks;
+
+use crate::command_environment::CommandEnvironment;
+use crate::consent::Consent;
+use crate::credential;
+use crate::installation::{InstallationArguments, InstallationClient, InstalledConfiguration};
+use anyhow::{Result, bail};
+use clap::Args;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use recado_domain::alert::AlertKind;
+use recado_domain::config::Instance;
+use recado_machine::secret_variable::read_secret_variable;
+use recado_onboarding::{CheckResult, OnboardingTarget, Severity};
+use serde_json::json;
+
+/// Checks a running installation and says how to fix what is wrong. It changes nothing. The installation looks at its own
+/// keys, the model, the disk and what waits. With the providers' keys in this environment, each instance's webhook,
+/// templates, clock and limits are checked as well, and the calendars and senders of e-mails. Exit status 1 if something is
+/// broken.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Checks only these instances.
+    instances: Vec<String>,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// The providers' key or token, if not the ones that the instances name.
+    #[arg(long, env = "RECADO_PROVIDER_KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// Sends keys to hosts that the installation names, without asking.
+    #[arg(long, short)]
+    yes: bool,
+    /// Prints the findings as JSON, without a QR code.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Checks of a configuration that need parts of the server, which the command line does not know.
+pub type MoreChecks<'c> =
+    dyn for<'a> Fn(&'a InstalledConfiguration) -> BoxFuture<'a, Result<Vec<CheckResult>>> + Sync + 'c;
+
+/// Runs all checks and prints the findings. Fails if something is broken.
+pub fn run_doctor<'a>(
+    command: DoctorArguments,
+    environment: &'a CommandEnvironment,
+    check_more: &'a MoreChecks<'a>,
+) -> BoxFuture<'a, Result<()>> {
+    Box::pin(run_checks(command, environment, check_more))
+}
+
+async fn run_checks(
+    command: DoctorArguments,
+    environment: &CommandEnvironment,
+    check_more: &MoreChecks<'_>,
+) -> Result<()> {
+    let there = command.there.build_client(environment)?;
+    let mut findings = installation_checks::check_installation(&there).await;
+    let configured = match there.get_configuration().await {
+        Ok(configured) => Some(configured),
+        Err(error) => {
+            findings.push(
+                CheckResult::check_failed("-", "token", format!("{error:#}"))
+                    .with_fix("start Recado there, or give --url and --token as it has them"),
+            );
+            None
+        }
+    };
+    if let Some(configured) = &configured {
+        findings.extend(check_instances(&command, environment, &there, configured).await?);
+        if command.instances.is_empty() {
+            findings.extend(check_more(configured).await?);
+        }
+    }
+    let broken = findings
+        .iter()
+        .filter(|finding| finding.grade == Severity::Broken)
+        .count();
+    if command.json {
+        let all = json!({ "broken": broken, "findings": findings });
+        println!("{}", serde_json::to_string_pretty(&all)?);
+    } else {
+        for finding in &findings {
+            print_result(finding);
+        }
+    }
+    if broken > 0 {
+        bail!("{broken} of {} findings must be mended", findings.len());
+    }
+    Ok(())
+}
+
+/// Returns the command that prints a runbook: a server has no `docs` folder.
+fn name_runbook(kind: AlertKind) -> String {
+    format!("recado alerts runbook {}", kind.as_str())
+}
+
+/// Prints a finding, and its QR code if it has one.
+fn print_result(finding: &CheckResult) {
+    println!("{finding}");
+    let name = &finding.instance;
+    match finding
+        .pairing
+        .as_ref()
+        .map(|code| qr_code::draw_qr_code(code.expose_secret()))
+    {
+        Some(Some(drawn)) => {
+            println!("\n{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}");
+        }
+        Some(None) => println!("{name}: the QR code is too long to be shown"),
+        None => {}
+    }
+}
+
+async fn check_instances(
+    command: &DoctorArguments,
+    environment: &CommandEnvironment,
+    there: &InstallationClient,
+    configured: &InstalledConfiguration,
+) -> Result<Vec<CheckResult>> {
+    let mut chosen: Vec<&Instance> = Vec::new();
+    for name in &command.instances {
+        chosen.push(configured.find_instance(name)?);
+    }
+    if chosen.is_empty() {
+        chosen.extend(&configured.document.instances);
+    }
+    // The webhook settings are read with their secrets, to compare them with the settings at the provider. If the token
+    // may not read them, the checks run without secrets.
+    let secrets = there.fetch_webhook_secrets(&chosen).await.unwrap_or_default();
+    let consent = Consent::new(command.yes);
+    let mut findings = match service_checks::fetch_checks(there).await {
+        Ok(checks) => {
+            let mut findings = service_checks::check_service(&checks);
+            for instance in &chosen {
+                findings.extend(service_checks::check_keys(&checks, instance));
+            }
+            findings
+        }
+        Err(error) => {
+            vec![CheckResult::check_failed("-", "checks", format!("{error:#}")).with_fix("see its log")]
+        }
+    };
+    for instance in chosen {
+        if !configured.is_enabled(instance) {
+            let name = instance.id.as_str();
+            let found = "disabled: its webhooks are ignored, and nothing is sent";
+            findings.push(CheckResult::check_noted(name, "state", found));
+            continue;
+        }
+        let told = secrets.iter().find(|told| told.id == instance.id.as_str());
+        let webhook = told.or_else(|| configured.find_webhook(instance));
+        findings.extend(installation_checks::check_instance(there, instance, webhook).await);
+        let subject = OnboardingTarget {
+            http: &there.http,
+            config: &environment.providers,
+            instance,
+            lookup_secret: read_secret_variable,
+            now: Timestamp::now,
+        };
+        match credential::find_credential(instance, command.key.as_deref(), &environment.providers, &consent)
+        {
+            Ok(key) => findings.extend(recado_onboarding::check_setup(&subject, webhook, &key).await),
+            Err(error) => {
+                let name = instance.id.as_str();
+                findings.push(
+                    CheckResult::check_noted(name, "credential", format!("{error:#}"))
+                        .with_fix("run this where the key is, to have the provider asked as well"),
+                );
+            }
+        }
+    }
+    Ok(findings)
+}

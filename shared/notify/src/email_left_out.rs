@@ -1,0 +1,20 @@
+//! Takes the place of `email` in a program without the client of mail servers: no notification leaves by e-mail, and the error says
+//! why.
+
+use crate::Notifier;
+use recado_domain::alert::Notification;
+use recado_domain::config::EmailDestination;
+use recado_pipeline::Deps;
+use recado_pipeline::ports::{ChannelError, Secrets};
+
+impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
+    /// Refuses to send the notification by e-mail.
+    pub(crate) async fn send_email(
+        &self,
+        _: &EmailDestination,
+        _: &Notification,
+    ) -> Result<(), ChannelError> {
+        let left_out = "this program was built without SMTP: build it with --features full";
+        Err(ChannelError::NotConfigured(left_out.to_owned()))
+    }
+}

@@ -1,0 +1,14 @@
+//! What the use cases need: the ports that stores, queues, providers and models implement, their settings, and small helpers of both
+//! sides.
+//!
+//! It is a crate of its own, so that a change of a use case does not compile the adapters again.
+
+pub mod deps;
+pub mod ports;
+pub mod random_id;
+pub mod retry_write;
+pub mod settings;
+pub mod time_limit;
+
+pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
+pub use settings::Settings;
