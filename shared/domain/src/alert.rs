@@ -11,7 +11,7 @@ pub use notification::{
 };
 pub use rules::{
     AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
-    PersonWait, TenantBudgetLook, UnacknowledgedLook, find_conditions,
+    IntakeLook, PersonWait, TenantBudgetLook, UnacknowledgedLook, find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};

@@ -1,7 +1,9 @@
 //! Dead letters: events, messages and queue messages that were given up for good, kept so that a person can see them.
 
-use crate::event::InboundJob;
-use crate::ids::{CorrelationId, IdError, InstanceId, InvitationId, MessageId, TenantId, TokenName};
+use crate::event::{InboundJob, JobNames};
+use crate::ids::{
+    CorrelationId, EventId, IdError, InstanceId, InvitationId, MessageId, TenantId, TokenName, hash_parts,
+};
 use crate::millis;
 use crate::reason::Reason;
 use crate::wake_up::{EmailJob, Redrive, SendJob, TurnJob};
@@ -107,7 +109,50 @@ pub struct RedrivenLetter {
     pub failed_at: Timestamp,
 }
 
+/// Maximum size of an unreadable body in a dead letter, in bytes: a record holds no more.
+const UNREADABLE_BYTES_MAX: usize = 300_000;
+
+/// Returns the id of the dead letter of a queue message that cannot be read.
+pub fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
+    hash_parts(&["unreadable", queue.as_str(), body], 32)
+}
+
 impl DeadLetter {
+    /// Builds the dead letter of a queue message that cannot be read. `error` must not contain text of the body.
+    pub fn from_unreadable_body(
+        queue: QueueName,
+        body: &str,
+        at: Timestamp,
+        error: String,
+        correlation: CorrelationId,
+    ) -> Self {
+        Self {
+            id: unreadable_letter_id(queue, body),
+            queue,
+            reason: Reason::Poison,
+            at,
+            attempts: 1,
+            last_error: Some(error),
+            correlation,
+            tenant: None,
+            instance: None,
+            what: DeadLetterContent::Unreadable {
+                body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
+            },
+        }
+    }
+
+    /// Returns the id of the event of an unreadable message, as far as it can be read. That event was settled when the dead letter was
+    /// made. `None`: the message is not one of `inbound`.
+    pub fn unread_event(&self) -> Option<EventId> {
+        match &self.what {
+            DeadLetterContent::Unreadable { body } if self.queue == QueueName::Inbound => {
+                JobNames::cut_out(body).event
+            }
+            _ => None,
+        }
+    }
+
     /// Builds the queue message for a redrive, together with its FIFO group. `None`: the dead letter holds an
     /// unreadable body, which is sent unchanged. An error means that the message's id is malformed. `by`: name of the token
     /// with which the redrive is ordered, if it is known.

@@ -3,6 +3,10 @@
 //! Providers repeat webhooks: Evolution for twenty minutes, Meta for seven days, to several subscribers at once. An
 //! event's id is made only of data that stays the same in every repetition.
 
+mod job_names;
+
+pub use job_names::JobNames;
+
 use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_parts};
 use crate::millis;
 use crate::provider::Provider;

@@ -44,6 +44,7 @@ pub mod ids;
 pub mod inbound;
 pub mod instance;
 pub mod invitations;
+pub mod json_depth;
 pub mod knowledge;
 pub mod media_type;
 pub mod message;

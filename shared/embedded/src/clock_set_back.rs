@@ -3,7 +3,7 @@
 
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql};
+use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table};
 use crate::store::{ConversationRow, MessageRow};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -25,18 +25,21 @@ fn update_records<T: DeserializeOwned>(
     put: impl Fn(i64, &T) -> Result<(), DbError>,
 ) -> Result<usize, DbError> {
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let rows = rows.collect::<Result<Vec<(i64, String)>, _>>()?;
+    let mut rows = statement.query([])?;
+    let mut found: Vec<(i64, T)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let record = keep_readable(name_table(sql), decode_column(row, 1))?;
+        found.extend(
+            record
+                .map(|record| row.get(0).map(|number| (number, record)))
+                .transpose()?,
+        );
+    }
     let mut count = 0;
-    for (row, body) in rows {
-        match decode_json::<T>(&body) {
-            Ok(mut record) => {
-                if change(&mut record) {
-                    put(row, &record)?;
-                    count += 1;
-                }
-            }
-            Err(error) => tracing::error!(%error, "a record cannot be read"),
+    for (row, mut record) in found {
+        if change(&mut record) {
+            put(row, &record)?;
+            count += 1;
         }
     }
     Ok(count)
@@ -66,8 +69,8 @@ fn reset_conversations(connection: &Connection, back: ClockRollback) -> Result<u
     let now = back.now.as_millisecond();
     let sql = format!(
         "SELECT rowid, body FROM conversations WHERE last_at > {now} OR due > {now}
-            OR json_extract(body, '$.lease.until') > {now} OR json_extract(body, '$.pair_arrival') > {now}
-            OR json_extract(body, '$.reengaged.at') > {now}"
+            OR CASE WHEN json_valid(body) THEN json_extract(body, '$.lease.until') END > {now} OR CASE WHEN json_valid(body) THEN json_extract(body, '$.pair_arrival') END > {now}
+            OR CASE WHEN json_valid(body) THEN json_extract(body, '$.reengaged.at') END > {now}"
     );
     update_records(
         connection,
@@ -144,7 +147,7 @@ fn reset_all_times(connection: &Connection, back: ClockRollback) -> Result<usize
 /// Returns the latest time that this machine's clock has given the records, in milliseconds.
 fn latest_recorded_time(connection: &Connection) -> Result<Option<i64>, DbError> {
     let sql = "SELECT MAX(at) FROM (SELECT MAX(last_at) AS at FROM conversations
-        UNION ALL SELECT MAX(json_extract(body, '$.confirmed_at')) FROM instance_states)";
+        UNION ALL SELECT MAX(CASE WHEN json_valid(body) THEN json_extract(body, '$.confirmed_at') END) FROM instance_states)";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 

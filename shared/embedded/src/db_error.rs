@@ -53,12 +53,23 @@ impl From<serde_json::Error> for DbError {
 }
 
 impl DbError {
-    /// Converts the error to the port's error. `what` names the operation. The error is retryable if another try may
-    /// succeed.
-    pub(crate) fn into_port_error(self, what: &'static str) -> PortError {
-        let lasting = match &self {
-            Self::TooLarge(bytes) => return PortError::TooLarge { what, bytes: *bytes },
-            Self::Record { .. } | Self::Cursor | Self::Argument(_) | Self::Panicked => true,
+    /// Returns whether the error tells of the row that was read, and not of the database: the next row may be readable.
+    pub(crate) fn is_of_one_row(&self) -> bool {
+        match self {
+            Self::Record { .. } | Self::Argument(_) => true,
+            Self::Sql(error) => {
+                error.sqlite_error_code().is_none() && !matches!(error, rusqlite::Error::QueryReturnedNoRows)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether another try cannot succeed.
+    pub(crate) fn is_lasting(&self) -> bool {
+        match self {
+            Self::Record { .. } | Self::Cursor | Self::Argument(_) | Self::Panicked | Self::TooLarge(_) => {
+                true
+            }
             Self::File(_) | Self::Commit(_) | Self::Closed | Self::References => false,
             Self::Sql(error) => match error.sqlite_error_code() {
                 // The error is not SQLite's own: the value is not of the column's type.
@@ -72,8 +83,16 @@ impl DbError {
                         | ErrorCode::TooBig
                 ),
             },
-        };
-        if lasting {
+        }
+    }
+
+    /// Converts the error to the port's error. `what` names the operation. The error is retryable if another try may
+    /// succeed.
+    pub(crate) fn into_port_error(self, what: &'static str) -> PortError {
+        if let Self::TooLarge(bytes) = &self {
+            return PortError::TooLarge { what, bytes: *bytes };
+        }
+        if self.is_lasting() {
             PortError::invalid(what, self)
         } else {
             PortError::unavailable(what, self)

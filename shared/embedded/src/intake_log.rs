@@ -16,6 +16,7 @@ use crate::job::{create_job, create_lone_job};
 use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
+use jiff::Timestamp;
 use known_events::KnownEvents;
 pub(crate) use mover::last_moved;
 use mover::{MoverSignal, start_mover};
@@ -114,6 +115,17 @@ impl IntakeLog {
         self.last_appended() > *self.moved.borrow()
     }
 
+    /// Returns when the oldest event came that waits for the mover; `None` if none is known to wait.
+    pub(crate) async fn find_oldest_waiting(&self) -> Result<Option<Timestamp>, DbError> {
+        if !self.has_waiting() {
+            return Ok(None);
+        }
+        let moved = *self.moved.borrow();
+        let (job, answer) = ClosureJob::boxed(move |c| select_oldest(c, moved), Vec::new());
+        self.writer.submit_job(job, Urgency::Ordinary);
+        answer.await.unwrap_or(Err(DbError::Closed))
+    }
+
     /// Waits until what callers know to be in the log is in the database.
     pub(crate) async fn wait_until_moved(&self) -> Result<(), DbError> {
         let last = self.last_appended();
@@ -175,6 +187,17 @@ fn prepare_numbers(connection: &Connection, moved: i64) -> Result<i64, OpenError
     let sql = "SELECT COALESCE(MAX(seq), 0) FROM intake";
     let last: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(last.max(moved))
+}
+
+/// Returns when the webhook of the first event behind number `moved` came.
+fn select_oldest(connection: &Connection, moved: i64) -> Result<Option<Timestamp>, DbError> {
+    let sql = "SELECT seq, id, due, payload, body, correlation, grp, owner FROM intake
+        WHERE seq > ?1 ORDER BY seq LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let oldest = statement
+        .query_row([moved], IncomingEvent::from_log_row)
+        .optional()?;
+    Ok(oldest.and_then(|oldest| oldest.received_at()))
 }
 
 /// Deletes the events up to number `moved`.

@@ -234,16 +234,36 @@ fn begin_transaction(connection: &Connection, begin: TransactionMode) -> Result<
     run_statement(connection, sql)
 }
 
+/// Runs a part of an operation, and undoes only its changes if it fails or panics.
+pub(crate) fn in_savepoint<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, DbError>,
+) -> Result<T, DbError> {
+    run_statement(connection, "SAVEPOINT part")?;
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
+    if outcome.is_err() && !connection.is_autocommit() {
+        run_statement(connection, "ROLLBACK TO part")?;
+    }
+    require_transaction(connection)?;
+    run_statement(connection, "RELEASE part")?;
+    outcome
+}
+
+/// Fails if SQLite undid the whole transaction by itself, as a full disk makes it do: then there is no savepoint to release.
+fn require_transaction(connection: &Connection) -> Result<(), DbError> {
+    if connection.is_autocommit() {
+        return Err(DbError::Commit("the transaction was rolled back".to_owned()));
+    }
+    Ok(())
+}
+
 /// Runs `job`, and undoes its changes if it fails. An error means that the transaction cannot go on.
 fn run_in_savepoint(connection: &Connection, job: &mut DatabaseJob) -> Result<(), DbError> {
     run_statement(connection, "SAVEPOINT job")?;
     if !job.run_once(connection) && !connection.is_autocommit() {
         run_statement(connection, "ROLLBACK TO job")?;
     }
-    // A full disk makes SQLite undo the whole transaction by itself; then there is no savepoint to release.
-    if connection.is_autocommit() {
-        return Err(DbError::Commit("the transaction was rolled back".to_owned()));
-    }
+    require_transaction(connection)?;
     run_statement(connection, "RELEASE job")
 }
 

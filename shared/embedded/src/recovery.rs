@@ -34,7 +34,7 @@ fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCount
     for queue in QueueName::ALL {
         recovered.received += release_in_flight(connection, queue, now)?;
     }
-    let leased = "SELECT body FROM conversations WHERE json_extract(body, '$.lease') IS NOT NULL";
+    let leased = "SELECT body FROM conversations WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.lease') END IS NOT NULL";
     for mut conversation in query_all::<Conversation>(connection, leased, [])? {
         conversation.lease = None;
         conversation.raise_revision();

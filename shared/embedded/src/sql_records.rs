@@ -3,8 +3,9 @@
 use crate::db_error::DbError;
 use jiff::Timestamp;
 use recado_domain::millis;
+use recado_pipeline::measure::count_unreadable_record;
 use recado_ports::ports::{Page, PageRequest};
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,9 +36,14 @@ pub(crate) fn to_sql_limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
-/// Makes a page of records of which one more than the limit was read.
-pub(crate) fn make_page<T>(mut items: Vec<T>, limit: usize, cursor_of: impl Fn(&T) -> String) -> Page<T> {
-    let has_more = items.len() > limit;
+/// Makes a page of records of which one more than the limit was read. A page may hold fewer, if some could not be read.
+pub(crate) fn make_page<T>(
+    found: FoundRecords<T>,
+    limit: usize,
+    cursor_of: impl Fn(&T) -> String,
+) -> Page<T> {
+    let has_more = found.has_more_than(limit);
+    let mut items = found.records;
     items.truncate(limit);
     let next_cursor = items.last().filter(|_| has_more).map(cursor_of);
     Page { items, next_cursor }
@@ -60,19 +66,74 @@ pub(crate) fn query_one<T: DeserializeOwned>(
     rows.next()?.map(|row| decode_column(row, 0)).transpose()
 }
 
-/// Returns the records in the first column of all rows.
+/// The records of several rows, without those that could not be read.
+pub(crate) struct FoundRecords<T> {
+    pub(crate) records: Vec<T>,
+    skipped: usize,
+}
+
+impl<T> FoundRecords<T> {
+    /// Returns whether more rows than `limit` were found, those that could not be read included.
+    pub(crate) fn has_more_than(&self, limit: usize) -> bool {
+        self.records.len() + self.skipped > limit
+    }
+}
+
+/// Returns the records in the first column of all rows that [can be read](keep_readable).
 pub(crate) fn query_all<T: DeserializeOwned>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
 ) -> Result<Vec<T>, DbError> {
+    Ok(query_found(connection, sql, params)?.records)
+}
+
+/// Returns the records in the first column of all rows, and how many of them could not be read.
+pub(crate) fn query_found<T: DeserializeOwned>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<FoundRecords<T>, DbError> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
-    let mut records = Vec::new();
+    let (mut records, mut skipped) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
-        records.push(decode_column(row, 0)?);
+        match keep_readable(name_table(sql), decode_column(row, 0))? {
+            Some(record) => records.push(record),
+            None => skipped += 1,
+        }
     }
-    Ok(records)
+    Ok(FoundRecords { records, skipped })
+}
+
+/// Returns `None` for a row that cannot be read, which is logged and counted: it must not keep the others from being found.
+/// Every reader of several rows asks this. An error of the database itself stays one: so SQL asks `json_valid` before `json_extract`,
+/// which would end the whole query.
+pub(crate) fn keep_readable<T>(table: &str, read: Result<T, DbError>) -> Result<Option<T>, DbError> {
+    match read {
+        Ok(record) => Ok(Some(record)),
+        Err(error) if error.is_of_one_row() => {
+            tracing::error!(table, %error, "a record cannot be read and is passed over");
+            count_unreadable_record();
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the first table that a query names.
+pub(crate) fn name_table(sql: &str) -> &str {
+    let behind = sql.split_once("FROM ").map_or("", |(_, behind)| behind);
+    behind.split_whitespace().next().unwrap_or_default()
+}
+
+/// Returns the text in a column, with a mark in place of bytes that are no text. `None`: there is nothing.
+pub(crate) fn read_lossy_text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => None,
+        ValueRef::Text(text) | ValueRef::Blob(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Integer(_) | ValueRef::Real(_) => Some(String::new()),
+    })
 }
 
 /// Decodes the record in a column of a row, without a copy of its text.
@@ -212,7 +273,7 @@ impl NewestFirstQuery {
                 page.next_cursor = last;
                 break;
             }
-            page.items.push(parse(row)?);
+            page.items.extend(keep_readable(table, parse(row))?);
             last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
         }
         Ok(page)

@@ -3,8 +3,8 @@
 
 use crate::problem;
 use futures::future::{Either, select};
-use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Deps;
 use recado_pipeline::health::{HealthStatus, check_store_writes};
 use recado_pipeline::ports::{DiskSpace, Gauges, PortError, QueueDepths, System};
@@ -17,6 +17,10 @@ const FRESH_MS: i64 = 10_000;
 
 /// The longest time that the store and the queue may each take to answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Age from which an event that is acknowledged and not recorded makes the queue degraded, and unhealthy.
+const INTAKE_DEGRADED: SignedDuration = SignedDuration::from_secs(30);
+const INTAKE_UNHEALTHY: SignedDuration = SignedDuration::from_mins(5);
 
 /// The results of the last checks of the store and the queue. Clones share one state.
 #[derive(Debug, Clone)]
@@ -31,6 +35,7 @@ struct HealthProbeState {
     tried: Option<Timestamp>,
     written: Option<Timestamp>,
     queue: HealthStatus,
+    oldest_intake: Option<Timestamp>,
     /// `true` if the disk was full; `None` if the records are not on a disk.
     disk_full: Option<bool>,
 }
@@ -40,6 +45,8 @@ struct HealthProbeState {
 pub(crate) struct HealthProbeResult {
     pub(crate) store: HealthStatus,
     pub(crate) queue: HealthStatus,
+    /// When the oldest webhook came that is acknowledged and not recorded; `None` if none waits.
+    pub(crate) oldest_intake: Option<Timestamp>,
     /// State of the disk; `None` if the records are not on a disk.
     pub(crate) disk: Option<HealthStatus>,
     /// Time of the last successful write that was made to prove that the store accepts writes.
@@ -63,6 +70,7 @@ impl HealthProbe {
             tried: None,
             written: None,
             queue: HealthStatus::Degraded,
+            oldest_intake: None,
             disk_full: None,
         };
         Self {
@@ -76,7 +84,8 @@ impl HealthProbe {
     }
 
     /// Writes a record, reads the depth of a queue, measures the disk and stores the results. A store that refuses the write is
-    /// unhealthy. A queue whose depth cannot be read is only degraded, since it may still accept messages.
+    /// unhealthy. A queue whose depth cannot be read is only degraded, since it may still accept messages. One into which acknowledged
+    /// events do not come is unhealthy after some minutes.
     pub async fn probe_store<Ports: Deps, D: QueueDepths>(&self, deps: &Ports, depths: &D) {
         let at = deps.system().now();
         self.lock_state().tried = Some(at);
@@ -87,6 +96,7 @@ impl HealthProbe {
             depths.read_queue_depth(QueueName::Inbound),
         )
         .await;
+        let intake = run_with_timeout(deps, "the oldest new event", deps.store().read_oldest_intake()).await;
         let disk = deps.store().read_disk_space().await;
         let mut last = self.lock_state();
         match disk {
@@ -104,6 +114,10 @@ impl HealthProbe {
                 HealthStatus::Degraded
             }
         };
+        match intake {
+            Ok(oldest) => last.oldest_intake = oldest,
+            Err(error) => problem::log_port_error(&error),
+        }
     }
 
     /// Returns the last result. If requests may cause checks and the last one is too old, checks first.
@@ -135,10 +149,23 @@ impl HealthProbe {
         });
         HealthProbeResult {
             store,
-            queue: last.queue,
+            queue: last.queue.max(judge_intake(last.oldest_intake, now)),
+            oldest_intake: last.oldest_intake,
             disk,
             written: last.written,
         }
+    }
+}
+
+/// Judges the queue by the age of the oldest event that is acknowledged and not recorded.
+fn judge_intake(oldest: Option<Timestamp>, now: Timestamp) -> HealthStatus {
+    let age = oldest.map_or(SignedDuration::ZERO, |oldest| now.duration_since(oldest));
+    if age >= INTAKE_UNHEALTHY {
+        HealthStatus::Unhealthy
+    } else if age >= INTAKE_DEGRADED {
+        HealthStatus::Degraded
+    } else {
+        HealthStatus::Healthy
     }
 }
 
@@ -179,6 +206,24 @@ pub(crate) async fn run_with_timeout<Ports: Deps, T>(
 mod tests {
     use super::*;
     use recado_domain::millis::from_unix_millis;
+
+    #[test]
+    fn events_that_are_not_recorded_make_the_queue_degraded_and_then_unhealthy() {
+        let pulse = HealthProbe::by_timer();
+        let now = from_unix_millis(1_000_000_000);
+        for (oldest, status) in [
+            (None, HealthStatus::Healthy),
+            (Some(29), HealthStatus::Healthy),
+            (Some(30), HealthStatus::Degraded),
+            (Some(300), HealthStatus::Unhealthy),
+        ] {
+            let mut state = pulse.lock_state();
+            state.queue = HealthStatus::Healthy;
+            state.oldest_intake = oldest.map(|age| from_unix_millis(1_000_000_000 - age * 1000));
+            drop(state);
+            assert_eq!(pulse.current_result(now).queue, status, "{oldest:?}");
+        }
+    }
 
     #[test]
     fn a_write_proves_something_for_ten_seconds() {

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt;
 use futures::future::{Either, select};
+use recado_domain::json_depth::is_nested_too_deep;
 use recado_pipeline::ports::PageRequest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -199,8 +200,11 @@ pub(crate) fn parse_optional_body<'a, T: Deserialize<'a> + Default>(
     Ok(parsed.unwrap_or_default())
 }
 
-/// Parses a JSON body. A malformed body is a 400.
+/// Parses a JSON body. A malformed body is a 400, and so is one that is nested so deeply that its record could not be read again.
 pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpProblem> {
+    if is_nested_too_deep(body) {
+        return Err(HttpProblem::bad_request("the body is nested too deeply"));
+    }
     serde_json::from_slice(body)
         .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))
 }

@@ -9,8 +9,8 @@ mod catalogue;
 pub use catalogue::{
     ACKNOWLEDGEMENT, BUILD, CONVERSATIONS_PARKED, DEAD_LETTERS, DEAD_LETTERS_CREATED, DECISIONS,
     EVOLUTION_CONNECTED, INSTANCE_CONNECTED, LATENCY, LOG_LINES_DROPPED, METRICS, MODEL_ERRORS, Metric,
-    MetricKind, OLDEST, PARKED, PROCESSED, PROVIDER_ERRORS, QUEUE_DEPTH, QUEUE_MESSAGES, RECONCILED, RETRIES,
-    SPANS_DROPPED, STORE_READABLE, TOKENS, TURN_STEP, WEBHOOK_ITEMS, WEBHOOKS,
+    MetricKind, OLDEST, PARKED, PROCESSED, PROVIDER_ERRORS, QUEUE_DEPTH, QUEUE_MESSAGES, RECONCILED,
+    RECORDS_UNREADABLE, RETRIES, SPANS_DROPPED, STORE_READABLE, TOKENS, TURN_STEP, WEBHOOK_ITEMS, WEBHOOKS,
 };
 
 use crate::steps::webhook_items::IngestReport;
@@ -180,6 +180,11 @@ pub(crate) fn count_dead_letter(dead_letter: &DeadLetter) {
         .map_or_else(|| NO_INSTANCE.to_owned(), to_label);
     let (queue, reason) = (dead_letter.queue.as_str(), dead_letter.reason.as_str());
     counter!(DEAD_LETTERS_CREATED, "instance" => instance, "queue" => queue, "reason" => reason).increment(1);
+}
+
+/// Counts a record that could not be read and was passed over.
+pub fn count_unreadable_record() {
+    counter!(RECORDS_UNREADABLE).increment(1);
 }
 
 /// Counts a conversation that was parked.

@@ -170,6 +170,7 @@ impl From<WebhookParseError> for WebhookRefusal {
     fn from(error: WebhookParseError) -> Self {
         match error {
             WebhookParseError::TooManyValues => Self::BadRequest("the body holds too many values"),
+            WebhookParseError::TooDeep => Self::BadRequest("the body is nested too deeply"),
             WebhookParseError::NotJson | WebhookParseError::NotEnvelope { .. } => Self::NotEnvelope,
         }
     }

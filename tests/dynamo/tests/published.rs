@@ -152,6 +152,32 @@ async fn a_status_waits_for_its_message_of_which_a_late_shard_tells() {
 }
 
 #[tokio::test]
+async fn a_status_of_a_message_that_cannot_be_read_holds_up_no_change_behind_it() {
+    let (dynamo, store) = open(Hooks::new(Timestamp::now));
+    let (damaged, sound) = (Fixture::new(), Fixture::new());
+    answer_a_message(&store, &damaged).await;
+    let records = dynamo.records().unwrap();
+    let messages = records
+        .iter()
+        .filter(|record| record.attributes.contains_key("content"));
+    let keys: Vec<_> = messages.map(|record| record.key.clone()).collect();
+    assert!(!keys.is_empty());
+    let known = all_changes(&dynamo).len();
+    answer_a_message(&store, &sound).await;
+    let is_delivery = |change: &StreamRecord| change.partition_key().starts_with("D#");
+    let changes = all_changes(&dynamo);
+    let (deliveries, _): (Vec<_>, Vec<_>) = changes.clone().into_iter().partition(is_delivery);
+    publish(&store, &changes[known..]).await;
+    for key in &keys {
+        dynamo.damage(key, "content").unwrap();
+    }
+    let published = publish(&store, &deliveries).await;
+    assert_eq!(published.come_back, None, "the shard goes on");
+    let logged = read(&store, Some(&sound.bound.tenant.id), 100).await;
+    assert!(statuses(&logged).contains(&"delivered"), "{logged:?}");
+}
+
+#[tokio::test]
 async fn a_reader_misses_nothing_that_shards_publish_at_once_record_by_record() {
     let hooks = Hooks::new(Timestamp::now)
         .fault(|operation| Fault::Torn(operation.number))

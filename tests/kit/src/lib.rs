@@ -20,6 +20,7 @@ pub mod audit;
 pub mod builders;
 pub mod chance;
 pub mod contract;
+pub mod damaged_event_story;
 pub mod damaged_letter_story;
 pub mod emf;
 pub mod erasure_story;

@@ -98,7 +98,7 @@ impl<A: System> DynamoStore<A> {
         let now = self.table.system.now();
         let found = self.table.query_records(what, &query).await?;
         let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        kept.map(|item| item::decode_record(what, &item)).collect()
+        Ok(item::decode_readable(what, kept))
     }
 
     /// Reads one tenant's ended alerts, one more than the page holds if there are so many.
@@ -180,8 +180,10 @@ impl<A: System> Alerts for DynamoStore<A> {
             }
             Some(tenant) => {
                 let items = self.read_ended_of_tenant(WHAT, tenant, page).await?;
-                let found: Vec<_> = items.iter().map(wanted).collect::<PortResult<_>>()?;
-                found.into_iter().flatten().collect()
+                let found = items
+                    .iter()
+                    .filter_map(|found| item::keep_readable(wanted(found)));
+                found.flatten().collect()
             }
         };
         Ok(lists::build_page(found, page.limit.max(1)))
@@ -223,8 +225,7 @@ impl<A: System> Alerts for DynamoStore<A> {
             .query_open_shards(alert_keys::NOTIFICATION, keys, None, false, limit)
             .await?;
         let items = self.get_indexed_records(indexed).await?;
-        let found = items.iter().map(|item| item::decode_record(WHAT, item));
-        let mut found: Vec<Notification> = found.collect::<PortResult<_>>()?;
+        let mut found: Vec<Notification> = item::decode_readable(WHAT, &items);
         found.sort_by_key(|notification| notification.due_at);
         Ok(found)
     }

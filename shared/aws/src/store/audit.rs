@@ -76,7 +76,7 @@ impl<A: System> DynamoStore<A> {
         loop {
             let (items, next) = self.table.query_page(WHAT, &query, start).await?;
             for item in &items {
-                let entry = wanted(item)?;
+                let entry = item::keep_readable(wanted(item)).flatten();
                 found.extend(entry.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)));
             }
             match next {

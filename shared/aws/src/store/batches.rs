@@ -91,9 +91,8 @@ impl<A: System> BatchRecords for DynamoStore<A> {
         let next_cursor = found.last().filter(|_| has_more).and_then(id_of);
         let now = self.table.system.now();
         let items = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        let items: PortResult<Vec<Batch>> = items.map(|item| item::decode_record(WHAT, &item)).collect();
         Ok(Page {
-            items: items?,
+            items: item::decode_readable(WHAT, items),
             next_cursor,
         })
     }
@@ -126,7 +125,7 @@ impl<A: System> BatchRecords for DynamoStore<A> {
         let found = self.table.query_partition(WHAT, pk, Some(&prefix)).await?;
         let now = self.table.system.now();
         let found = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        found.map(|item| item::decode_record(WHAT, &item)).collect()
+        Ok(item::decode_readable(WHAT, found))
     }
 
     async fn commit_invitation(

@@ -114,7 +114,8 @@ impl<A: System> DynamoStore<A> {
                 .query_active_hours(filter.instance.as_ref(), upto, wanted)
                 .await?;
             for record in self.get_indexed_records(items).await? {
-                let matching = parse_match(filter, &record)?
+                let matching = item::keep_readable(parse_match(filter, &record))
+                    .flatten()
                     .filter(|(place, _)| after.as_ref().is_none_or(|after| place < after));
                 found.extend(matching.map(|found| (found.1.id.clone(), found)));
             }

@@ -64,8 +64,8 @@ fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conve
     };
     let messages = items.iter().filter(|item| !is_record(item));
     let mut messages: Vec<Message> = messages
-        .map(|item| records::parse_message(what, item))
-        .collect::<PortResult<_>>()?;
+        .filter_map(|item| item::keep_readable(records::parse_message(what, item)))
+        .collect();
     messages.sort_by_key(|message| message.ordinal);
     let conversation = records::parse_conversation(what, record)?;
     messages.retain(|message| message.ordinal >= conversation.kept_from);
@@ -175,10 +175,8 @@ impl<A: System> Conversations for DynamoStore<A> {
             limit: Some(limit),
         };
         let found = self.table.query_records(WHAT, &query).await?;
-        found
-            .iter()
-            .map(|item| records::parse_message(WHAT, item))
-            .collect()
+        let parsed = found.iter().map(|item| records::parse_message(WHAT, item));
+        Ok(parsed.filter_map(item::keep_readable).collect())
     }
 
     async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
@@ -304,7 +302,9 @@ impl<A: System> Conversations for DynamoStore<A> {
         let more = found.len() > limit;
         let mut items: Vec<Message> = Vec::with_capacity(found.len().min(limit));
         for item in found.iter().take(limit) {
-            let stored = records::parse_message(WHAT, item)?;
+            let Some(stored) = item::keep_readable(records::parse_message(WHAT, item)) else {
+                continue;
+            };
             items.push(match open.remove(&stored.ordinal) {
                 Some(current) => current,
                 // The message was settled, or became open, between the two reads.

@@ -39,7 +39,7 @@ impl<A: System> DynamoStore<A> {
             limit: None,
         };
         let found = self.table.query_records(WHAT, &query).await?;
-        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+        Ok(item::decode_readable(WHAT, &found))
     }
 
     /// Reads a tenant with its calendars, tools, agents and instances, by one query.
@@ -88,10 +88,7 @@ impl<A: System> DynamoStore<A> {
         let mut found = self.table.query_records(WHAT, &query).await?;
         let more = found.len() > limit;
         found.truncate(limit);
-        let items: Vec<T> = found
-            .iter()
-            .map(|item| item::decode_record(WHAT, item))
-            .collect::<PortResult<_>>()?;
+        let items: Vec<T> = item::decode_readable(WHAT, &found);
         let last = items.last().filter(|_| more);
         let next_cursor = last.map(|last| last.entry_id().to_owned());
         Ok(Page { items, next_cursor })

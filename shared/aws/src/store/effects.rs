@@ -281,11 +281,10 @@ impl<A: System> EffectJournals for DynamoStore<A> {
             limit: None,
         };
         let found = self.table.query_records(WHAT, &query).await?;
-        let cells: PortResult<Vec<HeldCell>> = found
+        let cells = found
             .iter()
-            .map(|item| parse_held_cell(WHAT, &span.calendar, item))
-            .collect();
-        let mut cells = cells?;
+            .map(|item| parse_held_cell(WHAT, &span.calendar, item));
+        let mut cells: Vec<HeldCell> = cells.filter_map(item::keep_readable).collect();
         cells.retain(|held| held.expires > now && held.cell.start < end);
         Ok(cells)
     }

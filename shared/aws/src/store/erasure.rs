@@ -44,11 +44,8 @@ impl<A: System> DynamoStore<A> {
         let items = self
             .get_indexed_records(open.into_iter().flatten().collect())
             .await?;
-        let records: PortResult<Vec<EventRecord>> = items
-            .iter()
-            .map(|item| records::parse_event_record(what, item))
-            .collect();
-        let mut records = records?;
+        let records = items.iter().map(|item| records::parse_event_record(what, item));
+        let mut records: Vec<EventRecord> = records.filter_map(item::keep_readable).collect();
         records.retain(|record| record.state == EventState::Pending);
         Ok(records)
     }
@@ -89,9 +86,7 @@ impl<A: System> ErasableRecords for DynamoStore<A> {
         };
         let indexed = self.table.query_records(WHAT, &query).await?;
         let items = self.get_indexed_records(indexed).await?;
-        let scheduled: PortResult<Vec<ScheduledMessage>> =
-            items.iter().map(|item| item::decode_record(WHAT, item)).collect();
-        let mut scheduled = scheduled?;
+        let mut scheduled: Vec<ScheduledMessage> = item::decode_readable(WHAT, &items);
         scheduled.retain(|scheduled| scheduled.send_due_at().is_some());
         Ok(scheduled)
     }

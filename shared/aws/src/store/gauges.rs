@@ -188,7 +188,7 @@ impl<A: System> DynamoStore<A> {
     async fn read_parked_of_all(&self, limit: usize) -> PortResult<(Vec<InstanceId>, bool)> {
         let (parked, more) = self.query_open_of_kind('P', None, limit).await?;
         let instance = |item: &Item| {
-            let parked: Option<ParkedConversation> = item::decode_record(WHAT, item).ok();
+            let parked: Option<ParkedConversation> = item::keep_readable(item::decode_record(WHAT, item));
             parked.map(|parked| parked.instance)
         };
         Ok((parked.iter().filter_map(instance).collect(), more))
@@ -207,23 +207,13 @@ impl<A: System> DynamoStore<A> {
             None => self.read_parked_of_all(limit).await?,
         };
         let (owing, more_owing) = self.query_open_of_kind('C', of_part.as_ref(), limit).await?;
-        // One record that cannot be read must not hide the others from a monitor.
-        let message = |item: &Item| {
-            let message: Option<IndexedMessage> = item::decode_record(WHAT, item).ok();
-            message.map(OpenMessage::from)
-        };
-        let event = |item: &Item| {
-            let event: Option<IndexedEvent> = item::decode_record(WHAT, item).ok();
-            event.map(OpenEvent::from)
-        };
-        let owed = |item: &Item| {
-            let conversation: Option<IndexedConversation> = item::decode_record(WHAT, item).ok();
-            conversation.map(OwedAnswer::from)
-        };
+        let messages: Vec<IndexedMessage> = item::decode_readable(WHAT, &messages);
+        let events: Vec<IndexedEvent> = item::decode_readable(WHAT, &events);
+        let owing: Vec<IndexedConversation> = item::decode_readable(WHAT, &owing);
         Ok(OpenWork {
-            owed: owing.iter().filter_map(owed).collect(),
-            messages: messages.iter().filter_map(message).collect(),
-            events: events.iter().filter_map(event).collect(),
+            owed: owing.into_iter().map(OwedAnswer::from).collect(),
+            messages: messages.into_iter().map(OpenMessage::from).collect(),
+            events: events.into_iter().map(OpenEvent::from).collect(),
             parked,
             at_least: more_messages || more_events || more_parked || more_owing,
         })
@@ -252,7 +242,7 @@ impl<A: System> Gauges for DynamoStore<A> {
         let items = self.get_indexed_records(indexed).await?;
         let state = |item: &Item| {
             let id = item::get_string(item, "pk")?.strip_prefix("I#")?;
-            let state = item::decode_record(WHAT, item).ok()?;
+            let state = item::keep_readable(item::decode_record(WHAT, item))?;
             Some((InstanceId::parse(id).ok()?, state))
         };
         Ok(TroubledInstances {
@@ -271,7 +261,7 @@ impl<A: System> Gauges for DynamoStore<A> {
             .query_open_shards(keys::alerts::PERSON_OWED, keys, None, true, limit)
             .await?;
         let items = self.get_indexed_records(indexed).await?;
-        let conversation = |item: &Item| records::parse_conversation(WHAT, item).ok();
+        let conversation = |item: &Item| item::keep_readable(records::parse_conversation(WHAT, item));
         let found = items.iter().filter_map(conversation).collect();
         Ok(WaitingForPerson::from_conversations(found, at_least))
     }

@@ -109,7 +109,8 @@ impl<A: System> InstanceStates for DynamoStore<A> {
         for item in self.table.get_records(WHAT, keys, false).await? {
             let id = item::get_string(&item, "pk").and_then(|pk| by_key.get(pk));
             if let Some(id) = id {
-                states.insert((*id).clone(), item::decode_record(WHAT, &item)?);
+                let state = item::keep_readable(item::decode_record(WHAT, &item));
+                states.extend(state.map(|state| ((*id).clone(), state)));
             }
         }
         Ok(states)

@@ -127,10 +127,9 @@ pub(super) fn find_claimant(failed: &FailedConditions, claims: usize) -> Option<
     })
 }
 
-pub(super) fn decode_page<T: DeserializeOwned>(what: &'static str, page: Page<Item>) -> PortResult<Page<T>> {
-    let items = page.items.iter().map(|item| item::decode_record(what, item));
-    Ok(Page {
-        items: items.collect::<PortResult<_>>()?,
+pub(super) fn decode_page<T: DeserializeOwned>(what: &'static str, page: Page<Item>) -> Page<T> {
+    Page {
+        items: item::decode_readable(what, &page.items),
         next_cursor: page.next_cursor,
-    })
+    }
 }

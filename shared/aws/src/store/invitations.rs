@@ -68,7 +68,7 @@ impl<A: System> DynamoStore<A> {
         let now = self.table.system.now();
         let found = self.table.get_records(what, keys, true).await?;
         let found = found.into_iter().filter_map(|found| item::unexpired(found, now));
-        found.map(|found| item::decode_record(what, &found)).collect()
+        Ok(item::decode_readable(what, found))
     }
 }
 
@@ -89,7 +89,7 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
     async fn list_occasions(&self, tenant: &TenantId, page: &PageRequest) -> PortResult<Page<Occasion>> {
         const WHAT: &str = "listing occasions";
         let found = self.read_sk_page(WHAT, keys::invitations_pk(tenant), ("O#", "O#"), page);
-        decode_page(WHAT, found.await?)
+        Ok(decode_page(WHAT, found.await?))
     }
 
     async fn put_invitation_template(&self, template: &InvitationTemplate) -> PortResult<()> {
@@ -110,7 +110,7 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
             .table
             .query_partition(WHAT, keys::invitations_pk(tenant), Some(&prefix))
             .await?;
-        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+        Ok(item::decode_readable(WHAT, &found))
     }
 
     async fn save_guest(&self, guest: &Guest) -> PortResult<GuestOutcome> {
@@ -153,7 +153,7 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
         const WHAT: &str = "listing guests";
         let prefix = format!("G#{occasion}#");
         let found = self.read_sk_page(WHAT, keys::invitations_pk(tenant), (&prefix, &prefix), page);
-        decode_page(WHAT, found.await?)
+        Ok(decode_page(WHAT, found.await?))
     }
 
     async fn list_guests_of_phone(
@@ -278,7 +278,7 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
         const WHAT: &str = "listing the invitations of a month";
         let month = invitation_keys::month_pk(tenant, month.as_pair());
         let found = self.read_sk_page(WHAT, month, (invitation_keys::INVITATION_PREFIX, ""), page);
-        decode_page(WHAT, found.await?)
+        Ok(decode_page(WHAT, found.await?))
     }
 
     async fn mark_pages_changed(

@@ -5,10 +5,12 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
+use recado_pipeline::measure::count_unreadable_record;
 use recado_ports::ports::{PortError, PortResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
+use std::borrow::Borrow;
 use std::collections::HashMap;
 
 /// A `DynamoDB` item.
@@ -81,6 +83,27 @@ pub(crate) fn encode_part<T: Serialize>(what: &'static str, part: &T) -> PortRes
 /// Decodes the record of an item.
 pub(crate) fn decode_record<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<T> {
     parse_fields(what, decode_fields(what, item)?)
+}
+
+/// Decodes the records of those of several items that [can be read](keep_readable).
+pub(crate) fn decode_readable<T: DeserializeOwned>(
+    what: &'static str,
+    items: impl IntoIterator<Item: Borrow<Item>>,
+) -> Vec<T> {
+    let items = items.into_iter();
+    items
+        .filter_map(|item| keep_readable(decode_record(what, item.borrow())))
+        .collect()
+}
+
+/// Returns `None` for a record that cannot be read, which is logged and counted: it must not keep the others from being found.
+/// Every reader of several records asks this.
+pub(crate) fn keep_readable<T>(read: PortResult<T>) -> Option<T> {
+    read.inspect_err(|error| {
+        tracing::error!(%error, "a record cannot be read and is passed over");
+        count_unreadable_record();
+    })
+    .ok()
 }
 
 /// Decodes the fields of an item's record. Keys and index attributes are left out: some records refuse unknown fields.

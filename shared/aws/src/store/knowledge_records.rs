@@ -50,7 +50,7 @@ impl<A: System> KnowledgeRecords for DynamoStore<A> {
         const WHAT: &str = "listing the knowledge of a tenant's agents";
         let query = RecordQuery::for_partition(keys::knowledge_pk(tenant), None, Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
-        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+        Ok(item::decode_readable(WHAT, &found))
     }
 
     async fn delete_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<()> {

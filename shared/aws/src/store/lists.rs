@@ -169,9 +169,8 @@ impl<A: System> DynamoStore<A> {
                 items = self.get_indexed_records(items).await?;
             }
             for item in &items {
-                found.extend(
-                    wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
-                );
+                let read = item::keep_readable(wanted(item)).flatten();
+                found.extend(read.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)));
             }
             let last = next
                 .as_ref()

@@ -8,7 +8,7 @@ use super::keys::{self, TableKey};
 use jiff::Timestamp;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
-use recado_ports::ports::{Notices, PortError, PortResult, System};
+use recado_ports::ports::{Notices, PortResult, System};
 
 impl<A: System> Notices for DynamoStore<A> {
     async fn put_notice(&self, notice: &Notice, expires: Timestamp) -> PortResult<()> {
@@ -33,8 +33,6 @@ impl<A: System> Notices for DynamoStore<A> {
             .query_partition(WHAT, keys::account_pk(provider, account), None)
             .await?;
         let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        let notices: Result<Vec<Notice>, PortError> =
-            kept.map(|item| item::decode_record(WHAT, &item)).collect();
-        Ok(Notice::newest_first(notices?))
+        Ok(Notice::newest_first(item::decode_readable(WHAT, kept)))
     }
 }

@@ -76,10 +76,7 @@ impl<A: System> OptOuts for DynamoStore<A> {
             .iter()
             .map(|recipient| TableKey::for_opt_out(tenant, recipient));
         let found = self.table.get_records(WHAT, keys.collect(), true).await?;
-        found
-            .into_iter()
-            .map(|item| item::decode_record(WHAT, &item))
-            .collect()
+        Ok(item::decode_readable(WHAT, &found))
     }
 
     async fn list_opt_outs(&self, tenant: &TenantId, page: &PageRequest) -> PortResult<Page<OptOut>> {
@@ -98,10 +95,7 @@ impl<A: System> OptOuts for DynamoStore<A> {
         let mut found = self.table.query_records(WHAT, &query).await?;
         let more = found.len() > page.limit.max(1);
         found.truncate(page.limit.max(1));
-        let items: Vec<OptOut> = found
-            .iter()
-            .map(|item| item::decode_record(WHAT, item))
-            .collect::<PortResult<_>>()?;
+        let items: Vec<OptOut> = item::decode_readable(WHAT, &found);
         let next_cursor = items
             .last()
             .filter(|_| more)

@@ -141,8 +141,8 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             .await?;
         let mut open: Vec<Message> = found
             .iter()
-            .map(|item| records::parse_message(WHAT, item))
-            .collect::<PortResult<_>>()?;
+            .filter_map(|item| item::keep_readable(records::parse_message(WHAT, item)))
+            .collect();
         let earlier = earlier_parts(&open);
         if earlier.is_empty() {
             return Ok(open);
@@ -157,7 +157,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             .iter()
             .flatten()
         {
-            open.push(records::parse_message(WHAT, item)?);
+            open.extend(item::keep_readable(records::parse_message(WHAT, item)));
         }
         open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)
@@ -277,7 +277,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         const WHAT: &str = "reading sends in flight";
         let pk = keys::instance_pk(instance);
         let found = self.table.query_partition(WHAT, pk, Some(keys::FLY)).await?;
-        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+        Ok(item::decode_readable(WHAT, &found))
     }
 
     async fn record_echo(

@@ -91,15 +91,8 @@ impl<A: System> OverdueIndex for DynamoStore<A> {
         }
         due.extend(self.query_overdue_returns(now, limit).await?);
         due.sort_by_key(|item| item::get_integer(item, "open_due"));
-        // One record that cannot be read must not keep the others from being found.
-        let readable = |item: &Item| match parse_overdue_work(WHAT, item) {
-            Ok(work) => Some(work),
-            Err(error) => {
-                tracing::error!(%error, "an open record cannot be read");
-                None
-            }
-        };
-        Ok(due.iter().filter_map(readable).collect())
+        let work = due.iter().map(|item| parse_overdue_work(WHAT, item));
+        Ok(work.filter_map(item::keep_readable).collect())
     }
 }
 

@@ -54,10 +54,7 @@ impl<A: System> ParkedConversations for DynamoStore<A> {
         const WHAT: &str = "reading parked conversations";
         let pk = keys::instance_pk(id);
         let found = self.table.query_partition(WHAT, pk, Some(keys::PARK)).await?;
-        let mut parked: Vec<ParkedConversation> = found
-            .iter()
-            .map(|item| item::decode_record(WHAT, item))
-            .collect::<PortResult<_>>()?;
+        let mut parked: Vec<ParkedConversation> = item::decode_readable(WHAT, &found);
         parked.sort_by_key(|parked| parked.since);
         parked.truncate(limit);
         Ok(parked)

@@ -84,7 +84,8 @@ impl<A: System> PublishedEvents for DynamoStore<A> {
         loop {
             let (items, next) = self.table.query_page(WHAT, &query, start).await?;
             for item in items.into_iter().filter_map(|item| item::unexpired(item, now)) {
-                events.extend(parse_logged(WHAT, &item, after)?);
+                let logged = item::keep_readable(parse_logged(WHAT, &item, after));
+                events.extend(logged.into_iter().flatten());
             }
             start = next;
             if events.len() >= limit || start.is_none() {

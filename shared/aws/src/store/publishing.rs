@@ -172,7 +172,10 @@ impl<A: System> DynamoStore<A> {
                     }
                 }
                 ChangedRecord::Instance(change) => {
-                    let bound = self.instance_config(&change.instance).await?;
+                    let bound = match self.instance_config(&change.instance).await {
+                        Err(error) if !error.is_retryable() => item::keep_readable(Err(error)),
+                        bound => bound?,
+                    };
                     let events = bound.map(|bound| change.derive_events(&bound.tenant.id));
                     chunk.add_events(events.unwrap_or_default());
                 }
@@ -205,7 +208,10 @@ impl<A: System> DynamoStore<A> {
         let Some(item) = self.table.get_record(WHAT, key).await? else {
             return Ok(DeliveryOwner::Gone);
         };
-        let message = records::parse_message(WHAT, &item)?;
+        // What cannot be read cannot be published, and the shard must go on.
+        let Some(message) = item::keep_readable(records::parse_message(WHAT, &item)) else {
+            return Ok(DeliveryOwner::Gone);
+        };
         let state = message.out.as_ref().map(|out| &out.state);
         if let Some(OutboxState::Sent { at }) = state
             && self.table.system.now() < add_duration(*at, SENT_WAIT)
@@ -346,8 +352,5 @@ fn parse_sent_note(item: &Item) -> Option<(MessageId, MessageOwner)> {
 }
 
 fn read_or_leave_out(change: &StreamRecord) -> ChangedRecord {
-    read_change(change).unwrap_or_else(|error| {
-        tracing::error!(%error, change = change.id, "a changed record cannot be read: nothing is published of it");
-        ChangedRecord::Events(Vec::new())
-    })
+    item::keep_readable(read_change(change)).unwrap_or(ChangedRecord::Events(Vec::new()))
 }

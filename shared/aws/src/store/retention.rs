@@ -48,7 +48,7 @@ impl<A: System> RetainedRecords for DynamoStore<A> {
             let id = item::get_string(item, "conversation").unwrap_or_default();
             ConversationId::parse(id).map_err(|error| PortError::invalid(WHAT, error))
         };
-        found.iter().map(id).collect()
+        Ok(found.iter().map(id).filter_map(item::keep_readable).collect())
     }
 
     async fn delete_messages(

@@ -9,7 +9,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::sample::MinuteSample;
-use recado_ports::ports::{PortError, PortResult, Samples, System};
+use recado_ports::ports::{PortResult, Samples, System};
 
 /// Number of samples that are written side by side.
 const WRITES_AT_ONCE: usize = 16;
@@ -53,8 +53,6 @@ impl<A: System> Samples for DynamoStore<A> {
         let now = self.table.system.now();
         let found = self.table.query_records(WHAT, &query).await?;
         let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        let samples: Result<Vec<MinuteSample>, PortError> =
-            kept.map(|item| item::decode_record(WHAT, &item)).collect();
-        samples
+        Ok(item::decode_readable(WHAT, kept))
     }
 }

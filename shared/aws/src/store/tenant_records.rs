@@ -121,10 +121,8 @@ impl<A: System> TenantRecords for DynamoStore<A> {
             limit: Some(limit),
         };
         let found = self.table.query_records(WHAT, &query).await?;
-        found
-            .iter()
-            .map(|item| records::parse_conversation(WHAT, item))
-            .collect()
+        let parsed = found.iter().map(|item| records::parse_conversation(WHAT, item));
+        Ok(parsed.filter_map(item::keep_readable).collect())
     }
 
     async fn delete_tenant_records(

@@ -90,9 +90,8 @@ impl<A: System> Tokens for DynamoStore<A> {
         found.truncate(page.limit.max(1));
         let last = found.last().and_then(|item| item::get_string(item, "sk"));
         let next_cursor = last.filter(|_| more).map(str::to_owned);
-        let items: Result<_, PortError> = found.iter().map(|item| item::decode_record(WHAT, item)).collect();
         Ok(Page {
-            items: items?,
+            items: item::decode_readable(WHAT, &found),
             next_cursor,
         })
     }

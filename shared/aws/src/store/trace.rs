@@ -56,7 +56,9 @@ impl<A: System> DynamoStore<A> {
         let now = self.table.system.now();
         let found = self.table.get_records(what, events, true).await?;
         for item in found.into_iter().filter_map(|item| item::unexpired(item, now)) {
-            let event = records::parse_event_record(what, &item)?;
+            let Some(event) = item::keep_readable(records::parse_event_record(what, &item)) else {
+                continue;
+            };
             if traced.events.len() + traced.messages.len() < limit
                 && self.is_of_tenant(&event, tenant).await?
             {
@@ -64,7 +66,9 @@ impl<A: System> DynamoStore<A> {
             }
         }
         for record in self.table.get_records(what, messages, true).await? {
-            let message = records::parse_message(what, &record)?;
+            let Some(message) = item::keep_readable(records::parse_message(what, &record)) else {
+                continue;
+            };
             let wanted = tenant.is_none_or(|own| message.tenant == *own);
             if wanted && traced.events.len() + traced.messages.len() < limit {
                 // An open one is read in its current state.

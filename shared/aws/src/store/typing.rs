@@ -6,7 +6,7 @@ use super::keys::TableKey;
 use recado_domain::ids::ThreadId;
 use recado_domain::millis::add_duration;
 use recado_domain::typing::{TYPING_SIGN_KEPT, TypingSign};
-use recado_ports::ports::{PortError, PortResult, System, TypingSigns};
+use recado_ports::ports::{PortResult, System, TypingSigns};
 
 impl<A: System> TypingSigns for DynamoStore<A> {
     async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {
@@ -28,8 +28,7 @@ impl<A: System> TypingSigns for DynamoStore<A> {
         let found = self.table.get_records(WHAT, keys, false).await?;
         let now = self.table.system.now();
         let kept = found.into_iter().filter_map(|found| item::unexpired(found, now));
-        let signs: Result<Vec<TypingSign>, PortError> =
-            kept.map(|found| item::decode_record(WHAT, &found)).collect();
-        Ok(signs?.into_iter().max_by_key(|sign| sign.at))
+        let signs: Vec<TypingSign> = item::decode_readable(WHAT, kept);
+        Ok(signs.into_iter().max_by_key(|sign| sign.at))
     }
 }

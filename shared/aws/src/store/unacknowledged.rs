@@ -156,7 +156,9 @@ impl<A: System> DynamoStore<A> {
                 continue;
             };
             let place = order.get(&format!("{pk}~{sk}")).copied();
-            let delivery = parse_delivery(WHAT, &item)?;
+            let Some(delivery) = item::keep_readable(parse_delivery(WHAT, &item)) else {
+                continue;
+            };
             if let (Some(message), None) = (delivery.message, delivery.status) {
                 found.push((place, UnacknowledgedMessage { message, awaited }));
             }

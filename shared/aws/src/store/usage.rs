@@ -85,11 +85,8 @@ impl<A: System> UsageRecords for DynamoStore<A> {
         };
         let found = self.table.query_records(WHAT, &query).await?;
         let now = self.table.system.now();
-        let sums: Vec<UsageSum> = found
-            .into_iter()
-            .filter_map(|item| item::unexpired(item, now))
-            .map(|item| item::decode_record(WHAT, &item))
-            .collect::<PortResult<_>>()?;
+        let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
+        let sums: Vec<UsageSum> = item::decode_readable(WHAT, kept);
         Ok(merge_usage_sums(sums))
     }
 }

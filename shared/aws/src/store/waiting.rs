@@ -146,7 +146,7 @@ impl<A: System> DynamoStore<A> {
             let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
             Some((
                 format!("{pk}~{sk}"),
-                records::parse_conversation(WHAT, item).ok()?,
+                item::keep_readable(records::parse_conversation(WHAT, item))?,
             ))
         };
         let mut by_key: BTreeMap<String, Conversation> = records.iter().filter_map(named).collect();

@@ -46,7 +46,7 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         let prefix = tenant.map(|_| tenant_sk_prefix(tenant));
         let query = RecordQuery::for_partition(keys::ENDPOINT_STATES_PK, prefix.as_deref(), Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
-        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+        Ok(item::decode_readable(WHAT, &found))
     }
 
     async fn save_endpoint_state(
@@ -121,12 +121,12 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         let found = self.table.query_records(WHAT, &query).await?;
         let has_more = found.len() > page.limit;
         let now = self.table.system.now();
-        let read = found.into_iter().take(page.limit).map(|item| {
-            let failed: FailedEvent = item::decode_record(WHAT, &item)?;
+        let read = found.into_iter().take(page.limit).filter_map(|item| {
+            let failed: FailedEvent = item::keep_readable(item::decode_record(WHAT, &item))?;
             let cursor = failed.cursor;
-            Ok((cursor, item::unexpired(item, now).map(|_| failed)))
+            Some((cursor, item::unexpired(item, now).map(|_| failed)))
         });
-        let read: Vec<(EventCursor, Option<FailedEvent>)> = read.collect::<PortResult<_>>()?;
+        let read: Vec<(EventCursor, Option<FailedEvent>)> = read.collect();
         let next_cursor = read
             .last()
             .filter(|_| has_more)
@@ -161,8 +161,7 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         }
         // The index may be late: an event may have been accepted, or have failed once more, since.
         let found = self.get_indexed_records(indexed).await?;
-        let found = found.iter().map(|item| item::decode_record(WHAT, item));
-        let mut found: Vec<FailedEvent> = found.collect::<PortResult<_>>()?;
+        let mut found: Vec<FailedEvent> = item::decode_readable(WHAT, &found);
         found.retain(|failed| failed.next_at.is_some_and(|next| next <= now));
         found.sort_by_key(|failed| failed.next_at);
         Ok(found)

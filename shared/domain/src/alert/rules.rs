@@ -2,12 +2,14 @@
 
 mod acknowledgement;
 mod budget;
+mod intake;
 mod load;
 mod number_quality;
 mod webhooks;
 
 pub use acknowledgement::UnacknowledgedLook;
 pub use budget::TenantBudgetLook;
+pub use intake::IntakeLook;
 pub use load::InstanceLoad;
 pub use webhooks::FailingEndpoint;
 
@@ -87,6 +89,8 @@ pub struct InstallationLook {
     pub depth: Option<u64>,
     /// Progress of the messages that waited at the look before.
     pub backlog: Option<BacklogLook>,
+    /// The log of new events.
+    pub intake: Option<IntakeLook>,
     /// Number of dead letters, at least.
     pub dead_letters: Option<u64>,
     /// Time of the look before.
@@ -178,6 +182,11 @@ fn in_seconds(at: Timestamp) -> Timestamp {
 }
 
 fn find_slow_processing(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
+    if let Some(held) = intake::find_held_intake(look, now) {
+        into.looked_at.insert(AlertKind::SlowProcessing);
+        into.found.push(held);
+        return;
+    }
     let Some(BacklogLook { before, rest }) = look.backlog else {
         return;
     };

@@ -5,11 +5,12 @@ use super::known_events::KnownEvents;
 use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
-use crate::job::create_job;
+use crate::job::{create_job, in_savepoint};
 use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
 use crate::thread_priority::yield_to_acknowledgements;
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -153,7 +154,8 @@ impl Mover {
         }
     }
 
-    /// Moves the next events. Returns their number.
+    /// Moves the next events. Returns their number. If they cannot be moved together, each is moved by itself, and one that cannot
+    /// be recorded is set aside: the others must not wait for it.
     fn move_next(&self) -> Result<usize, DbError> {
         let before = *self.progress.borrow();
         let events = read_events(&self.log, before)?;
@@ -163,25 +165,53 @@ impl Mover {
         for (_, event) in &events {
             self.known.note_event(event.id());
         }
-        let count = events.len();
-        let now = self.clock.now();
-        let work = move |c: &Connection| {
-            for (_, event) in &events {
-                event.record_and_enqueue(c, now)?;
+        let (count, events, now) = (events.len(), Arc::new(events), self.clock.now());
+        let together = Arc::clone(&events);
+        let moved = self.run_move(last, move |c| {
+            let mut events = together.iter();
+            events.try_for_each(|(_, event)| event.record_and_enqueue(c, now).map(drop))
+        });
+        match moved {
+            Err(error) if error.is_lasting() => {
+                tracing::warn!(%error, count, "acknowledged events are recorded one by one");
+                self.run_move(last, move |c| {
+                    let mut events = events.iter();
+                    events.try_for_each(|(_, event)| move_alone(c, event, now))
+                })?;
             }
+            moved => moved?,
+        }
+        self.progress.send_replace(last);
+        Ok(count)
+    }
+
+    /// Runs `work` on the database, and notes in the same transaction that the events up to number `last` are moved.
+    fn run_move(
+        &self,
+        last: i64,
+        mut work: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
+    ) -> Result<(), DbError> {
+        let work = move |c: &Connection| {
+            work(c)?;
             note_moved(c, last)
         };
         let (job, answer) = create_job(work, vec![Arc::clone(&self.inbound)]);
         self.records.submit_job(job, Urgency::Ordinary);
-        answer.receive_blocking()?;
-        self.progress.send_replace(last);
-        Ok(count)
+        answer.receive_blocking()
     }
 
     /// Has the events up to number `last` deleted. A failure is no loss: the next time they are deleted, too.
     fn delete_moved_events(&self, last: i64) {
         let (job, _) = create_job(move |c: &Connection| delete_moved(c, last), Vec::new());
         self.log_writer.submit_job(job, Urgency::Ordinary);
+    }
+}
+
+/// Records an event, or sets it aside if that will never succeed.
+fn move_alone(connection: &Connection, event: &IncomingEvent, now: Timestamp) -> Result<(), DbError> {
+    match in_savepoint(connection, |c| event.record_and_enqueue(c, now)) {
+        Err(error) if error.is_lasting() => event.set_aside(connection, now, &error),
+        moved => moved.map(drop),
     }
 }
 

@@ -4,10 +4,14 @@ use super::*;
 use crate::embedded::tests::Scratch;
 use crate::{DequeuedMessage, Embedded};
 use futures::executor::block_on;
-use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventPayload, InboundJob};
-use recado_ports::ports::{ErasableRecords, Inbox, Queues, RecordEventOutcome};
-use recado_testkit::builders::Fixture;
+use recado_domain::dead_letter::{DeadLetterContent, QueueName};
+use recado_domain::event::{EventPayload, EventState, InboundJob};
+use recado_domain::reason::Reason;
+use recado_ports::ports::{
+    ConfigurationStore, DeadLetterFilter, DeadLetters, ErasableRecords, Gauges, Inbox, PageRequest, Queues,
+    RecordEventOutcome,
+};
+use recado_testkit::builders::{Fixture, at};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::path::Path;
@@ -137,6 +141,172 @@ fn a_repeat_is_known_in_the_log_and_in_the_database() {
             "the repeats took numbers and left nothing"
         );
         assert_eq!(take_in(&store, std::slice::from_ref(&first)).await, [pending]);
+    });
+}
+
+/// Runs SQL on the database of a store.
+async fn run_sql(store: &Embedded, sql: String) {
+    let run = move |c: &Connection| Ok(c.execute_batch(&sql)?);
+    succeed(store.run_write("test", run)).await;
+}
+
+#[test]
+fn an_event_that_cannot_be_recorded_is_set_aside_for_its_tenant_and_the_others_go_on() {
+    let scratch = Scratch::new();
+    let fixtures: [Fixture; 3] = std::array::from_fn(|_| Fixture::new());
+    let jobs = fixtures.each_ref().map(|fixture| InboundJob {
+        external: fixture.external(),
+        ..fixture.job()
+    });
+    block_on(async {
+        let store = scratch.store();
+        succeed(store.apply_configuration(&fixtures[1].document())).await;
+        let refused = jobs[1].event.clone();
+        run_sql(
+            &store,
+            format!(
+                "CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.id = '{refused}'
+                    BEGIN SELECT RAISE(ABORT, 'refused'); END"
+            ),
+        )
+        .await;
+        take_in(&store, &jobs).await;
+        store.wait_for_intake("test").await.unwrap();
+        assert_eq!(
+            receive_all(&store).await,
+            ids(&[jobs[0].clone(), jobs[2].clone()])
+        );
+        let page = PageRequest {
+            limit: 9,
+            cursor: None,
+        };
+        let letters = succeed(store.list_dead_letters(&DeadLetterFilter::default(), &page)).await;
+        let [letter] = &letters.items[..] else {
+            panic!("{letters:?}")
+        };
+        assert_eq!(letter.tenant.as_ref(), Some(&fixtures[1].bound.tenant.id));
+        assert_eq!(letter.instance.as_ref(), Some(fixtures[1].instance()));
+        assert_eq!(letter.unread_event(), Some(refused));
+        let DeadLetterContent::Unreadable { body } = &letter.what else {
+            panic!("{letter:?}")
+        };
+        assert_eq!(serde_json::from_str::<InboundJob>(body).unwrap(), jobs[1]);
+        store.shut_down().await;
+        drop(store);
+        assert!(
+            !scratch.store().has_waiting_intake(),
+            "nothing is left in the log"
+        );
+    });
+}
+
+#[test]
+fn an_event_of_which_nothing_can_be_recorded_as_it_came_is_settled_so_that_its_repeats_are_acknowledged() {
+    let scratch = Scratch::new();
+    let [job] = jobs();
+    block_on(async {
+        let store = scratch.store();
+        // What refuses the queue's row alone lets the record of what was given up be written.
+        run_sql(
+            &store,
+            "CREATE TRIGGER refuse BEFORE INSERT ON queue_messages WHEN NEW.event IS NOT NULL
+                BEGIN SELECT RAISE(ABORT, 'refused'); END"
+                .to_owned(),
+        )
+        .await;
+        take_in(&store, std::slice::from_ref(&job)).await;
+        store.wait_for_intake("test").await.unwrap();
+        let record = succeed(store.find_event(&job.event)).await.unwrap();
+        assert_eq!(
+            (record.state, record.reason),
+            (EventState::Dead, Some(Reason::Poison))
+        );
+        assert_eq!(
+            take_in(&store, std::slice::from_ref(&job)).await,
+            [RecordEventOutcome::Settled]
+        );
+    });
+}
+
+#[test]
+fn the_repeat_of_a_pending_event_that_cannot_be_decoded_holds_up_nothing() {
+    let scratch = Scratch::new();
+    let mut deep = json!("end");
+    for _ in 0..126 {
+        deep = json!([deep]);
+    }
+    let [first, second] = jobs();
+    let first = InboundJob {
+        payload: EventPayload::Inline(deep),
+        ..first
+    };
+    block_on(async {
+        let store = scratch.store();
+        take_in(&store, std::slice::from_ref(&first)).await;
+        store.wait_for_intake("test").await.unwrap();
+        store.shut_down().await;
+        drop(store);
+        // As if the repeat had come after the first one was deleted from the log.
+        let log = Connection::open(scratch.0.join("intake.db")).unwrap();
+        execute_sql(&log, "DELETE FROM intake", []).unwrap();
+        drop(log);
+        append_to_closed_log(&scratch.0, &[first.clone(), second.clone()]);
+        let store = scratch.store();
+        store.wait_for_intake("test").await.unwrap();
+        let received = store.receive_messages(QueueName::Inbound, 100, HIDDEN).await;
+        let named = received.unwrap().iter().map(|message| {
+            let names = recado_domain::event::JobNames::cut_out(&message.body);
+            names.event.unwrap()
+        });
+        let named: std::collections::BTreeSet<_> = named.collect();
+        assert_eq!(named, [first.event, second.event].into());
+    });
+}
+
+#[test]
+fn a_row_of_the_log_with_damaged_bytes_holds_up_nothing() {
+    let scratch = Scratch::new();
+    let jobs: [_; 2] = jobs();
+    drop(scratch.store());
+    append_to_closed_log(&scratch.0, &jobs);
+    let log = Connection::open(scratch.0.join("intake.db")).unwrap();
+    let sql = "UPDATE intake SET body = CAST(x'7bff' AS TEXT) WHERE id = ?1";
+    execute_sql(&log, sql, [jobs[0].event.as_str()]).unwrap();
+    drop(log);
+    block_on(async {
+        let store = scratch.store();
+        store.wait_for_intake("test").await.unwrap();
+        let received = store
+            .receive_messages(QueueName::Inbound, 100, HIDDEN)
+            .await
+            .unwrap();
+        assert_eq!(received.len(), 2);
+        let readable = received
+            .iter()
+            .filter_map(|message| serde_json::from_str::<InboundJob>(&message.body).ok());
+        assert_eq!(readable.collect::<Vec<_>>(), [jobs[1].clone()]);
+    });
+}
+
+#[test]
+fn how_long_the_oldest_new_event_waits_is_known() {
+    let scratch = Scratch::new();
+    let [first, second] = jobs();
+    let first = InboundJob {
+        received_at: at(5_000),
+        ..first
+    };
+    block_on(async {
+        let store = scratch.store();
+        assert_eq!(succeed(store.read_oldest_intake()).await, None);
+        // Another try may succeed: the mover waits, and sets nothing aside.
+        run_sql(&store, "ALTER TABLE queue_groups RENAME TO hidden".to_owned()).await;
+        take_in(&store, &[first, second]).await;
+        assert_eq!(succeed(store.read_oldest_intake()).await, Some(at(5_000)));
+        run_sql(&store, "ALTER TABLE hidden RENAME TO queue_groups".to_owned()).await;
+        store.wait_for_intake("test").await.unwrap();
+        assert_eq!(succeed(store.read_oldest_intake()).await, None);
+        assert_eq!(receive_all(&store).await.len(), 2);
     });
 }
 

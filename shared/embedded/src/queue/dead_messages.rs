@@ -2,7 +2,9 @@ use super::send::{FifoMessage, TurnMessage, insert_fifo, insert_turn};
 use super::{TenantKey, is_fifo};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_limit};
+use crate::sql_records::{
+    decode_json, encode_json, execute_sql, keep_readable, read_lossy_text, to_sql_limit,
+};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, UNREADABLE_GROUP};
 use recado_domain::ids::TokenName;
@@ -36,7 +38,8 @@ pub struct DeadMessage {
 pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Timestamp) -> Result<(), DbError> {
     // The event of the message may expire before somebody reads it here.
     let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL, event = NULL, body = CASE WHEN event IS NULL THEN body
-        ELSE (SELECT json_extract(events.body, '$.job') FROM events WHERE seq = event) END WHERE seq = ?1";
+        ELSE (SELECT CASE WHEN json_valid(events.body) THEN json_extract(events.body, '$.job') ELSE events.body END
+            FROM events WHERE seq = event) END WHERE seq = ?1";
     execute_sql(connection, sql, params![seq, now.as_millisecond()])?;
     Ok(())
 }
@@ -44,20 +47,24 @@ pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Times
 /// The columns that [`parse_dead_message`] reads.
 const COLUMNS: &str = "seq, grp, receives, body, sent_at, dead_at, dead_letter";
 
+/// Returns the dead letter of which a message is a copy. `None`: it is none, or its dead letter cannot be read.
+pub(super) fn parse_copied_letter(row: &Row<'_>, column: usize) -> Result<Option<DeadLetter>, DbError> {
+    match read_lossy_text(row, column)? {
+        Some(copied) => keep_readable("queue_messages", decode_json(&copied)),
+        None => Ok(None),
+    }
+}
+
 fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> Result<DeadMessage, DbError> {
     Ok(DeadMessage {
         id: row.get(0)?,
         queue,
         group: row.get(1)?,
         receives: row.get(2)?,
-        body: row.get(3)?,
+        body: read_lossy_text(row, 3)?.unwrap_or_default(),
         sent_at: millis::from_unix_millis(row.get(4)?),
         dead_at: millis::from_unix_millis(row.get(5)?),
-        dead_letter: row
-            .get::<_, Option<String>>(6)?
-            .as_deref()
-            .map(decode_json)
-            .transpose()?,
+        dead_letter: parse_copied_letter(row, 6)?,
     })
 }
 
@@ -69,7 +76,7 @@ fn select_dead(connection: &Connection, queue: QueueName, most: usize) -> Result
     let mut rows = statement.query(params![queue.as_str(), to_sql_limit(most)])?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next()? {
-        messages.push(parse_dead_message(queue, row)?);
+        messages.extend(keep_readable("queue_messages", parse_dead_message(queue, row))?);
     }
     Ok(messages)
 }

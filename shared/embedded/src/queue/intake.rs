@@ -1,17 +1,22 @@
 //! Takes events in: records each and enqueues it in the same transaction.
 
 use super::TenantKey;
-use super::send::{MessageBody, append_fifo, event_fifo_message, insert_into_group};
+use super::dead_messages::DeadLetterCopy;
+use super::receive::cut_out_job;
+use super::send::{FifoMessage, MessageBody, append_fifo, insert_into_group};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::store::{EventRow, RecordedEvent, select_event};
+use crate::job::in_savepoint;
+use crate::sql_records::read_lossy_text;
+use crate::store::{
+    EventRow, RecordedEvent, StoredEventState, record_given_up, select_event_state, upsert_dead_letter,
+};
 use jiff::Timestamp;
-use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventRecord, EventState, InboundJob};
-use recado_domain::ids::EventId;
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::event::{EventRecord, EventState, InboundJob, JobNames};
+use recado_domain::ids::{CorrelationId, EventId, InstanceId, TenantId};
 use recado_ports::ports::{PortResult, RecordEventOutcome};
-use rusqlite::{Connection, Row};
-use serde::de::IgnoredAny;
+use rusqlite::{Connection, OptionalExtension, Row};
 
 const WHAT: &str = "record_and_enqueue";
 
@@ -35,16 +40,22 @@ impl IncomingEvent {
 
     /// Reads an event from the intake log.
     pub(crate) fn from_log_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |name| read_lossy_text(row, row.as_ref().column_index(name)?);
         Ok(Self {
             record: EventRow::from_log_row(row)?,
-            group: row.get("grp")?,
-            owner: TenantKey::from_column(row.get("owner")?),
+            group: text("grp")?.unwrap_or_default(),
+            owner: TenantKey::from_column(text("owner")?.unwrap_or_default()),
         })
     }
 
     /// Returns the id of the event.
     pub(crate) fn id(&self) -> &str {
         self.record.id()
+    }
+
+    /// Returns when the event's webhook came, if that can be read.
+    pub(crate) fn received_at(&self) -> Option<Timestamp> {
+        JobNames::cut_out(&self.cut_out_job()).received_at
     }
 
     /// Appends the event to the intake log. Returns `false` if it is in the log already.
@@ -68,13 +79,78 @@ impl IncomingEvent {
                 insert_into_group(connection, queue, &self.group, &self.owner, &body, now)?;
             }
             RecordedEvent::Pending => {
-                let message = event_fifo_message(&self.record.decode_record()?.job)?;
+                let message = FifoMessage {
+                    group: self.group.clone(),
+                    body: self.cut_out_job(),
+                    owner: Some(self.owner.clone()),
+                };
                 append_fifo(connection, queue, &message, self.record.id(), now)?;
             }
             RecordedEvent::Settled => {}
         }
         Ok(recorded.into())
     }
+
+    /// Keeps an event that cannot be recorded: as a dead letter of its tenant, if that can be known. The event is settled, so that
+    /// its repeats are only acknowledged. A repeat of a known event is dropped: its event is cared for.
+    pub(crate) fn set_aside(
+        &self,
+        connection: &Connection,
+        now: Timestamp,
+        error: &DbError,
+    ) -> Result<(), DbError> {
+        let known = select_event_state(connection, self.record.id(), now)?;
+        if let Some(StoredEventState::Readable(_)) = known {
+            tracing::error!(event_id = self.record.id(), %error, "the repeat of an event could not be enqueued");
+            return Ok(());
+        }
+        let body = self.cut_out_job();
+        let names = JobNames::cut_out(&body);
+        let correlation = names.correlation.clone().unwrap_or_else(CorrelationId::unknown);
+        let why = format!("it could not be recorded: {error}");
+        let mut dead_letter =
+            DeadLetter::from_unreadable_body(QueueName::Inbound, &body, now, why, correlation);
+        (dead_letter.tenant, dead_letter.instance) = select_owner(connection, &names)?;
+        tracing::error!(
+            dead_letter = %dead_letter.id, event_id = self.record.id(), correlation_id = %dead_letter.correlation, %error,
+            "an acknowledged event could not be recorded: it is a dead letter now"
+        );
+        DeadLetterCopy::from_letter(&dead_letter, None)?.insert_copy(connection, now)?;
+        upsert_dead_letter(connection, &dead_letter)?;
+        let settled = in_savepoint(connection, |c| record_given_up(c, self.record.id(), &body, now));
+        // Without that record a repeat of the webhook becomes another dead letter of the same id.
+        if let Err(error) = settled {
+            tracing::warn!(%error, "no record says that the event was given up");
+        }
+        Ok(())
+    }
+
+    fn cut_out_job(&self) -> String {
+        let mut job = self.record.body().to_owned();
+        cut_out_job(&mut job);
+        job
+    }
+}
+
+/// Returns the tenant and the instance that the names of a job tell, as far as they are configured.
+fn select_owner(
+    connection: &Connection,
+    names: &JobNames,
+) -> Result<(Option<TenantId>, Option<InstanceId>), DbError> {
+    let (Some(provider), Some(external)) = (names.provider, &names.external) else {
+        return Ok((None, None));
+    };
+    let sql = "SELECT tenant, id FROM instances WHERE provider = ?1 AND external = ?2";
+    let found: Option<(String, String)> = connection
+        .prepare_cached(sql)?
+        .query_row([provider.as_str(), external.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((tenant, instance)) = found else {
+        return Ok((None, None));
+    };
+    Ok((TenantId::parse(&tenant).ok(), InstanceId::parse(&instance).ok()))
 }
 
 impl Embedded {
@@ -150,7 +226,14 @@ impl Embedded {
         let now = self.current_time();
         let work = move |c: &Connection| {
             ids.iter()
-                .map(|id| Ok(select_event::<IgnoredAny>(c, id.as_str(), now)?.map(|known| known.state)))
+                .map(|id| {
+                    let known = select_event_state(c, id.as_str(), now)?;
+                    Ok(known.map(|known| match known {
+                        StoredEventState::Readable(state) => state,
+                        StoredEventState::UnreadablePending => EventState::Pending,
+                        StoredEventState::UnreadableSettled => EventState::Applied,
+                    }))
+                })
                 .collect()
         };
         self.run_lookup(WHAT, work).await

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::millis;
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::settings::VisibilityTimeouts;
 use rusqlite::{Connection, Params, params};
 use serde::de::IgnoredAny;
@@ -54,29 +54,30 @@ struct HandedMessage {
 }
 
 impl HandedMessage {
-    fn into_dequeued_message(mut self) -> Result<DequeuedMessage, DbError> {
+    fn into_dequeued_message(mut self) -> DequeuedMessage {
         if self.is_event_record {
-            cut_out_job(&mut self.message.body)?;
+            cut_out_job(&mut self.message.body);
         }
-        Ok(self.message)
+        self.message
     }
 }
 
 /// The beginning of an event's record: its job is the first field.
 const BEFORE_JOB: &str = "{\"job\":";
 
-/// Leaves only the job of an event's record. Of the JSON nothing is built in memory.
-fn cut_out_job(record: &mut String) -> Result<(), DbError> {
+/// Leaves only the job of an event's record. Of the JSON nothing is built in memory. What cannot be read stays as it is, for the
+/// worker to set aside: other messages must not wait for it.
+pub(super) fn cut_out_job(record: &mut String) {
     if let Some(rest) = record.strip_prefix(BEFORE_JOB) {
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-        values.next().transpose()?;
-        let end = BEFORE_JOB.len() + values.byte_offset();
-        record.truncate(end);
+        if let Some(Ok(_)) = values.next() {
+            let end = BEFORE_JOB.len() + values.byte_offset();
+            record.truncate(end);
+        }
         record.drain(..BEFORE_JOB.len());
-    } else {
-        *record = encode_json(&decode_json::<EventRecord>(record)?.job)?;
+    } else if let Ok(job) = decode_json::<EventRecord>(record).and_then(|record| encode_json(&record.job)) {
+        *record = job;
     }
-    Ok(())
 }
 
 /// Hands a message out. If it was handed out too often, moves it to the dead-letter queue instead and returns `None`. A message
@@ -274,9 +275,7 @@ impl Embedded {
             let work = move |c: &Connection| receive_rows(c, queue, room.clone(), &rounds, now, hidden);
             let handed = self.run_write(WHAT, work).await?;
             let taken = handed.into_iter().map(HandedMessage::into_dequeued_message);
-            taken
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|fault: DbError| fault.into_port_error(WHAT))
+            Ok::<Vec<DequeuedMessage>, PortError>(taken.collect())
         };
         let was_waiting = queue == QueueName::Inbound && self.has_waiting_intake();
         let received = receive().await?;

@@ -1,9 +1,9 @@
 use super::TenantKey;
-use super::dead_messages::DeadLetterCopy;
+use super::dead_messages::{DeadLetterCopy, parse_copied_letter};
 use super::send::{FifoMessage, TurnMessage, append_fifo, insert_turn};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, execute_sql, millis_after};
+use crate::sql_records::{execute_sql, millis_after, read_lossy_text};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
@@ -30,11 +30,10 @@ fn receive_dead_rows(
     let mut rows = statement.query(params![queue.as_str(), now.as_millisecond(), RECEIVE_MAX])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let dead_letter: Option<String> = row.get(3)?;
-        let dead_letter: Option<DeadLetter> = dead_letter.as_deref().map(decode_json).transpose()?;
+        let dead_letter = parse_copied_letter(row, 3)?;
         found.push(DeadQueueMessage {
             queue,
-            body: row.get(1)?,
+            body: read_lossy_text(row, 1)?.unwrap_or_default(),
             sent_at: millis::from_unix_millis(row.get(2)?),
             copy_of: dead_letter.map(|dead_letter| RedrivenLetter {
                 dead_letter: dead_letter.id,

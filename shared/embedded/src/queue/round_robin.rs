@@ -8,7 +8,7 @@
 use super::{GroupKey, TenantKey, is_fifo};
 use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbError;
-use crate::sql_records::execute_sql;
+use crate::sql_records::{execute_sql, read_lossy_text};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -79,7 +79,7 @@ pub(super) fn oldest_receivable(
             group_key: row.get(2)?,
             receives: row.get(3)?,
             sent_at: row.get(4)?,
-            body: row.get(5)?,
+            body: read_lossy_text(row, 5)?,
             is_event_record: row.get(6)?,
         })
     };

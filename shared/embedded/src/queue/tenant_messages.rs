@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 /// The messages of a queue with this tenant key, and the copies of dead letters of this tenant. An unreadable body has no
 /// tenant.
 const SELECT: &str = "SELECT seq, group_key FROM queue_messages WHERE queue = ?1 AND (owner = ?2
-        OR json_extract(dead_letter, '$.tenant') = ?3
+        OR CASE WHEN json_valid(dead_letter) THEN json_extract(dead_letter, '$.tenant') END = ?3
         OR CASE WHEN json_valid(body) THEN
             coalesce(json_extract(body, '$.provider') || '/' || json_extract(body, '$.external'),
                 json_extract(body, '$.tenant')) END = ?2)

@@ -3,7 +3,9 @@ use super::invitation_rows::insert_claim;
 use super::invitations::{encode_record, find_claimant, write_claimed_invitation};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{execute_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit};
+use crate::sql_records::{
+    execute_sql, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
@@ -120,7 +122,7 @@ impl BatchRecords for Embedded {
             ORDER BY id DESC LIMIT ?4";
         let work = move |c: &Connection| {
             let values = params![tenant.as_str(), before, now, to_sql_limit(limit + 1)];
-            Ok(make_page(query_all(c, sql, values)?, limit, |one: &Batch| {
+            Ok(make_page(query_found(c, sql, values)?, limit, |one: &Batch| {
                 one.id.to_string()
             }))
         };

@@ -1,17 +1,18 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{NewestFirstQuery, count_from_sql, decode_json, encode_json, execute_sql};
+use crate::sql_records::{
+    NewestFirstQuery, count_from_sql, decode_json, encode_json, execute_sql, read_lossy_text,
+};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde_json::{Map, Value};
 
-pub(super) fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<bool, DbError> {
+pub(crate) fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<bool, DbError> {
     let sql = "INSERT INTO dead_letters (id, queue, reason, tenant, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, tenant = excluded.tenant,
         instance = excluded.instance, at = excluded.at, body = excluded.body WHERE excluded.at > at";
@@ -43,10 +44,7 @@ const LETTER_COLUMNS: &str = "queue, reason, tenant, instance, body";
 
 /// Returns the dead letter of a row. If its record cannot be read, the dead letter says so, and has what the other columns tell.
 fn parse_letter(row: &Row<'_>) -> Result<DeadLetter, DbError> {
-    let body = match row.get_ref("body")? {
-        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned(),
-        _ => String::new(),
-    };
+    let body = read_lossy_text(row, row.as_ref().column_index("body")?)?.unwrap_or_default();
     let error = match decode_json(&body) {
         Ok(dead_letter) => return Ok(dead_letter),
         Err(error) => error,

@@ -4,7 +4,7 @@ use super::alerts::{ALERT_CONFIG, write_installation_value};
 use crate::Embedded;
 use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, make_page, query_all, to_sql_limit};
+use crate::sql_records::{decode_json, encode_json, execute_sql, make_page, query_found, to_sql_limit};
 pub(super) use reading::PRICES;
 use reading::{select_configuration, select_functions, select_named};
 use recado_domain::config::{
@@ -29,17 +29,17 @@ fn select_entries<T: ConfigEntry>(
     let after = page.cursor.as_deref().unwrap_or_default();
     let limit = page.limit.max(1);
     let most = to_sql_limit(limit.saturating_add(1));
-    let items: Vec<T> = match tenant {
+    let items = match tenant {
         None => {
             let sql = format!("SELECT body FROM {table} WHERE id > ?1 ORDER BY id LIMIT ?2");
-            query_all(connection, &sql, params![after, most])?
+            query_found(connection, &sql, params![after, most])?
         }
         Some(tenant) => {
             let sql = format!("SELECT body FROM {table} WHERE tenant = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
-            query_all(connection, &sql, params![tenant.as_str(), after, most])?
+            query_found(connection, &sql, params![tenant.as_str(), after, most])?
         }
     };
-    Ok(make_page(items, limit, |last| last.entry_id().to_owned()))
+    Ok(make_page(items, limit, |last: &T| last.entry_id().to_owned()))
 }
 
 /// Writes and removes entries, unless one of them is no longer as `known` has it.

@@ -2,7 +2,9 @@ use super::conversations::select_conversation;
 use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_integer, to_sql_limit};
+use crate::sql_records::{
+    encode_json, execute_sql, keep_readable, query_all, query_one, to_sql_integer, to_sql_limit,
+};
 use jiff::Timestamp;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::effects::{Cell, CellSpan, EffectId, HeldCell, Journal, JournalChange};
@@ -10,7 +12,7 @@ use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis;
 use recado_domain::published_event::derive_journal_events;
 use recado_ports::ports::{EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, WriteOutcome};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// Returns whether the stored journal of a thread has this `rev`; 0: none is stored.
 pub(super) fn journal_has_revision(
@@ -171,6 +173,19 @@ fn is_conversation_as_drafted(connection: &Connection, guard: &EffectGuard) -> R
     }))
 }
 
+/// Parses a row of a cell: its start, its holder and when it expires.
+fn parse_cell(span: &CellSpan, row: &Row<'_>) -> Result<HeldCell, DbError> {
+    let holder: String = row.get(1)?;
+    Ok(HeldCell {
+        cell: Cell {
+            calendar: span.calendar.clone(),
+            start: millis::from_unix_millis(row.get(0)?),
+        },
+        holder: EffectId::parse(&holder).map_err(|_| DbError::Argument("a cell's event is unreadable"))?,
+        expires: millis::from_unix_millis(row.get(2)?),
+    })
+}
+
 fn select_held_cells(
     connection: &Connection,
     tenant: &TenantId,
@@ -187,16 +202,7 @@ fn select_held_cells(
     let mut rows = statement.query(values)?;
     let mut cells = Vec::new();
     while let Some(row) = rows.next()? {
-        let holder: String = row.get(1)?;
-        cells.push(HeldCell {
-            cell: Cell {
-                calendar: span.calendar.clone(),
-                start: millis::from_unix_millis(row.get(0)?),
-            },
-            holder: EffectId::parse(&holder)
-                .map_err(|_| DbError::Argument("a cell's event is unreadable"))?,
-            expires: millis::from_unix_millis(row.get(2)?),
-        });
+        cells.extend(keep_readable("cells", parse_cell(span, row))?);
     }
     Ok(cells)
 }

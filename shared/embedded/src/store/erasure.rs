@@ -22,7 +22,7 @@ fn select_pending_events(
     connection: &Connection,
     groups: &BTreeSet<String>,
 ) -> Result<Vec<EventRecord>, DbError> {
-    let sql = "SELECT body FROM events WHERE due IS NOT NULL AND json_extract(body, '$.job.group') = ?1";
+    let sql = "SELECT body FROM events WHERE due IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.group') END = ?1";
     let mut found = Vec::new();
     for group in groups {
         found.extend(query_all::<EventRecord>(connection, sql, [group])?);
@@ -63,8 +63,7 @@ impl ErasableRecords for Embedded {
 
     async fn list_pending_scheduled(&self, instance: &InstanceId) -> PortResult<Vec<ScheduledMessage>> {
         let instance = instance.clone();
-        let sql =
-            "SELECT body FROM scheduled WHERE due IS NOT NULL AND json_extract(body, '$.instance') = ?1";
+        let sql = "SELECT body FROM scheduled WHERE due IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END = ?1";
         self.run_read("pending_scheduled", move |c| {
             query_all(c, sql, [instance.as_str()])
         })

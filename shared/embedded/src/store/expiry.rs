@@ -112,7 +112,7 @@ fn delete_expired_rows(
         notes: before(
             millis::add_duration(now, -InFlightSend::RETENTION),
             "DELETE FROM in_flight WHERE rowid IN
-                (SELECT rowid FROM in_flight WHERE json_extract(body, '$.claimed_at') <= ?1 LIMIT ?2)",
+                (SELECT rowid FROM in_flight WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.claimed_at') END <= ?1 LIMIT ?2)",
         )?,
         copies: before(
             millis::add_millis(now, -COPY_MS),
@@ -131,9 +131,9 @@ fn delete_expired_rows(
 /// Returns the files of the uploads that messages will still send: open messages, dead ones that can be redriven, and
 /// scheduled ones.
 fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, DbError> {
-    const NAMED: &str =
-        "SELECT json_extract(body, '$.instance'), json_extract(body, '$.content.source') FROM";
-    const UPLOAD: &str = "json_extract(body, '$.content.source') LIKE 'upload:%'";
+    const NAMED: &str = "SELECT CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END, CASE WHEN json_valid(body) THEN json_extract(body, '$.content.source') END FROM";
+    const UPLOAD: &str =
+        "CASE WHEN json_valid(body) THEN json_extract(body, '$.content.source') END LIKE 'upload:%'";
     let open = format!("{NAMED} messages WHERE open = 1 AND {UPLOAD}");
     let scheduled = format!("{NAMED} scheduled WHERE due IS NOT NULL AND {UPLOAD}");
     // The id of a message, and that of its dead letter, consists of its conversation and its ordinal.

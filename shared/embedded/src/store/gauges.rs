@@ -2,22 +2,22 @@ use super::conversation_row::{IDS_BY_LABEL, mode_name};
 use super::unacknowledged;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, query_all, to_sql_limit};
+use crate::sql_records::{decode_column, encode_json, keep_readable, query_found, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::{Conversation, ConversationLabel};
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{InstanceId, TenantId};
-use recado_domain::instance::ParkedConversation;
+use recado_domain::instance::{InstanceState, ParkedConversation};
 use recado_domain::message::Message;
 use recado_ports::ports::{
     ConversationFilter, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest,
     PortError, PortResult, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
-use serde::de::DeserializeOwned;
+use rusqlite::{Connection, Row, params, params_from_iter};
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// The instances whose open work is read, as JSON lists: by id, and by provider and the provider's name.
 struct WantedInstances {
@@ -49,10 +49,10 @@ fn select_longest_due<T: DeserializeOwned>(
     most: usize,
 ) -> Result<(Vec<T>, bool), DbError> {
     let values = params![to_sql_limit(most.saturating_add(1)), wanted];
-    let mut found: Vec<T> = query_all(c, sql, values)?;
-    let more = found.len() > most;
-    found.truncate(most);
-    Ok((found, more))
+    let found = query_found(c, sql, values)?;
+    let (more, mut records) = (found.has_more_than(most), found.records);
+    records.truncate(most);
+    Ok((records, more))
 }
 
 fn select_open_work(
@@ -65,12 +65,12 @@ fn select_open_work(
         wanted.map(|wanted| wanted.externals.as_str()),
     );
     let sql = "SELECT body FROM messages WHERE due IS NOT NULL AND (?2 IS NULL
-        OR json_extract(body, '$.instance') IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
+        OR CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
     let (messages, more_messages) = select_longest_due::<Message>(c, sql, ids, most)?;
     let sql = "SELECT body FROM events WHERE due IS NOT NULL AND (?2 IS NULL
-        OR json_extract(body, '$.job.provider') || '/' || json_extract(body, '$.job.external')
+        OR CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END || '/' || CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END
         IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
-    let (events, more_events) = select_longest_due::<EventRecord>(c, sql, externals, most)?;
+    let (events, more_events) = select_longest_due::<EventRecord<IgnoredAny>>(c, sql, externals, most)?;
     let sql = "SELECT body FROM parked WHERE ?2 IS NULL OR instance IN (SELECT value FROM json_each(?2))
         ORDER BY due LIMIT ?1";
     let (parked, more_parked) = select_longest_due::<ParkedConversation>(c, sql, ids, most)?;
@@ -100,11 +100,17 @@ fn select_troubled(c: &Connection, most: usize) -> Result<TroubledInstances, DbE
             found.at_least = true;
             break;
         }
-        let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
-        let id = InstanceId::parse(&id).map_err(|_| DbError::Argument("a damaged id"))?;
-        found.states.push((id, decode_json(&body)?));
+        found
+            .states
+            .extend(keep_readable("instance_states", parse_state_row(row))?);
     }
     Ok(found)
+}
+
+/// Parses a row of an instance's id and its state.
+pub(super) fn parse_state_row(row: &Row<'_>) -> Result<(InstanceId, InstanceState), DbError> {
+    let id = InstanceId::parse(&row.get::<_, String>(0)?).map_err(|_| DbError::Argument("a damaged id"))?;
+    Ok((id, decode_column(row, 1)?))
 }
 
 /// Returns a page of the conversations in which a person owes an answer, those that wait the longest first.
@@ -152,8 +158,9 @@ fn select_waiting_page(
             found.next_cursor = last;
             break;
         }
-        let body: String = row.get(0)?;
-        found.items.push(decode_json(&body)?);
+        found
+            .items
+            .extend(keep_readable("conversations", decode_column(row, 0))?);
         last = Some(format!("{}.{}", row.get::<_, i64>(1)?, row.get::<_, String>(2)?));
     }
     Ok(found)
@@ -178,6 +185,16 @@ impl Gauges for Embedded {
             .map_err(|error| PortError::unavailable("measuring the disk", error))
     }
 
+    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
+        match self.intake_log() {
+            Some(log) => log
+                .find_oldest_waiting()
+                .await
+                .map_err(|fault| fault.into_port_error("oldest_intake")),
+            None => Ok(None),
+        }
+    }
+
     async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
         self.run_read("troubled_instances", move |c| select_troubled(c, limit))
             .await
@@ -188,10 +205,10 @@ impl Gauges for Embedded {
             "SELECT body FROM conversations WHERE person_since <= ?2 ORDER BY person_since DESC LIMIT ?1";
         self.run_read("waiting_for_person", move |c| {
             let most = to_sql_limit(limit.saturating_add(1));
-            let mut found: Vec<Conversation> = query_all(c, sql, params![most, before.as_millisecond()])?;
-            let more = found.len() > limit;
-            found.truncate(limit);
-            Ok(WaitingForPerson::from_conversations(found, more))
+            let found = query_found(c, sql, params![most, before.as_millisecond()])?;
+            let (more, mut conversations) = (found.has_more_than(limit), found.records);
+            conversations.truncate(limit);
+            Ok(WaitingForPerson::from_conversations(conversations, more))
         })
         .await
     }

@@ -1,9 +1,10 @@
 use super::conversation_row::ConversationRow;
+use super::event_states::{RecordedEvent, StoredEventState, select_event_state, settle_unreadable};
 use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
-use crate::sql_records::{decode_json, encode_json, execute_sql, query_one};
+use crate::sql_records::{encode_json, execute_sql, keep_readable, query_one, read_lossy_text};
 use jiff::Timestamp;
 use recado_domain::event::{EventPayload, EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
@@ -63,9 +64,9 @@ impl EventRow {
         &self.id
     }
 
-    /// Returns the record.
-    pub(crate) fn decode_record(&self) -> Result<EventRecord, DbError> {
-        decode_json(&self.body)
+    /// Returns the record, as JSON.
+    pub(crate) fn body(&self) -> &str {
+        &self.body
     }
 
     /// Appends the row of a new event to the intake log. Returns `false` if the event is in the log already.
@@ -84,13 +85,14 @@ impl EventRow {
 
     /// Reads the row of a new event from the intake log.
     pub(crate) fn from_log_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |name| read_lossy_text(row, row.as_ref().column_index(name)?);
         Ok(Self {
-            id: row.get("id")?,
-            due: row.get("due")?,
+            id: text("id")?.unwrap_or_default(),
+            due: row.get("due").unwrap_or_default(),
             expires: None,
-            payload: row.get("payload")?,
-            body: row.get("body")?,
-            correlation: row.get("correlation")?,
+            payload: text("payload")?,
+            body: text("body")?.unwrap_or_default(),
+            correlation: text("correlation")?.unwrap_or_default(),
         })
     }
 
@@ -103,9 +105,16 @@ impl EventRow {
         if self.run_insert(connection, "ON CONFLICT (id) DO NOTHING")? == 1 {
             return Ok(RecordedEvent::New(connection.last_insert_rowid()));
         }
-        match select_event::<IgnoredAny>(connection, &self.id, now)?.map(|known| known.state) {
-            Some(EventState::Pending) => Ok(RecordedEvent::Pending),
-            Some(EventState::Applied | EventState::Dead) => Ok(RecordedEvent::Settled),
+        match select_event_state(connection, &self.id, now)? {
+            Some(StoredEventState::Readable(EventState::Pending)) => Ok(RecordedEvent::Pending),
+            // What is owed can be done again: the repeat brought all that it needs.
+            Some(StoredEventState::UnreadablePending) => {
+                self.write_row(connection)?;
+                Ok(RecordedEvent::Pending)
+            }
+            Some(StoredEventState::Readable(_) | StoredEventState::UnreadableSettled) => {
+                Ok(RecordedEvent::Settled)
+            }
             // The known record has expired. The new one gets a number of its own: messages of the old one are no messages of it.
             None => {
                 execute_sql(connection, "DELETE FROM events WHERE id = ?1", [&self.id])?;
@@ -115,7 +124,7 @@ impl EventRow {
         }
     }
 
-    fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    pub(super) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         // The id and the correlation id never change.
         let sql = "UPDATE events SET due = ?2, expires = ?3, payload = ?4, body = ?5 WHERE id = ?1";
         let values = params![self.id, self.due, self.expires, self.payload, self.body];
@@ -139,25 +148,6 @@ impl EventRow {
             self.correlation
         ];
         execute_sql(connection, &sql, values)
-    }
-}
-
-/// An event that was to be recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RecordedEvent {
-    /// The event is new, and has this number within the database.
-    New(i64),
-    Pending,
-    Settled,
-}
-
-impl From<RecordedEvent> for RecordEventOutcome {
-    fn from(recorded: RecordedEvent) -> Self {
-        match recorded {
-            RecordedEvent::New(_) => Self::New,
-            RecordedEvent::Pending => Self::Pending,
-            RecordedEvent::Settled => Self::Settled,
-        }
     }
 }
 
@@ -268,7 +258,7 @@ fn update_dead_event(
     Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
 }
 
-fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
+pub(super) fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
     record.reason = reason;
     record.settled_at = Some(at);
     if reason.is_some() {
@@ -326,13 +316,16 @@ impl Inbox for Embedded {
         expires: Timestamp,
     ) -> PortResult<()> {
         let (id, now) = (id.clone(), self.current_time());
-        let expires = reason.is_none().then_some(expires);
+        let (until, expires) = (expires, reason.is_none().then_some(expires));
         let work = move |c: &Connection| {
-            update_event_in_state(c, &id, EventState::Pending, now, expires, |record| {
-                settle_record(record, reason, at);
-            })
+            let settle = |record: &mut EventRecord| settle_record(record, reason, at);
+            let settled = update_event_in_state(c, &id, EventState::Pending, now, expires, settle);
+            if keep_readable("events", settled)?.is_none() {
+                settle_unreadable(c, &id, reason, (at, until))?;
+            }
+            Ok(())
         };
-        self.run_write("settle_event", work).await.map(drop)
+        self.run_write("settle_event", work).await
     }
 
     async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {

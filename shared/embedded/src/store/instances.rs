@@ -1,7 +1,7 @@
 use super::published_events::publish_instance_state;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_limit};
+use crate::sql_records::{encode_json, execute_sql, keep_readable, query_all, query_one, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
@@ -140,8 +140,8 @@ impl InstanceStates for Embedded {
             let sql = "SELECT body FROM instance_states WHERE id = ?1";
             let mut found = HashMap::new();
             for id in &ids {
-                let state: Option<InstanceState> = query_one(c, sql, [id.as_str()])?;
-                found.extend(state.map(|state| (id.clone(), state)));
+                let state = keep_readable("instance_states", query_one(c, sql, [id.as_str()]))?;
+                found.extend(state.flatten().map(|state| (id.clone(), state)));
             }
             Ok(found)
         };

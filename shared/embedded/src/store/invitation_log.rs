@@ -3,7 +3,7 @@
 use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{execute_sql, make_page, query_all, to_sql_limit};
+use crate::sql_records::{execute_sql, make_page, query_found, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, LogMonth};
@@ -27,7 +27,7 @@ pub(super) async fn list_invitations_of_month(
     let work = move |c: &Connection| {
         let (now, most) = (now.as_millisecond(), to_sql_limit(limit + 1));
         let values = params![tenant.as_str(), first.as_str(), behind.as_str(), after, now, most];
-        let found = query_all(c, sql, values)?;
+        let found = query_found(c, sql, values)?;
         Ok(make_page(found, limit, |one: &Invitation| one.id.to_string()))
     };
     store.run_read("list_invitations_of_month", work).await

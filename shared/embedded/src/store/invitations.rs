@@ -3,7 +3,7 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
@@ -147,7 +147,7 @@ impl InvitationRecords for Embedded {
         );
         let sql = "SELECT body FROM occasions WHERE tenant = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
         let work = move |c: &Connection| {
-            let found = query_all(c, sql, params![tenant.as_str(), after, to_sql_limit(limit + 1)])?;
+            let found = query_found(c, sql, params![tenant.as_str(), after, to_sql_limit(limit + 1)])?;
             Ok(make_page(found, limit, |one: &Occasion| one.id.to_string()))
         };
         self.run_read("list_occasions", work).await
@@ -218,7 +218,7 @@ impl InvitationRecords for Embedded {
                 now.as_millisecond(),
                 most
             ];
-            Ok(make_page(query_all(c, sql, values)?, limit, |one: &Guest| {
+            Ok(make_page(query_found(c, sql, values)?, limit, |one: &Guest| {
                 one.id.to_string()
             }))
         };
@@ -358,7 +358,7 @@ impl InvitationRecords for Embedded {
             let most = to_sql_limit(limit + 1);
             let values = params![tenant.as_str(), occasion.as_str(), guest, after, id, now, most];
             let cursor_of = |one: &Invitation| format!("{}#{}", one.guest, one.id);
-            Ok(make_page(query_all(c, sql, values)?, limit, cursor_of))
+            Ok(make_page(query_found(c, sql, values)?, limit, cursor_of))
         };
         self.run_read("list_invitations", work).await
     }

@@ -1,6 +1,6 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, make_page, query_all, query_one, to_sql_limit};
+use crate::sql_records::{encode_json, execute_sql, make_page, query_found, query_one, to_sql_limit};
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
 use recado_ports::ports::{OptOuts, Page, PageRequest, PortResult};
@@ -57,8 +57,10 @@ impl OptOuts for Embedded {
             let most = to_sql_limit(page.limit.saturating_add(1));
             let sql =
                 "SELECT body FROM opt_outs WHERE tenant = ?1 AND recipient > ?2 ORDER BY recipient LIMIT ?3";
-            let items: Vec<OptOut> = query_all(c, sql, params![tenant.as_str(), after, most])?;
-            Ok(make_page(items, page.limit, |last| last.recipient.to_string()))
+            let items = query_found(c, sql, params![tenant.as_str(), after, most])?;
+            Ok(make_page(items, page.limit, |last: &OptOut| {
+                last.recipient.to_string()
+            }))
         })
         .await
     }

@@ -1,6 +1,6 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{count_from_sql, decode_json, to_sql_limit};
+use crate::sql_records::{count_from_sql, decode_json, keep_readable, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::{
     BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
@@ -32,11 +32,7 @@ fn select_overdue(connection: &Connection, now: Timestamp, most: usize) -> Resul
     let mut rows = statement.query(params![now.as_millisecond(), to_sql_limit(most)])?;
     let mut work = Vec::new();
     while let Some(row) = rows.next()? {
-        // One record that cannot be read must not keep the others from being found.
-        match parse_overdue_row(row) {
-            Ok(found) => work.push(found),
-            Err(error) => tracing::error!(%error, "an open record cannot be read"),
-        }
+        work.extend(keep_readable("the index of open work", parse_overdue_row(row))?);
     }
     Ok(work)
 }

@@ -4,7 +4,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    count_from_sql, decode_column, encode_json, execute_sql, to_sql_integer, to_sql_limit,
+    count_from_sql, decode_column, encode_json, execute_sql, keep_readable, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
@@ -166,17 +166,15 @@ fn select_page(
         kept_since.as_millisecond(),
         to_sql_limit(limit)
     ])?;
-    let mut events = Vec::new();
+    let (mut events, mut next) = (Vec::new(), after);
     while let Some(row) = rows.next()? {
-        events.push(LoggedEvent {
-            cursor: EventCursor(count_from_sql(row.get(0)?)),
-            event: decode_column(row, 1)?,
-        });
+        next = EventCursor(count_from_sql(row.get(0)?));
+        let event = keep_readable("published_events", decode_column(row, 1))?;
+        events.extend(event.map(|event| LoggedEvent { cursor: next, event }));
     }
-    if events.is_empty() && number > select_newest_number(connection)? {
+    if next == after && number > select_newest_number(connection)? {
         return Err(DbError::Cursor);
     }
-    let next = events.last().map_or(after, |last| last.cursor);
     Ok(PublishedPage { events, next })
 }
 

@@ -2,17 +2,17 @@
 
 use super::batches::upsert_batch;
 use super::conversation_row::ConversationRow;
+use super::gauges::parse_state_row;
 use super::instances::upsert_state;
 use super::invitations::write_invitation;
 use super::messages::MessageRow;
 use super::published_events::skip_lost_numbers;
 use super::scheduled::ScheduledRow;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, query_all};
+use crate::sql_records::{encode_json, keep_readable, query_all};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{InstanceId, Nonce, hash_parts};
-use recado_domain::instance::InstanceState;
+use recado_domain::ids::{Nonce, hash_parts};
 use recado_domain::invitations::{Batch, BatchOrder, BatchState, Invitation, InvitationState};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
@@ -57,11 +57,12 @@ pub(crate) fn doubt_restored_rows(
 /// Has every instance look for what it missed since the backup.
 fn expect_missed_messages(c: &Connection, taken_at: Timestamp) -> Result<(), DbError> {
     let mut statement = c.prepare("SELECT id, body FROM instance_states")?;
-    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-    let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
-    for (id, body) in rows {
-        let id = InstanceId::parse(&id).map_err(|_| DbError::Argument("a damaged id"))?;
-        let mut state: InstanceState = decode_json(&body)?;
+    let mut rows = statement.query([])?;
+    let mut states = Vec::new();
+    while let Some(row) = rows.next()? {
+        states.extend(keep_readable("instance_states", parse_state_row(row))?);
+    }
+    for (id, mut state) in states {
         state.expect_missed_messages(taken_at);
         upsert_state(c, &id, &state)?;
     }
@@ -92,8 +93,8 @@ fn make_nonce(message: &str, taken_at: Timestamp) -> Result<Nonce, DbError> {
 /// Leaves what agents owe to people.
 fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
     let owed = "SELECT body FROM conversations WHERE status = 'active'
-        AND (json_extract(body, '$.turn_upto') > json_extract(body, '$.answered')
-            OR json_extract(body, '$.agent_returns_at') IS NOT NULL)";
+        AND (CASE WHEN json_valid(body) THEN json_extract(body, '$.turn_upto') END > CASE WHEN json_valid(body) THEN json_extract(body, '$.answered') END
+            OR CASE WHEN json_valid(body) THEN json_extract(body, '$.agent_returns_at') END IS NOT NULL)";
     let mut doubted = 0;
     for mut conversation in query_all::<Conversation>(c, owed, [])? {
         if conversation.doubt_restored() {
@@ -153,6 +154,7 @@ mod tests {
     use super::*;
     use crate::{Clock, Embedded};
     use futures::executor::block_on;
+    use recado_domain::instance::InstanceState;
     use recado_ports::ports::{BatchRecords, InstanceStates, InvitationRecords, ScheduledMessages};
     use recado_testkit::builders::{Fixture, at};
     use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use super::messages::MessageRow;
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{execute_sql, row_exists, to_sql_integer, to_sql_limit};
+use crate::sql_records::{execute_sql, keep_readable, row_exists, to_sql_integer, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal, TenantId, ThreadId};
@@ -28,10 +28,13 @@ fn select_kept_since(
     ])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let id: String = row.get(0)?;
-        found.push(
-            ConversationId::parse(&id).map_err(|_| DbError::Argument("a conversation's id is unreadable"))?,
-        );
+        let parse = |id: String| {
+            ConversationId::parse(&id).map_err(|_| DbError::Argument("a conversation's id is unreadable"))
+        };
+        found.extend(keep_readable(
+            "conversations",
+            row.get(0).map_err(DbError::from).and_then(parse),
+        )?);
     }
     Ok(found)
 }

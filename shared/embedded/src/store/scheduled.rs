@@ -4,7 +4,8 @@ use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    decode_json, encode_json, execute_sql, query_one, row_exists, to_sql_integer, to_sql_limit,
+    decode_column, encode_json, execute_sql, keep_readable, query_one, row_exists, to_sql_integer,
+    to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -178,8 +179,8 @@ impl Embedded {
                 if at > now.as_millisecond() {
                     return Ok((due, Some(millis::from_unix_millis(at))));
                 }
-                let scheduled: ScheduledMessage = decode_json(&row.get::<_, String>(0)?)?;
-                due.push(scheduled.id);
+                let scheduled = keep_readable("scheduled", decode_column::<ScheduledMessage>(row, 0))?;
+                due.extend(scheduled.map(|scheduled| scheduled.id));
             }
             Ok((due, None))
         };

@@ -48,7 +48,7 @@ const BY_TENANT: [&str; 21] = [
     "DELETE FROM cells WHERE (tenant, calendar, start) IN
         (SELECT tenant, calendar, start FROM cells WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM scheduled WHERE rowid IN
-        (SELECT rowid FROM scheduled WHERE json_extract(body, '$.tenant') = ?1 LIMIT ?2)",
+        (SELECT rowid FROM scheduled WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.tenant') END = ?1 LIMIT ?2)",
 ];
 
 /// What is found by the id of an instance, as `?1`.
@@ -61,14 +61,14 @@ const BY_INSTANCE: [&str; 4] = [
 
 /// The events of the instance that a provider, `?1`, calls `?2`.
 const EVENTS: &str = "DELETE FROM events WHERE rowid IN (SELECT rowid FROM events
-    WHERE json_extract(body, '$.job.provider') = ?1 AND json_extract(body, '$.job.external') = ?2 LIMIT ?3)";
+    WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3)";
 
 /// The notices of the account `?2` of a provider, `?1`.
 const NOTICES: &str = "DELETE FROM notices WHERE rowid IN
     (SELECT rowid FROM notices WHERE provider = ?1 AND account = ?2 LIMIT ?3)";
 
 const PENDING_EVENTS: &str = "SELECT body FROM events WHERE due IS NOT NULL
-    AND json_extract(body, '$.job.provider') = ?1 AND json_extract(body, '$.job.external') = ?2 LIMIT ?3";
+    AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3";
 
 fn delete_records(
     connection: &Connection,

@@ -7,16 +7,18 @@ use futures::executor::block_on;
 use recado_domain::config::ConfigDocument;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
+use recado_domain::event::InboundJob;
 use recado_domain::ids::{IdempotencyKey, Nonce};
 use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
 use recado_domain::message::Message;
 use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, IdempotencyClaim,
-    Inbox, OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations,
+    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, Gauges,
+    IdempotencyClaim, Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest,
+    ParkedConversations,
 };
 use recado_testkit::builders::{Fixture, at, change_instance, seen};
-use recado_testkit::damaged_letter_story;
 use recado_testkit::ports::succeed;
+use recado_testkit::{damaged_event_story, damaged_letter_story};
 
 /// Opens a store whose clock stands still.
 fn store() -> Embedded {
@@ -147,6 +149,96 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
         assert_eq!(one_of_each.len(), 5, "much of one kind hides nothing of another");
         assert_eq!(overdue(minutes(2), 10).await, ["event"]);
     });
+}
+
+#[test]
+fn an_event_whose_record_cannot_be_read_hides_no_other_and_can_be_settled() {
+    for damaged in DAMAGED {
+        let (store, fixtures) = (store(), [Fixture::new(), Fixture::new()]);
+        block_on(async {
+            let jobs = fixtures.map(|fixture| InboundJob {
+                external: fixture.external(),
+                ..fixture.job()
+            });
+            for job in &jobs {
+                let _ = succeed(store.record_event(job)).await;
+            }
+            let id = jobs[0].event.clone();
+            let damage = move |c: &rusqlite::Connection| {
+                execute_sql(
+                    c,
+                    &format!("UPDATE events SET body = {damaged} WHERE id = ?1"),
+                    [id.as_str()],
+                )
+            };
+            assert_eq!(store.run_write("damage", damage).await.unwrap(), 1);
+            damaged_event_story::a_damaged_event_hides_no_other_and_can_be_settled(&store, &jobs).await;
+        });
+    }
+}
+
+/// Text that is no record: no JSON, JSON of another form, bytes that are no text, and JSON that is nested too deeply.
+const DAMAGED: [&str; 4] = [
+    "'{'",
+    "'{}'",
+    "CAST(x'7bff' AS TEXT)",
+    "printf('%.*c', 1500, '[') || printf('%.*c', 1500, ']')",
+];
+
+#[test]
+fn a_damaged_row_of_any_table_stops_neither_the_start_nor_what_looks_at_all() {
+    for damaged in DAMAGED {
+        let (store, fixture) = (store(), Fixture::new());
+        block_on(async {
+            let sound = Fixture::new();
+            for one in [&sound, &fixture] {
+                let (conversation, _) = commit_first(&store, one).await;
+                let _ = succeed(store.record_event(&one.job())).await;
+                succeed(store.put_parked(&parked(one, conversation))).await;
+                let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
+                let closed = InstanceChange::Connection(closed);
+                assert!(change_instance(&store, one.instance(), closed).await.done);
+            }
+            let spoil = move |c: &rusqlite::Connection| {
+                for table in ["messages", "conversations", "events", "parked", "instance_states"] {
+                    let sql = format!(
+                        "UPDATE {table} SET body = {damaged} WHERE rowid = (SELECT max(rowid) FROM {table})"
+                    );
+                    assert_eq!(c.execute(&sql, [])?, 1, "{table}");
+                }
+                Ok(())
+            };
+            succeed(store.run_write("spoil", spoil)).await;
+            let instances = [sound.bound.instance.clone(), fixture.bound.instance.clone()];
+            for of in [None, Some(&instances[..])] {
+                let open = succeed(store.read_open_work(of, 10)).await;
+                let counts = (open.messages.len(), open.events.len(), open.parked.len());
+                assert_eq!(counts, (1, 1, 1), "{damaged}");
+                assert_eq!(open.messages[0].instance, *sound.instance());
+            }
+            let troubled = succeed(store.list_troubled_instances(10)).await;
+            assert_eq!(troubled.states.len(), 1, "{damaged}");
+            let ids = instances.map(|instance| instance.id);
+            assert_eq!(succeed(store.read_instance_states(&ids)).await.len(), 1);
+            let work = succeed(store.list_overdue(minutes(60), 10)).await;
+            assert!(
+                work.iter()
+                    .any(|work| matches!(work, OverdueWork::Outgoing { .. }))
+            );
+            let all = PageRequest {
+                limit: 10,
+                cursor: None,
+            };
+            let page = succeed(store.search_conversations(&ConversationFilter::default(), &all)).await;
+            assert_eq!(page.items.len(), 1, "{damaged}");
+            assert!(store.measure_clock_lag().await.is_ok(), "{damaged}");
+            assert!(store.recover_after_crash().await.is_ok(), "{damaged}");
+            assert!(store.adjust_to_set_back_clock().await.is_ok(), "{damaged}");
+            let restored = |c: &rusqlite::Connection| super::doubt_restored_rows(c, at(1), at(2));
+            let counts = store.run_write("restored", restored).await.unwrap();
+            assert_eq!(counts.messages, 1, "{damaged}");
+        });
+    }
 }
 
 #[test]

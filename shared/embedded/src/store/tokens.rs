@@ -1,7 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, make_page, query_all, query_one, row_exists, to_sql_limit,
+    encode_json, execute_sql, make_page, query_found, query_one, row_exists, to_sql_limit,
 };
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
@@ -37,7 +37,7 @@ fn select_tokens(
         None => ("", ""),
     };
     let most = to_sql_limit(page.limit.saturating_add(1));
-    let items: Vec<Token> = if let Some(tenant) = tenant {
+    let items = if let Some(tenant) = tenant {
         // A cursor of another list leads to the first token of this one.
         let after = if after_tenant == tenant.as_str() {
             after_name
@@ -45,10 +45,10 @@ fn select_tokens(
             ""
         };
         let sql = "SELECT body FROM tokens WHERE tenant = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
-        query_all(connection, sql, params![tenant.as_str(), after, most])?
+        query_found(connection, sql, params![tenant.as_str(), after, most])?
     } else {
         let sql = "SELECT body FROM tokens WHERE (tenant, name) > (?1, ?2) ORDER BY tenant, name LIMIT ?3";
-        query_all(connection, sql, params![after_tenant, after_name, most])?
+        query_found(connection, sql, params![after_tenant, after_name, most])?
     };
     let cursor = |last: &Token| format!("{}\n{}", tenant_column(last.tenant.as_ref()), last.name);
     Ok(make_page(items, page.limit, cursor))

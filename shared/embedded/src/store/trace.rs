@@ -16,13 +16,13 @@ fn select_traced(
     let tenant = tenant.map(TenantId::as_str);
     let events =
         "SELECT body FROM events WHERE correlation = ?1 AND (expires IS NULL OR expires > ?2) AND (?4 IS NULL OR EXISTS (
-            SELECT 1 FROM instances WHERE provider = json_extract(events.body, '$.job.provider')
-            AND external = json_extract(events.body, '$.job.external') AND tenant = ?4)) LIMIT ?3";
+            SELECT 1 FROM instances WHERE provider = CASE WHEN json_valid(events.body) THEN json_extract(events.body, '$.job.provider') END
+            AND external = CASE WHEN json_valid(events.body) THEN json_extract(events.body, '$.job.external') END AND tenant = ?4)) LIMIT ?3";
     let values = params![id.as_str(), now.as_millisecond(), to_sql_limit(most), tenant];
     let events = query_all(connection, events, values)?;
     let most = most.saturating_sub(events.len());
     let messages = "SELECT body FROM messages WHERE correlation = ?1
-        AND (?3 IS NULL OR json_extract(body, '$.tenant') = ?3) LIMIT ?2";
+        AND (?3 IS NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.tenant') END = ?3) LIMIT ?2";
     let values = params![id.as_str(), to_sql_limit(most), tenant];
     let messages = query_all(connection, messages, values)?;
     Ok(CorrelatedRecords { events, messages })

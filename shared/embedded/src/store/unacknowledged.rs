@@ -1,7 +1,7 @@
 //! Messages that a provider accepted and WhatsApp did not acknowledge, by their owner: `tenant/instance`.
 
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, to_sql_limit};
+use crate::sql_records::{decode_column, keep_readable, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::alert::UnacknowledgedLook;
 use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, UnacknowledgedMessage};
@@ -48,13 +48,15 @@ pub(super) fn count_by_owner(
                 found.at_least = true;
                 break;
             }
-            let (tenant, instance) = parse_owner(&owner)?;
-            found.instances.push(UnacknowledgedLook {
-                tenant,
-                instance,
-                count: u64::from(messages),
-                since: from_unix_millis(since),
-            });
+            let ids = keep_readable("deliveries", parse_owner(&owner))?;
+            found
+                .instances
+                .extend(ids.map(|(tenant, instance)| UnacknowledgedLook {
+                    tenant,
+                    instance,
+                    count: u64::from(messages),
+                    since: from_unix_millis(since),
+                }));
         }
         last = owner;
     }
@@ -101,9 +103,14 @@ pub(super) fn select_page(
         if owner != place.0 {
             place = (owner, i64::MIN, String::new());
         }
-        let ids = parse_owner(&place.0)?;
-        let is_wanted = filter.instance.as_ref().is_none_or(|wanted| *wanted == ids.1);
-        if is_wanted && !add_rows_of_owner(c, &ids, &mut place, now, page.limit, &mut found)? {
+        let is_wanted = |ids: &(TenantId, InstanceId)| {
+            let wanted = filter.instance.as_ref();
+            wanted.is_none_or(|wanted| *wanted == ids.1)
+        };
+        let ids = keep_readable("deliveries", parse_owner(&place.0))?.filter(is_wanted);
+        if let Some(ids) = ids
+            && !add_rows_of_owner(c, &ids, &mut place, now, page.limit, &mut found)?
+        {
             found.next_cursor = Some(format!("{}:{}:{}", place.1, place.2, place.0));
             return Ok(found);
         }
@@ -135,18 +142,17 @@ fn add_rows_of_owner(
         }
         let (since, due): (i64, i64) = (row.get(0)?, row.get(1)?);
         (place.1, place.2) = (due, row.get(2)?);
-        let delivery: Delivery = decode_json(&row.get::<_, String>(3)?)?;
-        found
-            .items
-            .extend(delivery.message.map(|message| UnacknowledgedMessage {
-                message,
-                awaited: AwaitedAcknowledgement {
-                    tenant: tenant.clone(),
-                    instance: instance.clone(),
-                    accepted_at: from_unix_millis(since),
-                    due: from_unix_millis(due),
-                },
-            }));
+        let delivery = keep_readable("deliveries", decode_column::<Delivery>(row, 3))?;
+        let message = delivery.and_then(|delivery| delivery.message);
+        found.items.extend(message.map(|message| UnacknowledgedMessage {
+            message,
+            awaited: AwaitedAcknowledgement {
+                tenant: tenant.clone(),
+                instance: instance.clone(),
+                accepted_at: from_unix_millis(since),
+                due: from_unix_millis(due),
+            },
+        }));
     }
     Ok(true)
 }

@@ -1,6 +1,8 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{count_from_sql, decode_json, encode_json, execute_sql, to_sql_integer};
+use crate::sql_records::{
+    count_from_sql, decode_json, encode_json, execute_sql, keep_readable, to_sql_integer,
+};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::country::Country;
@@ -109,7 +111,7 @@ impl UsageRecords for Embedded {
             ])?;
             let mut sums = Vec::new();
             while let Some(row) = rows.next()? {
-                sums.push(parse_usage_sum(&tenant, row)?);
+                sums.extend(keep_readable("usage", parse_usage_sum(&tenant, row))?);
             }
             Ok(sums)
         })

@@ -1,7 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
@@ -162,7 +162,7 @@ impl WebhookRecords for Embedded {
                 now.as_millisecond(),
                 to_sql_limit(limit.saturating_add(1))
             ];
-            let found = query_all(c, sql, values)?;
+            let found = query_found(c, sql, values)?;
             Ok(make_page(found, limit, |last: &FailedEvent| {
                 last.cursor.to_string()
             }))

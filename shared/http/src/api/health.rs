@@ -33,6 +33,9 @@ pub(super) struct HealthView {
     timestamp: Timestamp,
     /// Time of the last successful write that was made to prove that the store accepts writes.
     last_write: Option<Timestamp>,
+    /// Time of the oldest webhook that was acknowledged and is not recorded yet. Absent if none waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_unrecorded: Option<Timestamp>,
     services: ServicesView,
 }
 
@@ -51,8 +54,8 @@ struct ServicesView {
 
 /// Returns the health of the process, for load balancers.
 ///
-/// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds, or if
-/// the disk has less free space than it should. The request itself does not touch the store, except in a process that
+/// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds, if
+/// the disk has less free space than it should, or if a webhook that was acknowledged is not recorded after 5 minutes. The request itself does not touch the store, except in a process that
 /// checks on request.
 #[cfg_attr(test, utoipa::path(
     get,
@@ -71,9 +74,10 @@ pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (Stat
         .await;
     let disk = vitals.disk.unwrap_or(HealthStatus::Healthy);
     let status = vitals.store.max(vitals.queue).max(disk);
-    let problem = match (disk, vitals.store) {
-        (HealthStatus::Unhealthy, _) => Some("the disk is full"),
-        (_, HealthStatus::Unhealthy) => Some("the store takes no writes"),
+    let problem = match (disk, vitals.store, vitals.queue) {
+        (HealthStatus::Unhealthy, _, _) => Some("the disk is full"),
+        (_, HealthStatus::Unhealthy, _) => Some("the store takes no writes"),
+        (_, _, HealthStatus::Unhealthy) => Some("acknowledged webhooks are not recorded"),
         _ => None,
     };
     let view = HealthView {
@@ -81,6 +85,7 @@ pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (Stat
         problem,
         timestamp: api.deps.system().now(),
         last_write: vitals.written,
+        oldest_unrecorded: vitals.oldest_intake,
         services: ServicesView {
             store: vitals.store,
             queue: vitals.queue,

@@ -1,10 +1,13 @@
 //! Webhooks that are not as they should be: each has one right answer.
 
 use super::webhooks::evolution_message;
-use super::{Answered, BYTES_MAX, Site, ask_of, secret_of, signature};
+use super::{Answered, BYTES_MAX, Site, TOKEN, ask_of, secret_at, secret_of, signature};
 use axum::body::Body;
 use axum::http::StatusCode;
+use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
+use recado_pipeline::ports::Gauges;
+use recado_testkit::ports::succeed;
 use serde_json::json;
 
 const BOTH: [&str; 2] = ["/webhooks/evolution", "/webhooks/meta"];
@@ -63,6 +66,70 @@ async fn what_is_no_webhook_is_400() {
     for body in NO_ENVELOPES.into_iter().chain(NO_OBJECTS) {
         let evolution = site.ask("POST", BOTH[0], &[("apikey", &secret)], body).await;
         assert_eq!(evolution.status, StatusCode::BAD_REQUEST, "{body}");
+    }
+}
+
+/// A webhook of each provider that is nested this deeply, with its path and its proof.
+fn nested_webhooks(levels: usize) -> [(&'static str, (&'static str, String), String); 3] {
+    let nest = |above: usize| format!("{}{}", "[".repeat(levels - above), "]".repeat(levels - above));
+    let evolution = evolution_message().to_string().replacen(
+        r#""pushName":"Bia""#,
+        &format!(r#""pushName":"Bia","contextInfo":{}"#, nest(2)),
+        1,
+    );
+    let cloud = format!(
+        r#"{{"object":"whatsapp_business_account","entry":[{{"id":"1","changes":[{{"field":"messages","value":{{
+            "metadata":{{"phone_number_id":"100000000000001"}},"messages":[{{"from":"5511900000001","id":"wamid.HBgNAAAA",
+            "timestamp":"1760000000","type":"text","text":{{"body":"oi"}},"context":{}}}]}}}}]}}]}}"#,
+        nest(8)
+    );
+    let signed = signature(cloud.as_bytes());
+    let secret = secret_at(Provider::Dialog360, "master", "100000000000001");
+    [
+        (BOTH[0], ("apikey", secret_of("master", "suporte-01")), evolution),
+        (BOTH[1], ("x-hub-signature-256", signed), cloud.clone()),
+        ("/webhooks/360dialog", ("x-recado-webhook-secret", secret), cloud),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_acknowledged_can_be_read_in_its_record_and_deeper_json_is_400_at_every_door() {
+    for (levels, status) in [
+        (64, 200),
+        (65, 400),
+        (118, 400),
+        (126, 400),
+        (127, 400),
+        (128, 400),
+    ] {
+        for (path, (header, proof), body) in nested_webhooks(levels) {
+            let site = Site::in_memory();
+            let answered = site.ask("POST", path, &[(header, &proof)], body).await;
+            assert_eq!(
+                answered.status.as_u16(),
+                status,
+                "{path}, {levels}: {}",
+                answered.text
+            );
+            let jobs = site.jobs().await;
+            assert_eq!(jobs.len(), usize::from(status == 200), "{path}, {levels}");
+            let open = succeed(site.store.read_open_work(None, 10)).await;
+            assert_eq!(open.events.len(), jobs.len(), "{path}, {levels}");
+        }
+        let deep = format!("{}{}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let site = Site::in_memory().configured().await;
+        let order =
+            format!(r#"{{"instance":"suporte-01","to":"5511900000001","text":"oi","metadata":{deep}}}"#);
+        let bearer = format!("Bearer {TOKEN}");
+        let answered = site
+            .ask("POST", "/deliver/send", &[("authorization", &bearer)], order)
+            .await;
+        assert_eq!(
+            answered.body["detail"] == "the body is nested too deeply",
+            levels > 64,
+            "{levels}: {}",
+            answered.text
+        );
     }
 }
 

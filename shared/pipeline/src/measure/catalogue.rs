@@ -36,6 +36,8 @@ pub const ACKNOWLEDGEMENT: &str = "whatsapp_webhook_acknowledgement_seconds";
 pub const WEBHOOK_ITEMS: &str = "whatsapp_webhook_items_total";
 /// Name of the metric of dead letters that were made.
 pub const DEAD_LETTERS_CREATED: &str = "whatsapp_dead_letters_created_total";
+/// Name of the metric of records that could not be read and were passed over.
+pub const RECORDS_UNREADABLE: &str = "recado_records_unreadable_total";
 /// Name of the metric of conversations that were parked.
 pub const CONVERSATIONS_PARKED: &str = "whatsapp_conversations_parked_total";
 /// Name of the metric of attempts that were made again.
@@ -121,7 +123,7 @@ const fn histogram(
 }
 
 /// All metrics.
-pub const METRICS: [Metric; 25] = [
+pub const METRICS: [Metric; 26] = [
     counter(
         PROCESSED,
         &["instance", "status"],
@@ -226,6 +228,11 @@ pub const METRICS: [Metric; 25] = [
         STORE_READABLE,
         &[],
         "1 if the store and the queues could be read for the gauges, else 0: then they are missing",
+    ),
+    counter(
+        RECORDS_UNREADABLE,
+        &[],
+        "Records that could not be read and were passed over, each time that they were met",
     ),
     counter(
         LOG_LINES_DROPPED,

@@ -3,8 +3,9 @@
 use crate::Deps;
 use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::outgoing::find_outgoing;
+use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_domain::ids::{MessageId, TokenName};
+use recado_domain::ids::{EventId, MessageId, TokenName};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{Inbox, OutboxStore, PortError, PortResult, System};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -17,22 +18,27 @@ pub(crate) async fn purge_named_record(
     by: Option<&TokenName>,
 ) -> PortResult<()> {
     match &dead_letter.what {
-        DeadLetterContent::Event(job) => {
-            let now = deps.system().now();
-            let expires = add_duration(now, deps.settings().event_ttl);
-            deps.store()
-                .purge_event(&job.event, dead_letter.at, now, expires)
-                .await?;
-            Ok(())
-        }
+        DeadLetterContent::Event(job) => purge_event(deps, &job.event, dead_letter.at).await,
+        DeadLetterContent::Unreadable { .. } => match dead_letter.unread_event() {
+            Some(event) => purge_event(deps, &event, dead_letter.at).await,
+            None => Ok(()),
+        },
         DeadLetterContent::Message { message } => purge_message(deps, by, message, dead_letter).await,
         DeadLetterContent::Email { tenant, invitation } => {
             purge_dead_email(deps, (tenant, invitation), dead_letter.at).await
         }
-        DeadLetterContent::Turn(_)
-        | DeadLetterContent::Unreadable { .. }
-        | DeadLetterContent::Damaged { .. } => Ok(()),
+        DeadLetterContent::Turn(_) | DeadLetterContent::Damaged { .. } => Ok(()),
     }
+}
+
+/// Purges an event that failed at `failed_at`.
+async fn purge_event(deps: &impl Deps, event: &EventId, failed_at: Timestamp) -> PortResult<()> {
+    let now = deps.system().now();
+    let expires = add_duration(now, deps.settings().event_ttl);
+    deps.store()
+        .purge_event(event, failed_at, now, expires)
+        .await
+        .map(drop)
 }
 
 /// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its

@@ -5,10 +5,10 @@
 use crate::Deps;
 use crate::measure::{self, MessageEnd};
 use crate::steps::outgoing::find_outgoing;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::event::InboundJob;
-use recado_domain::ids::hash_parts;
+use recado_domain::event::{InboundJob, JobNames};
+use recado_domain::ids::{EventId, hash_parts};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -73,8 +73,8 @@ pub(crate) async fn give_up_event(
     Ok(())
 }
 
-/// Makes a dead letter of a queue message that cannot be read. Trying again cannot help, so the message must not come
-/// back.
+/// Makes a dead letter of a message of one of Recado's queues that cannot be read. Trying again cannot help, so the message must not
+/// come back. The event of a message of `inbound` is settled first, if it can be read which one it is: nothing else would ever do so.
 pub(crate) async fn dead_letter_unreadable(
     deps: &impl Deps,
     queue: QueueName,
@@ -83,41 +83,52 @@ pub(crate) async fn dead_letter_unreadable(
 ) -> PortResult<()> {
     // The error's own text is not used, because it repeats values of the body.
     let error = format!("{:?} error in column {}", error.classify(), error.column());
-    dead_letter_poison(deps, queue, body, error).await
+    let mut dead_letter = build_unreadable_letter(deps, queue, body, error);
+    if queue == QueueName::Inbound {
+        let names = JobNames::cut_out(body);
+        if let Some(event) = &names.event {
+            dead_letter.at = settle_unread_event(deps, event, dead_letter.at).await?;
+        }
+        if let (Some(provider), Some(external)) = (names.provider, &names.external)
+            && let Some(owner) = deps.store().find_instance_config(provider, external).await?
+        {
+            dead_letter.tenant = Some(owner.tenant.id.clone());
+            dead_letter.instance = Some(owner.instance.id.clone());
+        }
+    }
+    save_dead_letter(deps, &dead_letter).await
 }
 
-/// Maximum size of an unreadable body in a dead letter, in bytes: a record holds no more.
-const UNREADABLE_BYTES_MAX: usize = 300_000;
+/// Gives up an event whose queue message cannot be read. Returns the time at which it failed, which may be that of an earlier
+/// attempt; `at`, if its record does not tell.
+async fn settle_unread_event(deps: &impl Deps, event: &EventId, at: Timestamp) -> PortResult<Timestamp> {
+    let expires = add_duration(at, deps.settings().event_ttl);
+    deps.store()
+        .settle_event(event, Some(Reason::Poison), at, expires)
+        .await?;
+    let record = match deps.store().find_event(event).await {
+        Err(error) if !error.is_retryable() => None,
+        found => found?,
+    };
+    Ok(record.and_then(|record| record.failed_at()).unwrap_or(at))
+}
 
-/// Makes a dead letter of a queue message that cannot be used. `error` is the reason and must not contain text of the
-/// body.
+/// Makes a dead letter of a message that cannot be used and that others wrote. `error` is the reason and must not contain text of
+/// the body.
 pub(crate) async fn dead_letter_poison(
     deps: &impl Deps,
     queue: QueueName,
     body: &str,
     error: String,
 ) -> PortResult<()> {
-    tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
-    let dead_letter = DeadLetter {
-        id: unreadable_letter_id(queue, body),
-        queue,
-        reason: Reason::Poison,
-        at: deps.system().now(),
-        attempts: 1,
-        last_error: Some(error),
-        correlation: recado_ports::random_id::generate_correlation_id(deps.system()),
-        tenant: None,
-        instance: None,
-        what: DeadLetterContent::Unreadable {
-            body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
-        },
-    };
+    let dead_letter = build_unreadable_letter(deps, queue, body, error);
     save_dead_letter(deps, &dead_letter).await
 }
 
-/// Returns the id of the dead letter of a queue message that cannot be read.
-pub(crate) fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
-    hash_parts(&["unreadable", queue.as_str(), body], 32)
+fn build_unreadable_letter(deps: &impl Deps, queue: QueueName, body: &str, error: String) -> DeadLetter {
+    tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
+    let correlation = recado_ports::random_id::generate_correlation_id(deps.system());
+    DeadLetter::from_unreadable_body(queue, body, deps.system().now(), error, correlation)
 }
 
 /// Returns the id of the dead letter of a turn job, given as JSON.
@@ -242,6 +253,7 @@ pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recado_domain::dead_letter::unreadable_letter_id;
 
     /// A letter is found again under its id when its queue hands the message out again, also by a later version.
     #[test]

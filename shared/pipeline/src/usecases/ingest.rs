@@ -1,10 +1,10 @@
 //! The `webhook` function: records the events of a webhook, enqueues them, and only then acknowledges the webhook.
 
 use crate::Deps;
-use crate::steps::give_up::{dead_letter_poison, unreadable_letter_id};
+use crate::steps::give_up::dead_letter_poison;
 pub use crate::steps::webhook_items::{IngestReport, ingest};
 use recado_domain::config::{Instance, InstanceConfig};
-use recado_domain::dead_letter::QueueName;
+use recado_domain::dead_letter::{QueueName, unreadable_letter_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretVersion;

@@ -117,6 +117,12 @@ pub trait Gauges: Send + Sync {
         std::future::ready(Ok(None))
     }
 
+    /// Returns when the oldest webhook came whose event is acknowledged and not among the records yet. `None`: none waits, or an
+    /// event is recorded before it is acknowledged.
+    fn read_oldest_intake(&self) -> impl Future<Output = PortResult<Option<Timestamp>>> + Send {
+        std::future::ready(Ok(None))
+    }
+
     /// Returns the states of instances that do not work as they should: not open, silent, or without the model's key.
     /// About `limit` are returned at most. An instance that just opened may be among them.
     fn list_troubled_instances(
@@ -238,7 +244,7 @@ impl OpenMessage {
 
 impl OpenEvent {
     /// Returns the data about an event that monitors see.
-    pub fn from_record(record: &EventRecord) -> Self {
+    pub fn from_record<P>(record: &EventRecord<P>) -> Self {
         Self {
             provider: record.job.provider,
             external: record.job.external.clone(),

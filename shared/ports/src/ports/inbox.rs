@@ -73,7 +73,7 @@ pub trait Inbox: Send + Sync {
 
     /// Marks a pending event as applied or dead. Without a `reason` it becomes applied, its payload is removed, and its
     /// record expires at `expires`. With a `reason` it becomes dead and keeps its payload for a redrive. An event that
-    /// is not pending is not changed.
+    /// is not pending is not changed. One whose record cannot be read is settled too, and may lose its payload.
     fn settle_event(
         &self,
         id: &EventId,

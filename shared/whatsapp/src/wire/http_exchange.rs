@@ -1,7 +1,7 @@
 //! Sends one request to a provider and classifies the result.
 
 use crate::wire::error_class::ErrorClass;
-use crate::wire::json::parse_lenient_json;
+use crate::wire::json::parse_pruned_json;
 use recado_ports::ports::SendOutcome;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Url};
@@ -128,7 +128,7 @@ fn parse_response_body(bytes: &[u8]) -> Value {
         return Value::Null;
     }
     let text = || String::from_utf8_lossy(&bytes[..bytes.len().min(PLAIN_TEXT_BYTES_MAX)]).into_owned();
-    parse_lenient_json(bytes).unwrap_or_else(|_| Value::String(text()))
+    parse_pruned_json(bytes).unwrap_or_else(|_| Value::String(text()))
 }
 
 /// Classifies a failed request. The error itself is not kept: it contains the URL, and Evolution's URLs name the

@@ -6,7 +6,9 @@ mod size;
 mod surrogate;
 
 use jiff::Timestamp;
+use recado_domain::json_depth::{is_nested_too_deep, prune_deep_values};
 use recado_domain::millis;
+use serde::de::Error;
 use serde_json::{Map, Value};
 
 /// Largest number that counts as seconds. In seconds a larger one would be after the year 5138, so it is milliseconds.
@@ -18,9 +20,12 @@ const MILLISECONDS_MAX: i64 = 32_503_680_000_000;
 /// The reason why a body is not a valid webhook: HTTP 400. The texts never repeat the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookParseError {
-    /// Body is not JSON, or nested deeper than 128 levels.
+    /// Body is not JSON.
     #[error("the body is not JSON")]
     NotJson,
+    /// Body is nested so deeply that its record could not be read again.
+    #[error("the body is nested too deeply")]
+    TooDeep,
     /// Body has more values than any provider sends at once. In memory it would take many times its own size.
     #[error("the body holds too many values")]
     TooManyValues,
@@ -47,16 +52,29 @@ pub(crate) fn parse_json_body(body: &[u8]) -> Result<Value, WebhookParseError> {
     if !size::is_small_enough(body) {
         return Err(WebhookParseError::TooManyValues);
     }
+    if is_nested_too_deep(body) {
+        return Err(WebhookParseError::TooDeep);
+    }
     parse_lenient_json(body).map_err(|_| WebhookParseError::NotJson)
 }
 
 /// Parses any JSON and replaces lone halves of surrogate pairs by `U+FFFD`. A text that was cut in the middle of an
-/// emoji ends with a lone half: JSON allows it, Rust's strings do not, and the rest of the body must still be readable.
+/// emoji ends with a lone half: JSON allows it, Rust's strings do not, and the rest of the body must still be readable. JSON that is
+/// [nested too deeply](recado_domain::json_depth) is refused: what is kept of it must be readable in its record.
 pub fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
+    if is_nested_too_deep(body) {
+        return Err(serde_json::Error::custom("nested too deeply"));
+    }
     serde_json::from_slice(body).or_else(|error| match surrogate::replace_lone_surrogates(body) {
         Some(mended) => serde_json::from_slice(&mended),
         None => Err(error),
     })
+}
+
+/// Parses JSON as [`parse_lenient_json`] does, but leaves out only what is nested too deeply: one record of many must not hide the
+/// others.
+pub(crate) fn parse_pruned_json(body: &[u8]) -> serde_json::Result<Value> {
+    parse_lenient_json(&prune_deep_values(body))
 }
 
 /// Returns the text at `key`, trimmed; `None` if it is empty, missing or not a text.
@@ -166,6 +184,19 @@ mod tests {
         ] {
             assert_eq!(parse_timestamp(Some(&nonsense)), None, "{nonsense}");
         }
+    }
+
+    #[test]
+    fn json_that_its_record_could_not_hold_is_refused_also_within_other_json() {
+        let nest = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(parse_lenient_json(nest(64).as_bytes()).is_ok());
+        assert!(parse_lenient_json(nest(65).as_bytes()).is_err());
+        assert_eq!(
+            parse_json_body(nest(127).as_bytes()),
+            Err(WebhookParseError::TooDeep)
+        );
+        let answer = format!("[{}, 1]", nest(500));
+        assert_eq!(parse_pruned_json(answer.as_bytes()).unwrap()[1], 1);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use recado_pipeline::ports::{
     DeadLetters, ErasableRecords, InboundWrite, Inbox, PageRequest, ScheduledMessages, System, TenantRecords,
 };
 use recado_testkit::builders::{BASE, Fixture, correlation, far_ahead, fresh};
-use recado_testkit::damaged_letter_story;
+use recado_testkit::{damaged_event_story, damaged_letter_story};
 use std::collections::BTreeSet;
 
 #[test]
@@ -78,6 +78,24 @@ fn a_dead_letter_whose_record_cannot_be_read_is_listed_all_the_same() {
             &letters,
         ));
     }
+}
+
+#[test]
+fn an_event_whose_record_cannot_be_read_hides_no_other_and_can_be_settled() {
+    let (world, fixtures) = (World::new(), [Fixture::new(), Fixture::new()]);
+    let jobs = fixtures.map(|fixture| InboundJob {
+        external: fixture.external(),
+        ..fixture.job()
+    });
+    for job in &jobs {
+        let _ = block_on(world.store.record_event(job)).unwrap();
+    }
+    let key = RecordKey {
+        pk: format!("E#{}", jobs[0].event),
+        sk: "E".to_owned(),
+    };
+    world.dynamo.damage(&key, "job").unwrap();
+    block_on(damaged_event_story::a_damaged_event_hides_no_other_and_can_be_settled(&world.store, &jobs));
 }
 
 pub(crate) fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {

@@ -5,11 +5,18 @@ use crate::world::{Setup, beside};
 use futures::future::join_all;
 use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::event::{EventKind, EventState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::{OperateError, dead_letters};
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetterQueues, DeadLetters, Queues, SendOutcome};
+use recado_pipeline::ports::{
+    DeadLetterFilter, DeadLetterQueues, DeadLetters, Inbox, PageRequest, Queues, RecordEventOutcome,
+    SendOutcome,
+};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
+use serde_json::json;
 use std::sync::atomic::Ordering;
 
 async fn copies(setup: &Setup) -> usize {
@@ -36,6 +43,55 @@ async fn a_copy_without_a_dead_letter_stays_for_as_long_as_one_may_still_come() 
         }
         setup.pass(60);
         assert_eq!(copies(&setup).await, usize::from(comes));
+    }
+}
+
+#[tokio::test]
+async fn the_event_of_a_message_that_cannot_be_read_is_given_up_with_it_and_can_be_redriven_or_purged() {
+    for purged in [false, true] {
+        let setup = Setup::set(Fixture::new()).await;
+        let job = setup.event(EventKind::Message, json!({"text": "Olá"})).await;
+        let body = serde_json::to_string(&job).unwrap().replace("Olá\"", "Olá");
+        assert_eq!(process::process(&setup.world, &body, 1).await, Verdict::Done);
+        let store = &setup.world.store;
+        let record = succeed(store.find_event(&job.event)).await.unwrap();
+        assert_eq!(
+            (record.state, record.reason),
+            (EventState::Dead, Some(Reason::Poison))
+        );
+        assert_eq!(
+            succeed(store.record_event(&job)).await,
+            RecordEventOutcome::Settled
+        );
+        let page = PageRequest {
+            limit: 9,
+            cursor: None,
+        };
+        let letters = succeed(store.list_dead_letters(&DeadLetterFilter::default(), &page)).await;
+        let [letter] = &letters.items[..] else {
+            panic!("{letters:?}")
+        };
+        assert_eq!(letter.tenant.as_ref(), Some(&setup.fixture.bound.tenant.id));
+        assert_eq!(Some(letter.at), record.failed_at());
+        let caller = Caller::installation();
+        if purged {
+            succeed(dead_letters::delete_dead_letter(
+                &setup.world,
+                &caller,
+                &letter.id,
+            ))
+            .await;
+        } else {
+            let revived = dead_letters::redrive_dead_letter(&setup.world, &caller, &letter.id).await;
+            assert!(revived.unwrap());
+        }
+        let state = succeed(store.find_event(&job.event)).await.unwrap().state;
+        let expected = if purged {
+            EventState::Applied
+        } else {
+            EventState::Pending
+        };
+        assert_eq!(state, expected);
     }
 }
 

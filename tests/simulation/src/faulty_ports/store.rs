@@ -367,6 +367,7 @@ impl<S: Store> Gauges for FaultyPort<S> {
     delegate_calls! {
         read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
         read_disk_space() -> Option<DiskSpace>;
+        read_oldest_intake() -> Option<Timestamp>;
         list_troubled_instances(limit: usize) -> TroubledInstances;
         list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;

@@ -1,7 +1,7 @@
 //! Waiting messages and dead letters, of one instance and of all.
 
 use super::*;
-use crate::alert::rules::InstanceLoad;
+use crate::alert::rules::{BacklogLook, BacklogSample, InstanceLoad, IntakeLook};
 
 fn load(instance: &str, depth: u64, dead_letters: u64) -> InstanceLoad {
     InstanceLoad {
@@ -10,6 +10,30 @@ fn load(instance: &str, depth: u64, dead_letters: u64) -> InstanceLoad {
         depth,
         dead_letters,
     }
+}
+
+#[test]
+fn acknowledged_webhooks_that_are_not_recorded_for_a_minute_are_told_of_until_they_are() {
+    let (config, mut memory) = (AlertConfig::default(), Memory::default());
+    let look = |oldest| InstallationLook {
+        intake: Some(IntakeLook { oldest }),
+        backlog: Some(BacklogLook {
+            before: BacklogSample {
+                at: minute(0),
+                waiting: 0,
+            },
+            rest: 0,
+        }),
+        ..InstallationLook::default()
+    };
+    let kind = AlertKind::SlowProcessing;
+    assert_eq!(memory.show(&config, &look(Some(minute(1))), minute(1)), []);
+    let told = memory.show(&config, &look(Some(minute(1))), minute(2));
+    assert_eq!(told, [(kind, CRITICAL, AlertState::Firing)]);
+    assert_eq!(
+        memory.show(&config, &look(None), minute(3)),
+        [(kind, CRITICAL, AlertState::Ended)]
+    );
 }
 
 #[test]

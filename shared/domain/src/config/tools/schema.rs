@@ -1,5 +1,6 @@
 //! JSON schemas of arguments. A schema is complete in itself: nothing is loaded for it.
 
+use crate::json_depth::is_value_too_deep;
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::{Map, Value};
 use std::error::Error;
@@ -78,6 +79,9 @@ impl ArgumentSchema {
 
     /// Checks arguments. The error describes the mistakes for the model that made them.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        if is_value_too_deep(arguments) {
+            return Err("the arguments are nested too deeply".to_owned());
+        }
         let Err(error) = self.schemas.validate(arguments, self.root) else {
             return Ok(());
         };

@@ -1,7 +1,8 @@
 //! Events are recorded and enqueued in one transaction.
 
 use super::*;
-use recado_ports::ports::{Inbox, PortResult, RecordEventOutcome};
+use recado_domain::reason::Reason;
+use recado_ports::ports::{Inbox, OverdueIndex, OverdueWork, PortResult, RecordEventOutcome};
 use recado_ports::settings::VisibilityTimeouts;
 use recado_testkit::builders::{at, far_ahead};
 
@@ -77,6 +78,85 @@ fn what_cannot_be_enqueued_is_not_recorded() {
             [RecordEventOutcome::New; 2]
         );
         assert_eq!(bench.ids(10).await, ["a1", "b1"]);
+    });
+}
+
+/// Damages the record of an event: its bytes, its JSON, its end, and the depth of its payload.
+const DAMAGES: [&str; 5] = [
+    "UPDATE events SET body = CAST(x'7b22ff' AS TEXT) WHERE id = ?1",
+    "UPDATE events SET body = '{' WHERE id = ?1",
+    "UPDATE events SET body = substr(body, 1, 100) WHERE id = ?1",
+    "UPDATE events SET body = substr(body, 1, 140) WHERE id = ?1",
+    "UPDATE events SET body = replace(body, '\"a1\"', printf('%.*c', 127, '[') || printf('%.*c', 127, ']')) WHERE id = ?1",
+];
+
+async fn damage(bench: &Bench, job: &InboundJob, sql: &'static str) {
+    let id = job.event.clone();
+    let work = move |c: &Connection| execute_sql(c, sql, [id.as_str()]);
+    assert_eq!(succeed(bench.queues.run_write("damage", work)).await, 1);
+}
+
+#[test]
+fn an_event_whose_record_is_damaged_holds_up_no_other_and_is_settled() {
+    for sql in DAMAGES {
+        let bench = Bench::new();
+        block_on(async {
+            let jobs = [event("a", "a1").job, event("b", "b1").job];
+            succeed(take_in(&bench, &jobs)).await;
+            damage(&bench, &jobs[0], sql).await;
+            let received = bench.receive(QueueName::Inbound, 10).await;
+            assert_eq!(received.len(), 2, "{sql}");
+            let readable =
+                |message: &&DequeuedMessage| serde_json::from_str::<InboundJob>(&message.body).is_ok();
+            let readable: Vec<&DequeuedMessage> = received.iter().filter(readable).collect();
+            assert_eq!(readable.len(), 1, "{sql}");
+            assert_eq!(id_of(readable[0]), "b1");
+            let why = Some(Reason::Poison);
+            succeed(bench.queues.settle_event(&jobs[0].event, why, at(1), far_ahead())).await;
+            let outcomes = succeed(take_in(&bench, &jobs)).await;
+            assert_eq!(outcomes[0], RecordEventOutcome::Settled, "{sql}");
+            let overdue = succeed(bench.queues.list_overdue(far_ahead(), 10)).await;
+            assert_eq!(overdue, [OverdueWork::Event(jobs[1].event.clone())], "{sql}");
+        });
+    }
+}
+
+#[test]
+fn the_repeat_of_a_damaged_pending_event_brings_it_back() {
+    for sql in &DAMAGES[..4] {
+        let bench = Bench::new();
+        block_on(async {
+            let job = event("a", "a1").job;
+            succeed(take_in(&bench, std::slice::from_ref(&job))).await;
+            damage(&bench, &job, sql).await;
+            let outcomes = succeed(take_in(&bench, std::slice::from_ref(&job))).await;
+            assert_eq!(outcomes, [RecordEventOutcome::Pending], "{sql}");
+            let record = succeed(bench.queues.find_event(&job.event)).await.unwrap();
+            assert_eq!(record.job, job, "{sql}");
+            assert_eq!(bench.ids(1).await, ["a1"], "{sql}");
+        });
+    }
+}
+
+#[test]
+fn a_damaged_message_that_was_handed_out_too_often_is_given_up_and_the_others_are_not() {
+    let bench = Bench::new();
+    block_on(async {
+        let jobs = [event("a", "a1").job, event("b", "b1").job];
+        succeed(take_in(&bench, &jobs[..1])).await;
+        damage(&bench, &jobs[0], DAMAGES[1]).await;
+        for _ in 0..VisibilityTimeouts::RECEIVES_MAX {
+            assert_eq!(bench.receive(QueueName::Inbound, 1).await.len(), 1);
+            bench.pass(60);
+        }
+        succeed(take_in(&bench, &jobs[1..])).await;
+        assert_eq!(bench.ids(10).await, ["b1"]);
+        let dead = bench
+            .queues
+            .list_dead_messages(QueueName::Inbound, 9)
+            .await
+            .unwrap();
+        assert_eq!(dead[0].body, "{");
     });
 }
 

@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::alert::{
     AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
-    TenantBudgetLook,
+    IntakeLook, TenantBudgetLook,
 };
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::AlertConfig;
@@ -58,12 +58,13 @@ pub(super) async fn look_at_installation(
 ) -> (InstallationLook, AlertWatch) {
     let patience = SignedDuration::from_mins(i64::from(config.customer_wait_minutes));
     let told = (add_duration(now, -UNACKNOWLEDGED_TOLD_FOR), now);
-    let (queued, own, waits, unacknowledged, endpoints) = join!(
+    let (queued, own, waits, unacknowledged, endpoints, intake) = join!(
         count_queued(depths),
         read_unless_known(store, known_state.reading, now),
         list_waits(store, patience, now),
         store.count_unacknowledged(told, UNACKNOWLEDGED_MAX),
         list_failing_endpoints(store, now),
+        store.read_oldest_intake(),
     );
     let reading = known_state.reading.or(own.as_ref());
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
@@ -81,6 +82,7 @@ pub(super) async fn look_at_installation(
             .zip(reading)
             .map(|(queued, reading)| queued + reading.parked),
         backlog: progress,
+        intake: known("new events", intake).map(|oldest| IntakeLook { oldest }),
         dead_letters: reading.map(|reading| reading.dead_letters),
         last_look: before.looked_at,
         disk_free: known_state.disk_free,

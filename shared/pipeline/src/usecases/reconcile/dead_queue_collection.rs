@@ -6,12 +6,14 @@
 use crate::Deps;
 use crate::steps::give_up::{
     build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
-    save_dead_letter, turn_letter_id, unreadable_letter_id,
+    save_dead_letter, turn_letter_id,
 };
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::wake_up;
 use jiff::SignedDuration;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
+use recado_domain::dead_letter::{
+    DeadLetter, DeadLetterContent, QueueName, RedrivenLetter, unreadable_letter_id,
+};
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;

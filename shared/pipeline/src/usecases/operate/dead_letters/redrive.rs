@@ -205,7 +205,7 @@ async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRes
         DeadLetterContent::Email { tenant, invitation } => {
             find_email_failure(deps, tenant, invitation).await?
         }
-        // A turn and an unreadable message have no record that could be dead.
+        // A turn has no record that could be dead, and an unreadable message is sent unchanged, whatever its event's state.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
         DeadLetterContent::Damaged { .. } => {
             return Err(PortError::invalid(
@@ -234,9 +234,13 @@ async fn revive_record(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLett
         DeadLetterContent::Email { tenant, invitation } => {
             requeue_dead_email(deps, (tenant, invitation), dead_letter.at).await?;
         }
-        DeadLetterContent::Turn(_)
-        | DeadLetterContent::Unreadable { .. }
-        | DeadLetterContent::Damaged { .. } => {}
+        // Its event was given up when the dead letter was made. Another version may be able to read the message.
+        DeadLetterContent::Unreadable { .. } => {
+            if let Some(event) = dead_letter.unread_event() {
+                deps.store().revive_event(&event, dead_letter.at).await?;
+            }
+        }
+        DeadLetterContent::Turn(_) | DeadLetterContent::Damaged { .. } => {}
     }
     Ok(())
 }

@@ -1,0 +1,35 @@
+//! What a store does with an event whose record cannot be read.
+
+use crate::builders::{at, far_ahead};
+use crate::ports::succeed;
+use recado_domain::event::InboundJob;
+use recado_domain::reason::Reason;
+use recado_ports::ports::{OverdueWork, RecordEventOutcome, Store};
+
+/// Looks at two pending events, of which the first is damaged; then settles that one, and looks for it again.
+pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
+    store: &S,
+    [damaged, sound]: &[InboundJob; 2],
+) {
+    let open = succeed(store.read_open_work(None, 10)).await;
+    assert!(
+        open.events.iter().any(|event| event.external == sound.external),
+        "{open:?}"
+    );
+    let sound_work = OverdueWork::Event(sound.event.clone());
+    let work = succeed(store.list_overdue(far_ahead(), 10)).await;
+    assert!(work.contains(&sound_work), "{work:?}");
+    succeed(store.settle_event(&damaged.event, Some(Reason::Poison), at(1), far_ahead())).await;
+    let repeated = succeed(store.record_event(damaged)).await;
+    assert_eq!(
+        repeated,
+        RecordEventOutcome::Settled,
+        "its repeats are only acknowledged"
+    );
+    let work = succeed(store.list_overdue(far_ahead(), 10)).await;
+    assert_eq!(work, [sound_work], "it is pending no longer");
+    assert_eq!(
+        succeed(store.record_event(sound)).await,
+        RecordEventOutcome::Pending
+    );
+}
