@@ -25,8 +25,8 @@ pub use guest_answer::{GuestAnswer, recognize_answer, recognize_appointment_answ
 pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};
 pub use guest_status::GuestStatus;
 pub use invitation::{
-    Invitation, InvitationState, InvitationStatus, ScheduledInvitation, parse_invitation_time,
-    write_invitation_id,
+    Invitation, InvitationState, InvitationStatus, PlannedMessage, ScheduledInvitation,
+    parse_invitation_time, write_invitation_id,
 };
 pub use month::{LogMonth, LogMonthError};
 pub use occasion::{Occasion, OccasionError};

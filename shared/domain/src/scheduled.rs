@@ -213,6 +213,12 @@ impl ScheduledMessage {
         self.rev += 1;
     }
 
+    /// Returns `true` if the record comes from a backup, and the message may have been sent since.
+    pub fn may_have_been_sent(&self) -> bool {
+        let of_invitation = self.invitation.as_ref().and_then(|one| one.restored_from);
+        self.restored_from.or(of_invitation).is_some()
+    }
+
     /// Returns the time at which the record is deleted; `None` while it is pending.
     pub fn expires_at(&self) -> Option<Timestamp> {
         let ended_at = match &self.state {

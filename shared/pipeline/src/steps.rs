@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_return;
 pub(crate) mod answer_view;
+pub(crate) mod attempt_permission;
 pub(crate) mod audit;
 pub(crate) mod batch_job;
 pub(crate) mod batch_recipients;

@@ -43,6 +43,7 @@ pub async fn store_batch<S: Store>(
         due_at: None,
         send_at: None,
         reminder: None,
+        restored_from: None,
         end: None,
         created_at: now,
         keep_until: add_duration(now, KEPT),

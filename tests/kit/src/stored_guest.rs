@@ -3,12 +3,16 @@
 use crate::builders::{Fixture, fresh, identity_key};
 use crate::ports::succeed;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId};
+use recado_domain::content::Content;
+use recado_domain::ids::{
+    BatchId, CorrelationId, GuestId, InstanceId, InvitationTemplateName, OccasionId, TokenName,
+};
 use recado_domain::invitations::{
-    Guest, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion, write_invitation_id,
+    Guest, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion, PlannedMessage,
+    write_invitation_id,
 };
 use recado_domain::metadata::Metadata;
-use recado_domain::millis::add_duration;
+use recado_domain::millis::{add_duration, from_unix_millis};
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_ports::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
 use serde_json::json;
@@ -79,7 +83,7 @@ pub async fn store_invited_guest<S: Store>(
         channel: InvitationChannel::Whatsapp,
         template: InvitationTemplateName::parse("invite").unwrap(),
         language: None,
-        state: InvitationState::Taken,
+        state: InvitationState::Taken { planned: None },
         is_free: false,
         session: None,
         not_before: None,
@@ -113,4 +117,22 @@ pub async fn store_opt_out<S: Store>(store: &S, fixture: &Fixture, address: &str
         source: OptOutSource::Message,
     };
     assert!(succeed(store.apply_opt_out(&preference)).await);
+}
+
+/// The state of an invitation that is to become a message, with every field of it.
+pub fn planned_state() -> InvitationState {
+    let at = |millis| Some(from_unix_millis(millis));
+    InvitationState::Taken {
+        planned: Some(Box::new(PlannedMessage {
+            instance: InstanceId::parse("front-desk").unwrap(),
+            to: "5215550011223".to_owned(),
+            content: Content::from_text("Hola Ana"),
+            send_at: at(70_000),
+            batch: Some(BatchId::parse("batch_1").unwrap()),
+            useful_until: at(90_000),
+            by: TokenName::installation(),
+            correlation: CorrelationId::parse("c").unwrap(),
+            restored_from: at(5_000),
+        })),
+    }
 }

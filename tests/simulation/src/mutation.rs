@@ -220,6 +220,8 @@ pub enum Mutation {
     NumbersCountApart,
     /// A single invitation claims neither its guest and template nor its request's key.
     SingleClaimsForgotten,
+    /// The sender asks for no opt-outs.
+    OptOutsUnasked,
 }
 
 impl Mutation {
@@ -333,6 +335,7 @@ impl Mutation {
         Self::PeopleUncounted,
         Self::NumbersCountApart,
         Self::SingleClaimsForgotten,
+        Self::OptOutsUnasked,
     ];
 
     /// Whether it leaves `other` out.

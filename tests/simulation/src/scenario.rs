@@ -12,6 +12,7 @@ mod safeguard;
 mod story;
 mod teller;
 
+pub use batches::STOP_WORD;
 pub use kinds::PlayedKinds;
 pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard, Troubles};
 pub use story::Story;

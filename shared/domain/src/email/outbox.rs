@@ -49,6 +49,9 @@ pub struct EmailOutbox {
     /// The first attempt of which nobody knows the outcome: its time, and what its sender was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<UnknownAttempt>,
+    /// `true` once an attempt had an unknown outcome: the person may have the e-mail, whatever became of it since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub maybe_sent: bool,
     /// Time since which the e-mail waits for its sender.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<Timestamp>,
@@ -102,6 +105,7 @@ impl EmailOutbox {
             email: Some(Box::new(email)),
             attempts: 0,
             unknown: None,
+            maybe_sent: false,
             waits_since: None,
             wake_at: None,
             batch: None,
@@ -116,6 +120,17 @@ impl EmailOutbox {
     /// Returns `true` while something is left to do.
     pub fn is_open(&self) -> bool {
         self.wake_at.is_some()
+    }
+
+    /// Returns `true` if the person certainly does not have the e-mail: it waits or was given up, and no attempt had an unknown
+    /// outcome.
+    pub fn is_certainly_unsent(&self) -> bool {
+        let may_have_arrived = match self.state {
+            EmailState::Queued { .. } => false,
+            EmailState::Dead { reason, .. } => reason == Reason::UnknownOutcome,
+            EmailState::Sending { .. } | EmailState::Sent { .. } => true,
+        };
+        !may_have_arrived && !self.maybe_sent && self.unknown.is_none()
     }
 
     /// Returns the time at which it was given up; `None` if it was not.
@@ -273,6 +288,7 @@ impl EmailOutbox {
                     at: began,
                     sender: hash_sender(sender),
                 });
+                self.maybe_sent = true;
                 // The first one counts: from it on the carrier remembers the id.
                 self.unknown = self.unknown.take().or(unknown);
                 let may_repeat = sender.is_some_and(|sender| self.may_attempt(sender, next));
@@ -290,6 +306,7 @@ impl EmailOutbox {
     }
 
     fn die(&mut self, reason: Reason, why: String, now: Timestamp) {
+        self.maybe_sent |= reason == Reason::UnknownOutcome;
         self.state = EmailState::Dead {
             at: now,
             reason,
@@ -313,19 +330,19 @@ impl EmailOutbox {
         Ok(())
     }
 
-    /// Moves `queued → dead` without a dead letter: its batch was cancelled, and it certainly was not sent by this attempt.
-    pub fn cancel(&mut self, now: Timestamp) -> Result<(), InvalidEmailTransition> {
+    /// Moves `queued → dead` without a dead letter: it is not to leave any more. An earlier attempt may have sent it.
+    pub fn cancel(&mut self, reason: Reason, now: Timestamp) -> Result<(), InvalidEmailTransition> {
         if !matches!(self.state, EmailState::Queued { .. }) {
             return self.invalid();
         }
         self.state = EmailState::Dead {
             at: now,
-            reason: Reason::BatchCancelled,
+            reason,
             copied: true,
         };
         self.email = None;
         self.wake_at = None;
-        self.note(now, Some(Reason::BatchCancelled.to_string()));
+        self.note(now, Some(reason.to_string()));
         Ok(())
     }
 
@@ -340,7 +357,7 @@ impl EmailOutbox {
     }
 
     /// Moves `dead → queued` if the failure is the one at `failed_at`. A person who redrives an e-mail of unknown outcome decides that
-    /// it may come twice.
+    /// it may come twice; the mark stays.
     pub fn requeue_dead(
         &mut self,
         failed_at: Timestamp,

@@ -24,7 +24,8 @@ pub const BATCH_RECIPIENTS_MAX: usize = 50_000;
 /// Number of recipients that a chunk holds.
 pub const BATCH_CHUNK: usize = 100;
 
-/// Time for which a sender may rely on what it read of a batch. Whoever stops a batch waits as long before answering.
+/// Time for which a sender may rely on what it read of whether a message may leave. Whoever stops a batch waits as long before
+/// answering.
 pub const BATCH_PERMIT: SignedDuration = SignedDuration::from_secs(2);
 
 /// Time after which `reconcile` restarts an expansion from which nothing was heard.
@@ -115,6 +116,9 @@ pub struct Batch {
     /// The reminder of an occasion that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder: Option<BatchReminder>,
+    /// Time of the backup from which it was restored, if it was under way: invitations that it makes may have been sent since.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Timestamp>,
     /// Its end, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<BatchEnd>,
@@ -208,6 +212,18 @@ impl Batch {
             file: None,
             batch: Some(self.id.clone()),
         }
+    }
+
+    /// Marks a batch of a backup, if it may have sent something between `taken_at` and `now`. Returns `false` if it has ended, or its
+    /// time is ahead.
+    pub fn doubt_restored(&mut self, taken_at: Timestamp, now: Timestamp) -> bool {
+        let may_have_sent =
+            self.state != BatchState::Finished && self.send_at.is_none_or(|send_at| send_at <= now);
+        if may_have_sent {
+            self.restored_from = Some(taken_at);
+            self.rev += 1;
+        }
+        may_have_sent
     }
 
     #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid thread")]

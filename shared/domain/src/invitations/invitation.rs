@@ -1,6 +1,10 @@
 use super::InvitationChannel;
+use crate::content::Content;
 use crate::email::EmailOutbox;
-use crate::ids::{BatchId, GuestId, InvitationId, InvitationTemplateName, MessageId, OccasionId, TenantId};
+use crate::ids::{
+    BatchId, CorrelationId, GuestId, InstanceId, InvitationId, InvitationTemplateName, MessageId, OccasionId,
+    TenantId, TokenName,
+};
 use crate::metadata::Metadata;
 use crate::millis::{self, from_unix_millis};
 use jiff::Timestamp;
@@ -11,7 +15,11 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum InvitationState {
     /// The invitation was taken, and is not a message yet.
-    Taken,
+    Taken {
+        /// The message that it is to become; `None` in a record of an older version.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        planned: Option<Box<PlannedMessage>>,
+    },
     /// The invitation is this message.
     Message {
         /// Id of the message.
@@ -151,6 +159,37 @@ impl Invitation {
         self.raise_revision();
     }
 
+    /// Returns the invitation as its message notes it, of this batch and of use until this time.
+    pub fn describe_sent(
+        &self,
+        batch: Option<BatchId>,
+        useful_until: Option<Timestamp>,
+        restored_from: Option<Timestamp>,
+    ) -> ScheduledInvitation {
+        ScheduledInvitation {
+            id: self.id.clone(),
+            occasion: self.occasion.clone(),
+            guest: self.guest.clone(),
+            batch,
+            useful_until,
+            restored_from,
+        }
+    }
+
+    /// Marks a taken invitation of a backup that was made at `taken_at`: its message may have been sent since. Returns `false` if it
+    /// is not taken.
+    pub fn doubt_restored(&mut self, taken_at: Timestamp) -> bool {
+        let InvitationState::Taken {
+            planned: Some(planned),
+        } = &mut self.state
+        else {
+            return false;
+        };
+        planned.restored_from = Some(taken_at);
+        self.raise_revision();
+        true
+    }
+
     /// Ends, because it can never be sent.
     pub fn refuse(&mut self, error: String) {
         self.state = InvitationState::Refused { error };
@@ -160,9 +199,9 @@ impl Invitation {
     /// Returns the time at which the guest gets it, for the frequency cap. `None`: it was never to be sent.
     pub fn counted_at(&self) -> Option<Timestamp> {
         match self.state {
-            InvitationState::Taken | InvitationState::Message { .. } | InvitationState::Email { .. } => {
-                Some(self.not_before.unwrap_or(self.created_at))
-            }
+            InvitationState::Taken { .. }
+            | InvitationState::Message { .. }
+            | InvitationState::Email { .. } => Some(self.not_before.unwrap_or(self.created_at)),
             InvitationState::Duplicate { .. } | InvitationState::Refused { .. } => None,
         }
     }
@@ -192,6 +231,33 @@ impl Invitation {
     }
 }
 
+/// The message that a taken invitation is to become. Whoever makes the message goes by this alone, never by a request at hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedMessage {
+    /// The instance that sends it.
+    pub instance: InstanceId,
+    /// Phone number of the guest. Personal data: never log it.
+    pub to: String,
+    /// The content.
+    pub content: Content,
+    /// Time before which it does not leave, as the request named it.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub send_at: Option<Timestamp>,
+    /// The batch to which the invitation belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchId>,
+    /// The time from which it is of no use, of a reminder.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub useful_until: Option<Timestamp>,
+    /// Name of the token that ordered it.
+    pub by: TokenName,
+    /// Correlation id of the request that ordered it.
+    pub correlation: CorrelationId,
+    /// Time of the backup from which it was restored, or its batch: it may have been sent since.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Timestamp>,
+}
+
 /// The invitation that a message is, or will be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScheduledInvitation {
@@ -207,6 +273,9 @@ pub struct ScheduledInvitation {
     /// The time from which it is of no use, of a reminder.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub useful_until: Option<Timestamp>,
+    /// Time of the backup from which it was restored before it became a message, or its batch: it may have been sent since.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Timestamp>,
 }
 
 const PREFIX: &str = "inv_";

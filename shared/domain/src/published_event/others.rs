@@ -45,7 +45,7 @@ pub struct InvitationFacts {
 impl From<&Invitation> for InvitationFacts {
     fn from(invitation: &Invitation) -> Self {
         let status = match &invitation.state {
-            InvitationState::Taken | InvitationState::Message { .. } => InvitationStatus::Queued,
+            InvitationState::Taken { .. } | InvitationState::Message { .. } => InvitationStatus::Queued,
             InvitationState::Duplicate { .. } => InvitationStatus::Duplicate,
             InvitationState::Refused { .. } => InvitationStatus::Failed,
             InvitationState::Email { outbox } => match outbox.state {

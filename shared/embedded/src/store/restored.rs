@@ -49,8 +49,8 @@ pub(crate) fn doubt_restored_rows(
         messages: doubt_messages(c, taken_at, now)?,
         answers: doubt_answers(c, now)?,
         scheduled: doubt_scheduled(c, taken_at, now)?,
-        batches: pause_batches(c, now)?,
-        emails: give_up_emails(c, now)?,
+        batches: doubt_batches(c, taken_at, now)?,
+        emails: doubt_invitations(c, taken_at, now)?,
     })
 }
 
@@ -117,33 +117,43 @@ fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Resul
     Ok(found.len())
 }
 
-/// Pauses the batches that run, or should have begun: nobody knows how far they came.
-fn pause_batches(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
+/// Marks the batches that may have sent something since the backup, and pauses those that run, or should have begun: nobody knows how
+/// far they came. Returns how many are paused.
+fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
     let mut paused = 0;
     for mut batch in query_all::<Batch>(c, "SELECT body FROM batches", [])? {
+        if !batch.doubt_restored(taken_at, now) {
+            continue;
+        }
         let is_due = batch.state == BatchState::Scheduled && batch.due_at.is_some_and(|due| due <= now);
         if (is_due || batch.is_expanding()) && batch.follow(BatchOrder::Pause, now).is_ok() {
-            upsert_batch(c, &batch, &encode_json(&batch)?)?;
             paused += 1;
         }
+        upsert_batch(c, &batch, &encode_json(&batch)?)?;
     }
     Ok(paused)
 }
 
-/// Gives up the e-mails that wait for their carriers, which cannot be asked what they took.
-fn give_up_emails(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
+/// Gives up the e-mails that wait, and marks the invitations that are to become messages. The carriers cannot be asked what they took.
+/// Returns how many e-mails were given up.
+fn doubt_invitations(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+    let open =
+        "SELECT body FROM invitations WHERE due IS NOT NULL OR json_extract(body, '$.state') = 'taken'";
     let mut given_up = 0;
-    for mut invitation in
-        query_all::<Invitation>(c, "SELECT body FROM invitations WHERE due IS NOT NULL", [])?
-    {
-        let InvitationState::Email { outbox } = &mut invitation.state else {
-            continue;
+    for mut invitation in query_all::<Invitation>(c, open, [])? {
+        let is_doubted = if let InvitationState::Email { outbox } = &mut invitation.state {
+            let why = "restored from a backup".to_owned();
+            let is_given_up = outbox.give_up(Reason::UnknownOutcome, why, now).is_ok();
+            given_up += usize::from(is_given_up);
+            if is_given_up {
+                invitation.raise_revision();
+            }
+            is_given_up
+        } else {
+            invitation.doubt_restored(taken_at)
         };
-        let why = "restored from a backup".to_owned();
-        if outbox.give_up(Reason::UnknownOutcome, why, now).is_ok() {
-            invitation.raise_revision();
+        if is_doubted {
             write_invitation(c, &invitation, &encode_json(&invitation)?, now)?;
-            given_up += 1;
         }
     }
     Ok(given_up)
@@ -251,7 +261,11 @@ mod tests {
             "the original had no time to send it"
         );
         let paused = block_on(store.find_batch(&batch().tenant, &batch().id)).unwrap();
-        assert_eq!(paused.unwrap().state, BatchState::Paused);
+        let paused = paused.unwrap();
+        assert_eq!(
+            (paused.state, paused.restored_from),
+            (BatchState::Paused, Some(at(50)))
+        );
         let dead = block_on(store.find_invitation(&invitation().tenant, &invitation().id)).unwrap();
         assert_eq!(dead.unwrap().email_failed_at(), Some(at(100)));
         let state = block_on(store.read_instance_state(fixture.instance())).unwrap();

@@ -71,7 +71,9 @@ impl From<InvitationView> for InvitationStatusView {
         match invitation.state {
             InvitationState::Email { outbox } => emailed = Some(outbox),
             InvitationState::Duplicate { of } => duplicate_of = Some(of.to_string()),
-            InvitationState::Taken | InvitationState::Message { .. } | InvitationState::Refused { .. } => {}
+            InvitationState::Taken { .. }
+            | InvitationState::Message { .. }
+            | InvitationState::Refused { .. } => {}
         }
         let message = view.message.as_ref().map(|view| &view.message);
         let delivery = view.message.as_ref().and_then(|view| view.delivery.as_ref());

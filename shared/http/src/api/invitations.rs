@@ -131,7 +131,7 @@ impl From<AcceptedInvitation> for AcceptedInvitationView {
         let (status, duplicate_of, message_id) = match invitation.state {
             InvitationState::Duplicate { of } => ("duplicate", Some(of.to_string()), None),
             InvitationState::Message { message } => ("queued", None, Some(message)),
-            InvitationState::Taken | InvitationState::Email { .. } => ("queued", None, None),
+            InvitationState::Taken { .. } | InvitationState::Email { .. } => ("queued", None, None),
             InvitationState::Refused { .. } => ("failed", None, None),
         };
         Self {

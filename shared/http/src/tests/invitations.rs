@@ -1,6 +1,6 @@
 //! `POST /deliver/send`: who is named, and when it leaves; guests and occasions with what they have.
 
-use super::{Answered, Site};
+use super::{Answered, Site, TOKEN};
 use axum::http::StatusCode;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_testkit::builders::Fixture;
@@ -70,6 +70,40 @@ async fn one_of_guest_guests_and_phone_must_be_given() {
     assert_eq!(log.body["items"], json!([]));
     let sent = send(&site, &json!({"guestId": "g1"})).await;
     assert_eq!(sent.status, StatusCode::ACCEPTED, "{}", sent.text);
+}
+
+#[tokio::test]
+async fn equal_requests_at_once_are_one_202_and_its_repeats_on_both_routes() {
+    let (site, _) = site().await;
+    let later = (Timestamp::now() + SignedDuration::from_hours(48)).to_string();
+    for (number, send_at) in [None, Some(later)].into_iter().enumerate() {
+        let guest = format!("g{}", number + 1);
+        let mut body = json!({"channel": "whatsapp", "template": "invite", "send_at": send_at});
+        let older = (format!("/events/ev_demo/guests/{guest}/send"), body.to_string());
+        body["eventId"] = json!("ev_demo");
+        body["guestId"] = json!(guest);
+        let newer = ("/deliver/send".to_owned(), body.to_string());
+        let key = format!("key-{number}");
+        let token = format!("Bearer {TOKEN}");
+        let headers = [("authorization", token.as_str()), ("idempotency-key", &key)];
+        let all = (0..4).flat_map(|_| [&older, &newer]);
+        let all = all.map(|(path, body)| site.ask("POST", path, &headers, body.clone()));
+        let answers = futures::future::join_all(all).await;
+        let count = |status| answers.iter().filter(|one| one.status == status).count();
+        let told: Vec<&str> = answers.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(
+            (count(StatusCode::ACCEPTED), count(StatusCode::OK)),
+            (1, 7),
+            "{told:?}"
+        );
+        assert!(answers.iter().all(|one| one.body == answers[0].body), "{told:?}");
+        let path = format!(
+            "/deliver/{}/status",
+            answers[0].body["message_id"].as_str().unwrap()
+        );
+        let shown = site.operate("GET", &path, &Value::Null).await;
+        assert_eq!(shown.body["id"], answers[0].body["id"], "{}", shown.text);
+    }
 }
 
 #[tokio::test]

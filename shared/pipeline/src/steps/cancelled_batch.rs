@@ -1,18 +1,17 @@
 //! Takes back what was not sent when its batch was cancelled.
 
 use crate::Deps;
-use crate::measure::{MessageEnd, count_message_end};
 use crate::steps::email_outbox::{outbox_of, save_outbox};
+use crate::steps::give_up::cancel_message;
 use recado_domain::email::EmailState;
 use recado_domain::ids::{BatchId, InvitationId, MessageId, TenantId};
 use recado_domain::invitations::{BatchState, Invitation, InvitationState};
-use recado_domain::message::{Message, Outgoing};
+use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_ports::ports::{
-    BatchRecords, Conversations, InvitationRecords, OutboxStore, PortError, PortResult, ScheduledMessages,
-    System, WriteOutcome,
+    BatchRecords, Conversations, InvitationRecords, PortError, PortResult, ScheduledMessages, System,
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -26,26 +25,10 @@ pub(crate) async fn take_back_delivery(deps: &impl Deps, invitation: &Invitation
             Err(_) => take_back_message(deps, message).await,
         },
         InvitationState::Email { .. } => take_back_email(deps, (&invitation.tenant, &invitation.id)).await,
-        InvitationState::Taken | InvitationState::Duplicate { .. } | InvitationState::Refused { .. } => {
-            Ok(false)
-        }
+        InvitationState::Taken { .. }
+        | InvitationState::Duplicate { .. }
+        | InvitationState::Refused { .. } => Ok(false),
     }
-}
-
-/// Cancels a message whose batch was cancelled.
-pub(crate) async fn cancel_batch_message(deps: &impl Deps, message: &Outgoing) -> PortResult<WriteOutcome> {
-    let mut cancelled = message.clone();
-    let reason = Reason::BatchCancelled;
-    if cancelled.out.mark_cancelled(deps.system().now(), reason).is_err() {
-        return Ok(WriteOutcome::Conflict);
-    }
-    let record = cancelled.to_record();
-    let written = deps.store().settle_message(&record, None, None, None).await?;
-    if written == WriteOutcome::Written {
-        count_message_end(&message.instance, MessageEnd::Cancelled);
-        tracing::info!(ordinal = message.ordinal.0, "cancelled: its batch was cancelled");
-    }
-    Ok(written)
 }
 
 async fn is_cancelled(deps: &impl Deps, tenant: &TenantId, batch: Option<&BatchId>) -> PortResult<bool> {
@@ -64,7 +47,7 @@ async fn take_back_message(deps: &impl Deps, id: &MessageId) -> PortResult<bool>
         if !is_unsent || !is_cancelled(deps, &message.tenant, message.out.batch.as_ref()).await? {
             return Ok(WriteAttempt::Done(false));
         }
-        let written = cancel_batch_message(deps, &message).await?;
+        let written = cancel_message(deps, &message, Reason::BatchCancelled).await?;
         Ok(WriteAttempt::after_write(written, true))
     })
     .await
@@ -88,7 +71,8 @@ async fn take_back_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<b
             return Ok(WriteAttempt::Done(ScheduledLook::Became(message.clone())));
         }
         let batch = scheduled.invitation.as_ref().and_then(|one| one.batch.as_ref());
-        if !is_cancelled(deps, &scheduled.tenant, batch).await?
+        if scheduled.may_have_been_sent()
+            || !is_cancelled(deps, &scheduled.tenant, batch).await?
             || scheduled.cancel_pending(deps.system().now(), None).is_err()
         {
             return Ok(WriteAttempt::Done(ScheduledLook::Stays));
@@ -113,11 +97,11 @@ async fn take_back_email(deps: &impl Deps, (tenant, id): (&TenantId, &Invitation
         let Some(outbox) = outbox_of(&mut invitation) else {
             return Ok(WriteAttempt::Done(false));
         };
-        let is_unsent = outbox.unknown.is_none() && matches!(outbox.state, EmailState::Queued { .. });
+        let is_unsent = outbox.is_certainly_unsent() && matches!(outbox.state, EmailState::Queued { .. });
         if !is_unsent || !is_cancelled(deps, tenant, outbox.batch.as_ref()).await? {
             return Ok(WriteAttempt::Done(false));
         }
-        if outbox.cancel(now).is_err() {
+        if outbox.cancel(Reason::BatchCancelled, now).is_err() {
             return Ok(WriteAttempt::Done(false));
         }
         let written = save_outbox(deps, &mut invitation).await?;

@@ -12,6 +12,7 @@ use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
 use recado_ports::ports::{ContactAliases, PortResult, System};
+use recado_ports::random_id::generate_nonce;
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
 pub(crate) async fn find_or_start_conversation(
@@ -40,8 +41,10 @@ pub(crate) async fn find_or_start_conversation(
     ))
 }
 
-/// Notes in a conversation and its new message that the message is an invitation.
+/// Notes in a conversation and its new message that the message is an invitation. One that comes from a backup begins as of unknown
+/// outcome since then.
 pub(crate) fn note_invitation(
+    deps: &impl Deps,
     conversation: &mut Conversation,
     message: &mut Outgoing,
     invitation: &ScheduledInvitation,
@@ -52,6 +55,16 @@ pub(crate) fn note_invitation(
         ordinal: message.ordinal,
     });
     message.out.join_invitation(invitation);
+    if let Some(taken_at) = invitation.restored_from {
+        doubt_message(deps, message, taken_at);
+    }
+}
+
+/// Makes a new message one of unknown outcome since the backup that was made at `taken_at`: it may have been sent since.
+pub(crate) fn doubt_message(deps: &impl Deps, message: &mut Outgoing, taken_at: Timestamp) {
+    let (nonce, now) = (generate_nonce(deps.system()), deps.system().now());
+    // A new message is queued, or in doubt already, so this is not refused.
+    let _ = message.out.doubt_restored(nonce, taken_at, now);
 }
 
 /// Adds a client's message to `conversation` so that both can be written. The message covers nothing: a client of the API

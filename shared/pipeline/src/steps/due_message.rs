@@ -1,7 +1,9 @@
 //! Sends scheduled messages that are due.
 
 use crate::Deps;
-use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
+use crate::steps::client_message::{
+    append_client_message, doubt_message, find_or_start_conversation, note_invitation,
+};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_stored_invitation;
 use crate::steps::wake_up;
@@ -15,7 +17,6 @@ use recado_ports::deps::pair_rate;
 use recado_ports::ports::{
     ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WriteOutcome,
 };
-use recado_ports::random_id::generate_nonce;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its instance is
@@ -55,15 +56,18 @@ async fn settle_due(
     }
 }
 
-/// Tells whether a scheduled message may leave. Only an invitation asks: other messages leave at the time that a client named.
+/// Tells whether a scheduled message may leave. Only an invitation asks: other messages leave at the time that a client named. One that
+/// may have been sent before is looked for first, and asks before it is sent again.
 async fn judge_scheduled(
     deps: &impl Deps,
     bound: &InstanceConfig,
     scheduled: &ScheduledMessage,
 ) -> PortResult<DeliveryPermission> {
     match &scheduled.invitation {
-        Some(invitation) => judge_stored_invitation(deps, &bound.tenant, invitation).await,
-        None => Ok(DeliveryPermission::Granted),
+        Some(invitation) if !scheduled.may_have_been_sent() => {
+            judge_stored_invitation(deps, &bound.tenant, invitation).await
+        }
+        Some(_) | None => Ok(DeliveryPermission::Granted),
     }
 }
 
@@ -105,13 +109,10 @@ async fn convert_to_message(
     message.out.expires_at = scheduled.reminds_of.as_ref().map(|reminded| reminded.start);
     message.out.reminds_of.clone_from(&scheduled.reminds_of);
     if let Some(taken_at) = scheduled.restored_from {
-        // A new message is queued, so this is not refused.
-        let _ = message
-            .out
-            .doubt_restored(generate_nonce(deps.system()), taken_at, now);
+        doubt_message(deps, &mut message, taken_at);
     }
     if let Some(invitation) = &scheduled.invitation {
-        note_invitation(&mut conversation, &mut message, invitation);
+        note_invitation(deps, &mut conversation, &mut message, invitation);
     }
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);

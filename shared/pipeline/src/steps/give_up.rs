@@ -268,3 +268,23 @@ mod tests {
         );
     }
 }
+
+/// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it.
+pub(crate) async fn cancel_message(
+    deps: &impl Deps,
+    message: &Outgoing,
+    reason: Reason,
+) -> PortResult<WriteOutcome> {
+    let mut cancelled = message.clone();
+    if cancelled.out.mark_cancelled(deps.system().now(), reason).is_err() {
+        return Ok(WriteOutcome::Conflict);
+    }
+    let record = cancelled.to_record();
+    let written = deps.store().settle_message(&record, None, None, None).await?;
+    if written == WriteOutcome::Written {
+        measure::count_message_end(&message.instance, MessageEnd::Cancelled);
+        let maybe_sent = message.out.maybe_sent;
+        tracing::info!(ordinal = message.ordinal.0, %reason, maybe_sent, "cancelled: it is not to leave any more");
+    }
+    Ok(written)
+}

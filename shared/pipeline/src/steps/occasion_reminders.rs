@@ -85,6 +85,7 @@ fn make_reminder(
             begins_at: *begins_at,
             is_withdrawn: false,
         }),
+        restored_from: None,
         end: None,
         due_at: Some(*due),
         created_at: deps.system().now(),

@@ -159,12 +159,16 @@ async fn accept_for_guest(
         return Err(DeliverError::TooFarAhead);
     }
     let claim = match send.key.clone() {
+        // The key of an invitation is its own, so whatever was sent by it is its message.
+        Some(key) if invitation.is_some() => {
+            Some(make_claim(deps, instance.to_string(), key, &[], send.send_at).await?)
+        }
         Some(key) => Some(make_send_claim(deps, instance, &to, &send, key).await?),
         None => None,
     };
     let needs_lookups = needs_store_lookups(&send.content, &send.options);
     if needs_lookups && let Some(record) = find_claimed(deps, claim.as_ref()).await? {
-        return return_repeated_send(deps, claim.as_ref(), record, &send.correlation).await;
+        return return_repeated_send(deps, claim.as_ref(), record).await;
     }
     let mut thread = identity::derive_thread_id(deps, instance, to.as_str()).await?;
     if needs_lookups {
@@ -216,19 +220,18 @@ async fn return_repeated_send(
     deps: &impl Deps,
     claim: Option<&IdempotencyClaim>,
     record: IdempotencyRecord,
-    correlation: &CorrelationId,
 ) -> Result<AcceptedMessage, DeliverError> {
     if !record.is_of(claim) {
         return Err(DeliverError::KeyReused);
     }
-    return_claimed_message(deps, record, correlation).await
+    return_claimed_message(deps, record).await
 }
 
-/// Returns the message that the first request with a key made.
+/// Returns the message that the first request with a key made. If it is still open, its send job is enqueued again, under its own
+/// correlation id.
 async fn return_claimed_message(
     deps: &impl Deps,
     record: IdempotencyRecord,
-    correlation: &CorrelationId,
 ) -> Result<AcceptedMessage, DeliverError> {
     let (mut at, mut send_at) = (record.message.clone(), None);
     if let Ok(id) = ScheduledId::parse(record.message.as_str()) {
@@ -246,7 +249,7 @@ async fn return_claimed_message(
     let message = deps.store().find_message(&at).await?;
     let message = message.ok_or(DeliverError::NotFound("message"))?;
     if message.is_open() {
-        wake_up::enqueue_send(deps, &message, correlation).await?;
+        wake_up::enqueue_send(deps, &message, &message.correlation).await?;
     }
     Ok(AcceptedMessage {
         id: record.message,

@@ -4,7 +4,6 @@
 
 mod attachment;
 mod attempt;
-mod batch_gate;
 mod cancel;
 mod connection_check;
 mod expiry;
@@ -227,7 +226,7 @@ async fn move_to_other_group(
     if cancel::reply_is_void(deps, message).await? {
         return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
-    expiry::cancel_if_expired(deps, message).await?;
+    expiry::cancel_if_expired(deps, context, message).await?;
     let moved = SendJob {
         redrive: None,
         ..job.clone().in_group_of(message)

@@ -3,26 +3,22 @@
 //! The attempt is stored before the carrier is asked, and its outcome after it. So a crash in between leaves an attempt of unknown
 //! outcome, which is repeated only where the carrier recognizes the repeat.
 
-mod batch_gate;
-
 use crate::Deps;
-use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use crate::steps::email_outbox::{
     enqueue_email, move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox,
 };
-use crate::steps::invitation_permission::{find_guest_zone, judge_invitation};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
-use batch_gate::{BatchGate, check_batch};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{EmailSender, Tenant};
 use recado_domain::email::{
     EMAIL_JOB_WAIT_MAX, Email, EmailLimits, EmailOutbox, EmailState, FailedAttempt, InvalidEmailTransition,
 };
 use recado_domain::ids::EmailSenderId;
-use recado_domain::invitations::Invitation;
+use recado_domain::invitations::{BATCH_PERMIT, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::EmailJob;
@@ -180,7 +176,11 @@ async fn store_and_follow(deps: &impl Deps, mut invitation: Invitation) -> PortR
     let state = outbox_of(&mut invitation).map(|outbox| outbox.state.clone());
     match state {
         Some(EmailState::Queued { not_before }) => Ok(wait_until(not_before, now)),
-        Some(EmailState::Dead { reason, .. }) => {
+        Some(EmailState::Dead {
+            reason,
+            copied: false,
+            ..
+        }) => {
             tracing::warn!(reason = reason.as_str(), "e-mail given up");
             Ok(require_written(
                 move_email_to_dead_letters(deps, invitation).await?,
@@ -201,23 +201,14 @@ async fn attempt_email(
         // The tenant is being removed, with its invitations.
         return Ok(Verdict::Done);
     };
+    // The time before the reads: whoever stops a batch after that waits until the permit is over.
+    let permit = add_duration(deps.system().now(), BATCH_PERMIT);
     if let Some(verdict) = check_permission(deps, &tenant, &mut invitation).await? {
         return Ok(verdict);
     }
     let now = deps.system().now();
     let Some(outbox) = outbox_of(&mut invitation) else {
         return Ok(Verdict::Done);
-    };
-    let permit = match check_batch(deps, &tenant.id, outbox.batch.as_ref()).await? {
-        BatchGate::Open { until } => until,
-        BatchGate::Paused => {
-            let put_off = outbox.put_off(add_duration(now, BATCH_PAUSE), "its batch is paused", now);
-            return store_change(deps, invitation, put_off).await;
-        }
-        BatchGate::Cancelled => {
-            let cancelled = outbox.cancel(now);
-            return store_change(deps, invitation, cancelled).await;
-        }
     };
     let Some(sender) = find_sender(&tenant, &outbox.sender).cloned() else {
         let until = add_duration(now, CREDENTIAL_PAUSE);
@@ -241,10 +232,10 @@ async fn attempt_email(
         return Ok(Verdict::RETRY_SOON);
     }
     let now = deps.system().now();
-    if permit.is_some_and(|permit| now >= permit)
+    if now >= permit
         && let Some(outbox) = outbox_of(&mut invitation)
     {
-        let why = "the look at its batch was over".to_owned();
+        let why = "whether it may leave was asked too long ago".to_owned();
         let failed = FailedAttempt::Waits { why, next: now };
         let back = outbox.record_failure(failed, Some(&sender), limits(deps), now);
         return store_change(deps, invitation, back).await;
@@ -264,43 +255,43 @@ async fn store_change(
     }
 }
 
-/// Asks whether the e-mail may leave now. `Some`: it may not, and this is the verdict on its job.
+/// Asks whether the e-mail may leave now. `Some`: it may not, and this is the verdict on its job. One that is not to leave any more and
+/// may have been sent before keeps its outbox, which says so.
 async fn check_permission(
     deps: &impl Deps,
     tenant: &Tenant,
     invitation: &mut Invitation,
 ) -> PortResult<Option<Verdict>> {
-    let guest = deps
-        .store()
-        .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
-        .await?;
-    let permission = match guest {
-        Some(guest) => {
-            let zone = find_guest_zone(deps, tenant, &guest).await?;
-            judge_invitation(deps, tenant, (&guest, &zone), &invitation.id).await?
-        }
-        // The guest was erased, or is kept no longer.
-        None => DeliveryPermission::OptedOut,
-    };
     let now = deps.system().now();
-    let verdict = match permission {
-        DeliveryPermission::Granted => return Ok(None),
-        DeliveryPermission::NotBefore(at) => {
-            invitation.not_before = Some(at);
-            let why = "put off by the rules for deliveries";
-            let Some(outbox) = outbox_of(invitation) else {
-                return Ok(Some(Verdict::Done));
-            };
-            let put_off = outbox.put_off(at, why, now);
-            store_change(deps, invitation.clone(), put_off).await?
+    let Some(batch) = outbox_of(invitation).map(|outbox| outbox.batch.clone()) else {
+        return Ok(Some(Verdict::Done));
+    };
+    let described = invitation.describe_sent(batch.clone(), None, None);
+    let permission = judge_attempt(deps, tenant, batch.as_ref(), Some(&described)).await?;
+    if let AttemptPermission::NotBefore(at) = permission {
+        invitation.not_before = Some(at);
+    }
+    let Some(outbox) = outbox_of(invitation) else {
+        return Ok(Some(Verdict::Done));
+    };
+    let changed = match permission {
+        AttemptPermission::Granted => return Ok(None),
+        AttemptPermission::NotBefore(at) => outbox.put_off(at, "put off by the rules for deliveries", now),
+        AttemptPermission::Paused => {
+            outbox.put_off(add_duration(now, BATCH_PAUSE), "its batch is paused", now)
         }
-        DeliveryPermission::OptedOut => {
+        AttemptPermission::Ended(Reason::OptedOut) if outbox.is_certainly_unsent() => {
             tracing::info!("an e-mail to somebody who opted out is not sent");
             invitation.refuse(Reason::OptedOut.to_string());
-            require_written(deps.store().save_invitation(invitation).await?)
+            let written = deps.store().save_invitation(invitation).await?;
+            return Ok(Some(require_written(written)));
+        }
+        AttemptPermission::Ended(reason) => {
+            tracing::info!(%reason, maybe_sent = outbox.maybe_sent, "an e-mail is cancelled");
+            outbox.cancel(reason, now)
         }
     };
-    Ok(Some(verdict))
+    store_change(deps, invitation.clone(), changed).await.map(Some)
 }
 
 /// Asks the carrier, and stores the outcome.

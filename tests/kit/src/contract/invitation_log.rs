@@ -28,7 +28,7 @@ fn invitation(tenant: &TenantId, made: &str, random: u64) -> Invitation {
         channel: InvitationChannel::Whatsapp,
         template: InvitationTemplateName::parse("invite").unwrap(),
         language: None,
-        state: InvitationState::Taken,
+        state: InvitationState::Taken { planned: None },
         is_free: false,
         session: None,
         not_before: None,

@@ -3,6 +3,7 @@
 use super::patience::{INDEX, eventually};
 use crate::builders::{at, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
+use crate::stored_guest::planned_state;
 use jiff::Timestamp;
 use recado_domain::email::{Email, EmailAddress, EmailOutbox, Mailbox};
 use recado_domain::ids::{
@@ -92,7 +93,7 @@ impl Named {
             channel: InvitationChannel::Whatsapp,
             template: InvitationTemplateName::parse("invite").unwrap(),
             language: None,
-            state: InvitationState::Taken,
+            state: planned_state(),
             is_free: false,
             session: None,
             not_before: None,

@@ -21,7 +21,7 @@ pub(crate) fn guest_id(number: usize) -> GuestId {
     GuestId::parse(&format!("g{number}")).unwrap()
 }
 
-fn phone(number: usize) -> String {
+pub(crate) fn phone(number: usize) -> String {
     format!("521555001{number:04}")
 }
 

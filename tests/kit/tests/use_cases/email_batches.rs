@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Adds guests with e-mail addresses, and returns the batch of e-mails to them.
-async fn email_batch(setup: &Setup, count: usize) -> BatchRequest {
+pub(crate) async fn email_batch(setup: &Setup, count: usize) -> BatchRequest {
     let mut list = "id,name,email\n".to_owned();
     for number in 0..count {
         writeln!(list, "e{number},Guest {number},e{number}@example.org").unwrap();
@@ -80,6 +80,21 @@ async fn what_a_cancelled_batch_of_emails_left_unsent_may_go_again() {
         crate::batches::progress(&setup, &second.id).await.counts,
     );
     assert_eq!((first.cancelled, second.sent), (2, 2));
+}
+
+#[tokio::test]
+async fn an_email_of_a_cancelled_batch_is_cancelled_without_a_dead_letter() {
+    let setup = setup(EmailSenderKind::Resend, DeliveryRules::default()).await;
+    let carriers = Carriers::default();
+    let request = email_batch(&setup, 1).await;
+    let batch = take(&setup, request).await.unwrap().batch;
+    expand(&setup, &batch.id).await;
+    order(&setup, &batch.id, BatchOrder::Cancel).await.unwrap();
+    work(&setup, &carriers, 3).await;
+    assert_eq!(carriers.given(), 0);
+    assert!(letters(&setup).await.is_empty());
+    let counts = crate::batches::progress(&setup, &batch.id).await.counts;
+    assert_eq!(counts.cancelled, 1);
 }
 
 /// Works for so many seconds. Returns the seconds between one attempt and the next.

@@ -38,7 +38,8 @@ pub(crate) async fn quiet_setup() -> (Setup, Timestamp) {
     (setup_with(rules).await, end.timestamp())
 }
 
-fn capped() -> DeliveryRules {
+/// One message to a person in 24 hours.
+pub(crate) fn capped() -> DeliveryRules {
     DeliveryRules {
         quiet_hours: None,
         frequency_cap: Some(FrequencyCap {
@@ -60,6 +61,17 @@ async fn say(setup: &Setup, address: RecipientAddress<'_>, is_stopped: bool) {
         source: OptOutSource::Link,
     };
     assert!(succeed(setup.world.store.apply_opt_out(&preference)).await);
+}
+
+/// The person with this number wants no more messages that nobody asked for.
+pub(crate) async fn opt_out_number(setup: &Setup, number: &str) {
+    say(setup, RecipientAddress::WhatsApp(number), true).await;
+}
+
+/// The person with this e-mail address wants no more messages that nobody asked for.
+pub(crate) async fn opt_out_email(setup: &Setup, address: &str) {
+    let email = EmailAddress::parse(address).unwrap();
+    say(setup, RecipientAddress::Email(&email), true).await;
 }
 
 async fn status(setup: &Setup, id: &str) -> InvitationStatus {
@@ -111,8 +123,7 @@ async fn an_opt_out_by_email_is_one_for_whatsapp() {
     guest.email = Some("ana@clinic.example".to_owned());
     guest.rev += 1;
     let _ = succeed(setup.world.store.save_guest(&guest)).await;
-    let email = EmailAddress::parse("Ana@clinic.example").unwrap();
-    say(&setup, RecipientAddress::Email(&email), true).await;
+    opt_out_email(&setup, "Ana@clinic.example").await;
     let refused = try_invite(&setup, reminder(&setup)).await;
     assert!(matches!(refused, Err(InvitationError::OptedOut)), "{refused:?}");
     // One that was taken before and has not left asks again.
@@ -165,7 +176,7 @@ async fn who_opts_out_while_an_invitation_waits_does_not_get_it() {
     let (setup, end) = quiet_setup().await;
     let accepted = invite(&setup).await;
     let number = setup.fixture.address.phone_number().unwrap();
-    say(&setup, RecipientAddress::WhatsApp(&number), true).await;
+    opt_out_number(&setup, &number).await;
     pass_until(&setup, end).await;
     let given_up = view(&setup, accepted.invitation.id.as_str()).await.unwrap();
     assert_eq!(given_up.status, InvitationStatus::Failed);

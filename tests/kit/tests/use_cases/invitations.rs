@@ -44,7 +44,11 @@ pub(crate) async fn setup_with(rules: DeliveryRules) -> Setup {
 
 /// The same for a tenant and an instance that are made.
 pub(crate) async fn setup_of(fixture: Fixture) -> Setup {
-    let setup = Setup::set(fixture).await;
+    fill(Setup::set(fixture).await).await
+}
+
+/// The same for a setup without them.
+pub(crate) async fn fill(setup: Setup) -> Setup {
     *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
     let tenant = setup.fixture.bound.tenant.id.clone();
     let occasion = Occasion {

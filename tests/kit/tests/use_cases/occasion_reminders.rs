@@ -48,7 +48,7 @@ async fn try_apply(setup: &Setup, occasion: &Occasion) -> Result<(), ConfigureEr
     .map(drop)
 }
 
-async fn apply(setup: &Setup, begins_at: Timestamp, reminders: Value) -> Occasion {
+pub(crate) async fn apply(setup: &Setup, begins_at: Timestamp, reminders: Value) -> Occasion {
     let occasion = occasion(setup, begins_at, reminders).await;
     try_apply(setup, &occasion).await.unwrap();
     occasion
@@ -59,7 +59,7 @@ fn a_day_before() -> Value {
 }
 
 /// All batches, those that are due last first.
-async fn batches(setup: &Setup) -> Vec<Batch> {
+pub(crate) async fn batches(setup: &Setup) -> Vec<Batch> {
     let page = crate::invitations::page();
     deliver::list_batches(&setup.world, &Caller::installation(), None, &page)
         .await

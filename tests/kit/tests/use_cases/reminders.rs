@@ -14,12 +14,13 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_domain::scheduled::ScheduledState;
 use recado_pipeline::Verdict;
 use recado_pipeline::appointments::{AppointmentPlace, list_appointments};
 use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::{
     ConfigurationStore, Conversations, EffectJournals, EventLook, JournalOutcome, ModelCall, OutboxStore,
-    WriteOutcome,
+    ScheduledMessages, SendEvidence, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
@@ -287,6 +288,65 @@ async fn a_plain_answer_to_a_reminder_confirms_or_cancels_and_other_words_are_th
         says(&setup, "A2", words, Vec::new()).await;
         assert_eq!(journal(&setup).await.entries.len(), before, "{words}");
     }
+}
+
+#[tokio::test]
+async fn a_reminder_that_fell_due_before_the_start_on_a_backup_is_looked_for() {
+    for (provider, evidence, state) in [
+        (
+            Provider::Evolution,
+            SendEvidence::Sent {
+                provider_message_id: None,
+            },
+            "sent",
+        ),
+        (Provider::Meta, SendEvidence::None, "dead"),
+    ] {
+        let mut setup = clinic(provider).await;
+        let start = start_in(&setup, 30);
+        book(&setup, start).await;
+        let at = before(start, 24);
+        setup.pass(at.duration_since(setup.now()).as_secs() + 3600);
+        setup.world.settings.restored_at = Some(setup.now());
+        *setup.world.providers.evidence.lock().unwrap() = evidence;
+        let now = setup.now();
+        pass_until(&setup, now).await;
+        assert_eq!(reminders(&setup), [], "{provider:?}");
+        let id = recado_domain::calendar::name_reminder(&bookings(&setup).await[0].event, start, at).unwrap();
+        let scheduled = succeed(setup.world.store.find_scheduled(&id)).await.unwrap();
+        let ScheduledState::Became { message, .. } = scheduled.state else {
+            panic!("{scheduled:?}")
+        };
+        let message = succeed(setup.world.store.find_message(&message)).await.unwrap();
+        assert_eq!(message.out.unwrap().state.as_str(), state, "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reminder_that_may_have_been_sent_is_not_sent_again_after_the_appointment_was_moved() {
+    let setup = clinic(Provider::Evolution).await;
+    let start = start_in(&setup, 30);
+    book(&setup, start).await;
+    let at = before(start, 24);
+    setup.pass(at.duration_since(setup.now()).as_secs());
+    setup.pass(61);
+    succeed(Box::pin(reconcile(&setup.world))).await;
+    setup.pass(61);
+    succeed(Box::pin(reconcile(&setup.world))).await;
+    setup.answers(SendOutcome::Unknown {
+        why: "HTTP 500: server error".to_owned(),
+        timed_out: false,
+    });
+    let conversation = setup.latest_conversation().await.unwrap().id;
+    let _ = setup.job(&conversation).await;
+    assert_eq!(reminders(&setup).len(), 1);
+    *setup.world.llm.tooling.looks.lock().unwrap() = Some(EventLook::Gone);
+    // An event is looked at once an hour.
+    setup.pass(2 * HOUR);
+    succeed(Box::pin(reconcile(&setup.world))).await;
+    assert_eq!(bookings(&setup).await, [], "they deleted it");
+    setup.send(&conversation).await;
+    assert_eq!(reminders(&setup).len(), 1);
 }
 
 #[tokio::test]

@@ -2,16 +2,21 @@
 //! each is finished or cancelled. The batches of all numbers of a portfolio write to no more people than are for batches.
 
 use super::Told;
+use crate::executor::START_MS;
 use crate::queue::WorkQueues;
+use crate::scenario::STOP_WORD;
 use crate::simulator::{ClientBatch, InvitedContact, Simulator};
 use futures::executor::block_on;
 use recado_domain::ids::{BatchId, MessageId};
 use recado_domain::instance::CAMPAIGN_SHARE;
-use recado_domain::invitations::BatchState;
+use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+
+/// Time after which a guest's word is heard, also if its event comes again after a crash, in milliseconds.
+const HEARD_AFTER_MS: i64 = 200_000;
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
@@ -32,13 +37,17 @@ where
             .map(|arrived| &arrived.message)
             .collect();
         let count = invitations.len();
-        let is_missing = count == 0 && sim.reconciles && !is_in_doubt(told, &one.words);
+        let stopped_at = find_stop(sim, one);
+        let is_owed = sim.reconciles && stopped_at.is_none() && !is_in_doubt(told, &one.words);
+        let is_missing = count == 0 && is_owed;
         if count > 1 || is_missing {
             sim.common
                 .broken(format!("{:?} arrived as {count} messages", one.words));
         }
     }
     keep_limits(sim, &invited);
+    sends_nothing_unwanted(sim, &invited, told);
+    names_itself(sim, told);
     let of_batches: BTreeMap<MessageId, BatchId> = told
         .iter()
         .flat_map(|(_, messages)| messages)
@@ -47,6 +56,69 @@ where
     for batch in &batches {
         has_ended(sim, batch);
         stays_stopped(sim, batch, &of_batches);
+    }
+}
+
+/// Returns when a guest wrote that it wants no more invitations, in milliseconds since the start.
+fn find_stop<S, Q>(sim: &Simulator<S, Q>, guest: &InvitedContact) -> Option<i64> {
+    let ledger = sim.ledger();
+    let mut said = ledger.said.values();
+    let stop = said.find(|said| said.text == STOP_WORD && said.address == guest.to.as_str());
+    Some(stop?.sent_at? - START_MS)
+}
+
+/// Nobody is sent an invitation who said long ago that none is wanted: an attempt that ran then may end.
+fn sends_nothing_unwanted<S, Q>(sim: &Simulator<S, Q>, invited: &[InvitedContact], told: &[Told]) {
+    for guest in invited {
+        let Some(stopped_at) = find_stop(sim, guest) else {
+            continue;
+        };
+        let messages = told.iter().flat_map(|(_, messages)| messages);
+        let invitations: BTreeSet<MessageId> = messages
+            .filter(|message| {
+                let out = message.out.as_ref();
+                out.is_some_and(|out| out.invitation.is_some() && out.to == guest.to)
+            })
+            .map(recado_domain::message::Message::message_id)
+            .collect();
+        let unwanted = {
+            let witness = sim.common.witness();
+            let mut attempts = witness.attempts.iter();
+            let is_late = |at: i64| at > stopped_at + HEARD_AFTER_MS;
+            let unwanted = attempts
+                .find(|one| one.requested_ms.is_some_and(is_late) && invitations.contains(&one.message));
+            unwanted.map(|one| one.message.clone())
+        };
+        if let Some(id) = unwanted {
+            sim.common.broken(format!("{id} left, and its guest wanted none"));
+        }
+    }
+}
+
+/// Each message of an invitation is the one that the invitation names.
+fn names_itself<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        let Some(named) = message.out.as_ref().and_then(|out| out.invitation.as_ref()) else {
+            continue;
+        };
+        let found = block_on(sim.store.find_invitation(&message.tenant, &named.id));
+        let state = found.expect("invitations are read").map(|found| found.state);
+        let id = message.message_id();
+        let is_named = match &state {
+            // Its request was never answered.
+            Some(InvitationState::Taken { .. }) => true,
+            Some(InvitationState::Message { message }) => *message == id,
+            _ => false,
+        };
+        if !is_named {
+            let named = &named.id;
+            sim.common
+                .broken(format!("{id} is said to be {named}, which is {state:?}"));
+        }
     }
 }
 

@@ -159,9 +159,17 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
 impl<S: Store> OptOuts for FaultyPort<S> {
     delegate_calls! {
         apply_opt_out(preference: &OptOut) -> bool;
-        find_opt_outs(tenant: &TenantId, recipients: &[RecipientKey]) -> Vec<OptOut>;
         list_opt_outs(tenant: &TenantId, page: &PageRequest) -> Page<OptOut>;
         forget_opt_out_address(tenant: &TenantId, recipient: &RecipientKey) -> ();
+    }
+
+    async fn find_opt_outs(&self, tenant: &TenantId, recipients: &[RecipientKey]) -> PortResult<Vec<OptOut>> {
+        let finds = self.inner.find_opt_outs(tenant, recipients);
+        let mut found = self.around("find_opt_outs", finds).await?;
+        if self.injector.function == "sender" && self.injector.lacks(Mutation::OptOutsUnasked) {
+            found.clear();
+        }
+        Ok(found)
     }
 }
 

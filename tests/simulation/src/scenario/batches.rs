@@ -19,6 +19,10 @@ const GUESTS: usize = 5;
 /// Number of guests of each number of a portfolio.
 const SHARED_GUESTS: usize = 2;
 
+/// The word by which a guest wants no more invitations, and when it is written, in milliseconds since the start.
+pub const STOP_WORD: &str = "SAIR";
+const STOP_MS: i64 = 60_000;
+
 /// The limits of the portfolio: of three people, two are for batches.
 const PEOPLE: (u32, u32) = (3, 250);
 
@@ -103,6 +107,18 @@ where
             }
             tell.sim.simulation().sleep(400_000).await;
             tell.sim.tell_limit(PEOPLE.1).await;
+        });
+    }
+
+    /// A client invites a guest. The provider's answer says nothing, and the guest wants no invitations before it is tried again.
+    pub(super) fn invited_stops(&self) {
+        let guest = address(0, 0);
+        self.sim.prepare_occasion(0, std::slice::from_ref(&guest));
+        self.on_line(|line| line.script.push_back(Fate::Unexplained));
+        self.says_to(&guest, STOP_WORD, false, STOP_MS, STOP_MS);
+        let tell = self.clone();
+        self.happens(async move {
+            tell.sim.invite(0, None, "one").await;
         });
     }
 

@@ -308,6 +308,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::None,
     ),
     promise(Mutation::KeyForgotten, Story::InvitedAlone, Troubles::Crash),
+    promise(Mutation::OptOutsUnasked, Story::InvitedStops, Troubles::None),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -182,6 +182,8 @@ pub enum Story {
     OnePortfolio,
     /// A client invites a guest twice, and two clients invite another one at once.
     InvitedAlone,
+    /// Nobody knows what became of the first attempt at an invitation, and the guest wants no more of them before the second.
+    InvitedStops,
 }
 
 impl Story {
@@ -263,6 +265,7 @@ impl Story {
         Self::BatchCancelled,
         Self::OnePortfolio,
         Self::InvitedAlone,
+        Self::InvitedStops,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
@@ -300,6 +303,7 @@ impl Story {
             | Self::BatchPaused
             | Self::BatchCancelled
             | Self::OnePortfolio
+            | Self::InvitedStops
             | Self::Knowledge => 600_000,
             _ => 120_000,
         }
@@ -406,6 +410,7 @@ impl Story {
             Self::BatchPaused | Self::BatchCancelled => tell.batch(self),
             Self::OnePortfolio => tell.one_portfolio(),
             Self::InvitedAlone => tell.invited_alone(),
+            Self::InvitedStops => tell.invited_stops(),
             _ if self.acts() => tell.acts(self),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {

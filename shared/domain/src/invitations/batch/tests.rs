@@ -24,6 +24,7 @@ fn batch(recipients: usize) -> Batch {
         expanded: 0,
         send_at: None,
         reminder: None,
+        restored_from: None,
         end: None,
         due_at: None,
         created_at: at,
@@ -148,6 +149,30 @@ fn a_batch_for_later_waits_for_its_time_and_is_looked_at_then() {
     assert_eq!((one.state, one.due_at), (BatchState::Scheduled, Some(due)));
     assert!(one.start(2, due) && !one.start(2, due));
     assert!(one.is_expanding() && one.due_at > Some(due));
+}
+
+#[test]
+fn a_batch_of_a_backup_is_doubted_if_it_may_have_sent_something_since() {
+    let (taken_at, now) = (from_unix_millis(50_000), from_unix_millis(60_000));
+    let at = |send_at: Option<i64>, state| Batch {
+        send_at: send_at.map(from_unix_millis),
+        state,
+        ..batch(2)
+    };
+    for (send_at, state, is_doubted) in [
+        (None, BatchState::Running, true),
+        (None, BatchState::Paused, true),
+        (None, BatchState::Preparing, true),
+        (Some(55_000), BatchState::Scheduled, true),
+        (Some(70_000), BatchState::Scheduled, false),
+        (Some(70_000), BatchState::Paused, false),
+        (None, BatchState::Finished, false),
+    ] {
+        let mut one = at(send_at, state);
+        assert_eq!(one.doubt_restored(taken_at, now), is_doubted, "{state:?}");
+        let kept = is_doubted.then_some(taken_at);
+        assert_eq!((one.restored_from, one.rev), (kept, 1 + u64::from(is_doubted)));
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) async fn commit_message(
             deps.system().now(),
         );
         if let Some(invitation) = &invitation {
-            note_invitation(&mut conversation, &mut message, invitation);
+            note_invitation(deps, &mut conversation, &mut message, invitation);
         }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));
@@ -55,7 +55,7 @@ pub(super) async fn commit_message(
                 }))
             }
             CommitOutcome::KeyTaken(record) => {
-                let repeated = return_repeated_send(deps, claim.as_ref(), record, &send.correlation);
+                let repeated = return_repeated_send(deps, claim.as_ref(), record);
                 repeated.await.map(WriteAttempt::Done)
             }
             CommitOutcome::Conflict => Ok(WriteAttempt::Lost(())),

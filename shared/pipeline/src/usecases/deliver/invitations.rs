@@ -4,6 +4,7 @@
 //! between, the repeated request finds it and goes on.
 
 mod batches;
+mod dispatch;
 mod emails;
 mod error;
 mod export;
@@ -12,26 +13,22 @@ mod lookup;
 mod preparation;
 mod ready;
 
-use super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
+use super::DeliverError;
 use crate::Deps;
 use crate::steps::cancelled_batch::take_back_delivery;
-use crate::steps::delivery_permission::DeliveryPermission;
-use crate::steps::email_outbox::{build_email_job, enqueue_email};
-use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
-use crate::steps::invitation_permission::judge_invitation;
 pub use batches::{
     AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, handle_batch_job,
     list_batch_recipients, list_batches, order_batch, parse_batch_job, send_batch,
 };
+use dispatch::{dispatch, resume};
 pub use error::InvitationError;
 pub use export::{LogFilter, export_invitations};
 use jiff::Timestamp;
 pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
 use preparation::prepare_invitation;
-use ready::{InvitationWay, ReadyInvitation};
+use ready::ReadyInvitation;
 use recado_domain::access::Caller;
-use recado_domain::content::Content;
 use recado_domain::ids::{
     CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId, TenantId,
     hash_parts,
@@ -41,9 +38,8 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_domain::options::SendOptions;
 use recado_ports::ports::{
-    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System, WriteOutcome,
+    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System,
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -115,8 +111,9 @@ async fn send_ready(
     let has_key = of_request.is_some();
     let of_guest = ready.make_claim(deps.settings().invitation_window, now);
     let claims: Vec<_> = of_request.into_iter().chain([of_guest]).collect();
+    let taken = ready.to_taken(&caller.name);
     retry_lost_write(PortError::contended("invitation"), claims, |claims| {
-        try_to_begin(deps, caller, ready, (claims, has_key), now)
+        try_to_begin(deps, caller, (ready, &taken), (claims, has_key), now)
     })
     .await
 }
@@ -139,18 +136,18 @@ async fn make_request_claim(
 }
 
 /// Begins an invitation with its claims, the first of which is the request's if it has a key. Where a claim is held by an invitation
-/// that is gone, or ended without having been sent, the next attempt takes it over.
+/// that is gone, or ended and was certainly not sent, the next attempt takes it over.
 async fn try_to_begin(
     deps: &impl Deps,
     caller: &Caller,
-    ready: &ReadyInvitation,
+    (ready, taken): (&ReadyInvitation, &Invitation),
     (mut claims, has_key): (Vec<InvitationClaim>, bool),
     now: Timestamp,
 ) -> Result<WriteAttempt<AcceptedInvitation, Vec<InvitationClaim>>, InvitationError> {
-    let begins = deps.store().begin_invitation(&ready.invitation, &claims, now);
+    let begins = deps.store().begin_invitation(taken, &claims, now);
     let (claim, by) = match begins.await? {
         InvitationOutcome::Begun => {
-            let invitation = Box::pin(dispatch(deps, caller, ready, ready.invitation.clone())).await?;
+            let invitation = Box::pin(dispatch(deps, caller, ready, taken.clone())).await?;
             return Ok(WriteAttempt::Done(AcceptedInvitation {
                 invitation,
                 repeated: false,
@@ -180,8 +177,9 @@ async fn try_to_begin(
         claims[claim].replaces = Some(by);
         return Ok(WriteAttempt::Lost(claims));
     }
+    // An equal request may have noted it at the same time: then this one is its repeat.
     let noted = note_duplicate(deps, ready, &claims[..of_request], known.id).await?;
-    Ok(WriteAttempt::Done(noted))
+    Ok(noted.map_or(WriteAttempt::Lost(claims), WriteAttempt::Done))
 }
 
 /// Answers a request whose idempotency key came before.
@@ -201,36 +199,8 @@ async fn repeat_request(
     })
 }
 
-/// Makes a message of an invitation that a crash left without one, unless the crash came after its message.
-async fn resume(
-    deps: &impl Deps,
-    caller: &Caller,
-    ready: &ReadyInvitation,
-    known: Invitation,
-) -> Result<Invitation, InvitationError> {
-    if let InvitationState::Email { outbox } = &known.state {
-        // A crash may have come before its job.
-        if outbox.is_open() {
-            enqueue_email(deps, &build_email_job(&known, outbox)).await?;
-        }
-        return Ok(known);
-    }
-    if known.state != InvitationState::Taken {
-        return Ok(known);
-    }
-    let (scope, key) = (ready.bound.instance.id.to_string(), message_key(&known)?);
-    let claim = make_claim(deps, scope, key, &[], None).await?;
-    match find_claimed(deps, Some(&claim)).await? {
-        Some(record) => {
-            let made = return_claimed_message(deps, record, &ready.correlation).await?;
-            note_message(deps, known, made).await
-        }
-        None => Box::pin(dispatch(deps, caller, ready, known)).await,
-    }
-}
-
-/// Returns whether an invitation ended without having been sent, so that another may go in its place. What a cancelled batch left unsent
-/// is ended here.
+/// Returns whether an invitation ended and was certainly not sent, so that another may go in its place. One that may have been sent keeps
+/// its place, until a person redrives it. What a cancelled batch left unsent is ended here.
 async fn is_ended_unsent(deps: &impl Deps, caller: &Caller, known: &Invitation) -> PortResult<bool> {
     if matches!(known.state, InvitationState::Refused { .. }) {
         return Ok(true);
@@ -239,132 +209,24 @@ async fn is_ended_unsent(deps: &impl Deps, caller: &Caller, known: &Invitation) 
         return Ok(false);
     };
     match view.status {
-        InvitationStatus::Failed => Ok(true),
-        InvitationStatus::Cancelled => Ok(view.is_certainly_unsent()),
+        InvitationStatus::Failed | InvitationStatus::Cancelled => Ok(!view.may_have_arrived),
         _ => take_back_delivery(deps, known).await,
     }
 }
 
-/// Stores that the same template went to the guest before.
+/// Stores that the same template went to the guest before. `None`: another request has the claim.
 async fn note_duplicate(
     deps: &impl Deps,
     ready: &ReadyInvitation,
     claims: &[InvitationClaim],
     of: InvitationId,
-) -> Result<AcceptedInvitation, InvitationError> {
+) -> PortResult<Option<AcceptedInvitation>> {
     let mut invitation = ready.invitation.clone();
     invitation.state = InvitationState::Duplicate { of };
     let now = deps.system().now();
-    match deps.store().begin_invitation(&invitation, claims, now).await? {
-        InvitationOutcome::Begun => Ok(AcceptedInvitation {
-            invitation,
-            repeated: false,
-        }),
-        InvitationOutcome::Claimed { .. } => Err(PortError::contended("invitation").into()),
-    }
-}
-
-/// Returns the idempotency key under which an invitation becomes a message.
-fn message_key(invitation: &Invitation) -> PortResult<IdempotencyKey> {
-    IdempotencyKey::parse(&format!("invitation:{}", invitation.id))
-        .map_err(|error| PortError::invalid("invitation", error))
-}
-
-/// Makes a message of a stored invitation, or enqueues its e-mail, once, however often it is called. It is one for later if the
-/// request named a time, or the rules of the tenant put it off.
-async fn dispatch(
-    deps: &impl Deps,
-    caller: &Caller,
-    ready: &ReadyInvitation,
-    invitation: Invitation,
-) -> Result<Invitation, InvitationError> {
-    let person = (&ready.guest, &ready.zone);
-    let permission = judge_invitation(deps, &ready.bound.tenant, person, &invitation.id).await?;
-    let allowed_at = match permission {
-        DeliveryPermission::Granted => None,
-        DeliveryPermission::NotBefore(at) => Some(at),
-        DeliveryPermission::OptedOut => {
-            return refuse(deps, invitation, InvitationError::OptedOut).await;
-        }
-    };
-    let now = deps.system().now();
-    let send_at = ready.send_at.filter(|at| *at > now).max(allowed_at);
-    if ready
-        .useful_until
-        .is_some_and(|until| send_at.unwrap_or(now) >= until)
-    {
-        return refuse(deps, invitation, InvitationError::TooLate).await;
-    }
-    match &ready.way {
-        InvitationWay::Email => Ok(emails::dispatch_email(deps, invitation, send_at).await?),
-        InvitationWay::Message { phone, content } => {
-            dispatch_message(deps, caller, ready, (phone, content), (invitation, send_at)).await
-        }
-    }
-}
-
-/// Makes a message of a stored invitation, now or for `send_at`.
-async fn dispatch_message(
-    deps: &impl Deps,
-    caller: &Caller,
-    ready: &ReadyInvitation,
-    (phone, content): (&str, &Content),
-    (invitation, send_at): (Invitation, Option<Timestamp>),
-) -> Result<Invitation, InvitationError> {
-    let send = DeliverRequest {
-        to: phone.to_owned(),
-        content: content.clone(),
-        options: SendOptions::default(),
-        key: Some(message_key(&invitation)?),
-        metadata: ready.name_in_metadata()?,
-        send_at,
-        correlation: ready.correlation.clone(),
-    };
-    let accepted = accept_for_guest(
-        deps,
-        caller,
-        &ready.bound.instance.id,
-        send,
-        Some(ready.describe_sent()),
-    )
-    .await;
-    match accepted {
-        Ok(accepted) => note_message(deps, invitation, accepted).await,
-        Err(DeliverError::Port(error)) => Err(error.into()),
-        Err(error @ (DeliverError::Busy | DeliverError::KeyReused)) => Err(error.into()),
-        Err(error) => refuse(deps, invitation, error.into()).await,
-    }
-}
-
-/// Stores which message an invitation became.
-async fn note_message(
-    deps: &impl Deps,
-    mut invitation: Invitation,
-    made: AcceptedMessage,
-) -> Result<Invitation, InvitationError> {
-    invitation.become_message(made.id, made.send_at);
-    Ok(save_changed(deps, invitation).await?)
-}
-
-/// Stores that an invitation can never be sent, and returns why.
-async fn refuse(
-    deps: &impl Deps,
-    mut invitation: Invitation,
-    error: InvitationError,
-) -> Result<Invitation, InvitationError> {
-    invitation.refuse(error.to_string());
-    save_changed(deps, invitation).await?;
-    Err(error)
-}
-
-/// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
-async fn save_changed(deps: &impl Deps, invitation: Invitation) -> PortResult<Invitation> {
-    if deps.store().save_invitation(&invitation).await? == WriteOutcome::Written {
-        return Ok(invitation);
-    }
-    let known = deps
-        .store()
-        .find_invitation(&invitation.tenant, &invitation.id)
-        .await?;
-    Ok(known.unwrap_or(invitation))
+    let begun = deps.store().begin_invitation(&invitation, claims, now).await?;
+    Ok((begun == InvitationOutcome::Begun).then_some(AcceptedInvitation {
+        invitation,
+        repeated: false,
+    }))
 }

@@ -50,9 +50,7 @@ pub(super) async fn schedule_message(
             tracing::info!(message_id = %scheduled.id, send_at = %at, "scheduled");
             Ok(accepted_from_scheduled(&scheduled, false))
         }
-        CommitOutcome::KeyTaken(record) => {
-            return_repeated_send(deps, claim.as_ref(), record, &scheduled.correlation).await
-        }
+        CommitOutcome::KeyTaken(record) => return_repeated_send(deps, claim.as_ref(), record).await,
         CommitOutcome::Conflict => Err(DeliverError::Busy),
     }
 }

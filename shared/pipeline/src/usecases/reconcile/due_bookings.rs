@@ -243,7 +243,8 @@ async fn send_reminder(
             event: booking.event.clone(),
             start,
         }),
-        restored_from: None,
+        // One that fell due before the start on a backup may have been sent since it was due.
+        restored_from: deps.settings().restored_at.filter(|at| due <= *at).map(|_| due),
         state: ScheduledState::Pending,
         rev: 1,
     };

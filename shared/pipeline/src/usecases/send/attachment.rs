@@ -1,5 +1,5 @@
-//! Inserts the bytes of an upload in place of its id just before a provider sends the message. They are stored as the file of the
-//! message, too.
+//! Builds what a provider is given of a message, with the bytes of an upload in place of its id. They are stored as the file of the message,
+//! too.
 
 use crate::Deps;
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
@@ -91,4 +91,17 @@ async fn store_sent_file(
     let bytes = FileBytes::from_bytes(bytes);
     deps.queues().put_file(key, &stored.mime_type, bytes).await?;
     Ok(Some(stored))
+}
+
+/// Builds the message that the provider is given.
+pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
+    let out = &message.out;
+    OutgoingMessage {
+        id: message.message_id(),
+        to: out.to.clone(),
+        content: message.content_as_sent().into_owned(),
+        options: out.options.clone(),
+        attempt: out.attempts.max(1),
+        model: message.model_kind(),
+    }
 }

@@ -2,9 +2,8 @@
 
 use super::read_marks::AnsweredMessages;
 use super::{
-    RETRY_SOON, SendContext, StepResult, attachment, batch_gate, cancel, connection_check,
-    deadline_is_too_near, expiry, invitation_gate, parking, require_written, service_window, settle,
-    template_check, waiting,
+    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, expiry,
+    invitation_gate, parking, require_written, service_window, settle, template_check, waiting,
 };
 use crate::Deps;
 use crate::steps::beside::run_beside;
@@ -34,11 +33,9 @@ pub(super) async fn attempt_send(
     context: SendContext<'_>,
     mut message: Outgoing,
 ) -> StepResult {
-    expiry::cancel_if_expired(deps, &message).await?;
-    expiry::cancel_void_reminder(deps, &message).await?;
+    expiry::cancel_if_expired(deps, context, &message).await?;
     invitation_gate::pass_over_held_back(deps, &message)?;
     defer_until_due(deps, &message).await?;
-    invitation_gate::check_invitation(deps, &context.bound.tenant, &message).await?;
     template_check::check_own_template(deps, context, &message).await?;
     let (slot, state) = reserve_send_slot(deps, context, &mut message).await?;
     let context = SendContext {
@@ -56,10 +53,10 @@ pub(super) async fn attempt_send(
     if deadline_is_too_near(deps, context, now) {
         return Err(RETRY_SOON);
     }
-    let permit = batch_gate::check_batch(deps, &message).await?;
+    let permit = invitation_gate::check_permission(deps, context, &message).await?;
     let flight = claim_message(deps, &mut message, instead.as_ref(), now).await?;
     let message = Box::new(check_not_stalled(deps, message, &flight, (slot, permit)).await?);
-    let outgoing = to_outgoing_message(&message);
+    let outgoing = attachment::to_outgoing_message(&message);
     let outgoing = match instead {
         Some(template) => OutgoingMessage {
             content: template,
@@ -82,8 +79,8 @@ pub(super) async fn attempt_send(
     }
 }
 
-/// Reads the clock again once a message is claimed: after a stall, the send must neither break the rate, nor leave after its batch was
-/// stopped (`permit`), nor outlast the lease.
+/// Reads the clock again once a message is claimed: after a stall, the send must neither break the rate, nor leave on an old permission
+/// (`permit`), nor outlast the lease.
 async fn check_not_stalled(
     deps: &impl Deps,
     message: Outgoing,
@@ -102,7 +99,7 @@ async fn check_not_stalled(
         return Err(RETRY_SOON);
     }
     if permit.is_some_and(|until| now > until) {
-        let why = "its batch was looked at too long ago";
+        let why = "whether it may leave was asked too long ago";
         Box::pin(settle::requeue_uncounted(deps, message, flight, why)).await?;
         return Err(RETRY_SOON);
     }
@@ -110,19 +107,6 @@ async fn check_not_stalled(
         return Err(RETRY_SOON);
     }
     Ok(message)
-}
-
-/// Builds the message that the provider is given.
-pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
-    let out = &message.out;
-    OutgoingMessage {
-        id: message.message_id(),
-        to: out.to.clone(),
-        content: message.content_as_sent().into_owned(),
-        options: out.options.clone(),
-        attempt: out.attempts.max(1),
-        model: message.model_kind(),
-    }
 }
 
 /// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than

@@ -1,15 +1,14 @@
-//! Asks again whether an invitation may leave, just before it is sent: its guest may have opted out since it was taken, and quiet hours may
-//! have begun.
+//! Asks just before each attempt whether a message may leave: its guest may have opted out since it was taken, quiet hours may have begun,
+//! its batch may be stopped, and what it reminds of may be off.
 
-use super::{StepResult, Stop, require_written};
+use super::expiry::{cancel_if_expired, cancel_unwanted, cancel_void_reminder};
+use super::{SendContext, StepResult, Stop, require_written};
 use crate::Deps;
-use crate::measure::{MessageEnd, count_message_end};
-use crate::steps::delivery_permission::DeliveryPermission;
-use crate::steps::invitation_permission::judge_stored_invitation;
+use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use jiff::Timestamp;
-use recado_domain::config::Tenant;
+use recado_domain::invitations::BATCH_PERMIT;
 use recado_domain::message::Outgoing;
-use recado_domain::reason::Reason;
+use recado_domain::millis::add_duration;
 use recado_ports::ports::{OutboxStore, System};
 
 /// Passes over an invitation that is held back: nothing else to the contact waits for it. `reconcile` comes back to it.
@@ -20,46 +19,44 @@ pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepR
     Ok(())
 }
 
-/// Asks whether an invitation may leave now. One that may not is held back, or cancelled if its guest wants none. A message that may have
-/// been sent before goes on, and so does one that is no invitation.
-pub(super) async fn check_invitation(deps: &impl Deps, tenant: &Tenant, message: &Outgoing) -> StepResult {
-    let Some(invitation) = &message.out.invitation else {
-        return Ok(());
-    };
-    if !message.out.is_certainly_unsent() {
-        return Ok(());
+/// Asks whether a message may leave now. Returns the time until which the answer holds; `None` if nothing was to be asked. What may not
+/// leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may have been sent
+/// before.
+pub(super) async fn check_permission(
+    deps: &impl Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+) -> StepResult<Option<Timestamp>> {
+    // The time before the reads: whoever stops a batch after that waits until the permit is over.
+    let asked_at = deps.system().now();
+    let out = &message.out;
+    cancel_if_expired(deps, context, message).await?;
+    cancel_void_reminder(deps, context, message).await?;
+    if out.batch.is_none() && out.invitation.is_none() {
+        let is_asked = out.expires_at.is_some() || out.reminds_of.is_some();
+        return Ok(is_asked.then(|| add_duration(asked_at, BATCH_PERMIT)));
     }
-    match judge_stored_invitation(deps, tenant, invitation).await? {
-        DeliveryPermission::Granted => Ok(()),
-        DeliveryPermission::NotBefore(at) => hold_back(deps, message, at).await,
-        DeliveryPermission::OptedOut => cancel_unwanted(deps, message).await,
+    let invitation = out.invitation.as_deref();
+    let tenant = &context.bound.tenant;
+    match judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await? {
+        AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
+        AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
+        AttemptPermission::Paused => Err(Stop::Finished),
+        AttemptPermission::Ended(reason) => {
+            Box::pin(cancel_unwanted(deps, context, message, reason)).await?;
+            Err(Stop::Finished)
+        }
     }
 }
 
 /// Holds an invitation back. Always returns a [`Stop`].
-async fn hold_back(deps: &impl Deps, message: &Outgoing, at: Timestamp) -> StepResult {
+async fn hold_back<T>(deps: &impl Deps, message: &Outgoing, at: Timestamp) -> StepResult<T> {
     let mut held = message.clone();
     held.out.hold_back(at)?;
     require_written(deps.store().save_open_message(&held.to_record(), None).await?)?;
     tracing::info!(
         ordinal = message.ordinal.0,
         "an invitation is held back by the rules for deliveries"
-    );
-    Err(Stop::Finished)
-}
-
-/// Cancels an invitation to somebody who wants none any more. Always returns a [`Stop`].
-async fn cancel_unwanted(deps: &impl Deps, message: &Outgoing) -> StepResult {
-    let mut cancelled = message.clone();
-    cancelled
-        .out
-        .mark_cancelled(deps.system().now(), Reason::OptedOut)?;
-    let record = cancelled.to_record();
-    require_written(deps.store().settle_message(&record, None, None, None).await?)?;
-    count_message_end(&message.instance, MessageEnd::Cancelled);
-    tracing::info!(
-        ordinal = message.ordinal.0,
-        "cancelled: the guest wants no invitations"
     );
     Err(Stop::Finished)
 }

@@ -58,12 +58,15 @@ pub(super) async fn check_service_window(
         // A claim of this message would have been refused, and the reply cancelled, in the same way.
         return cancel::cancel_void_reply(deps, message).await;
     }
-    Box::pin(expiry::cancel_passing_message(
-        deps,
-        message,
-        Reason::WindowClosed,
-    ))
-    .await?;
+    if message.out.expires_at.is_some() {
+        Box::pin(expiry::cancel_unwanted(
+            deps,
+            context,
+            message,
+            Reason::WindowClosed,
+        ))
+        .await?;
+    }
     let (Some(latest), Some(_)) = (latest, last_inbound_at) else {
         return give_up_closed_window(deps, message, NEVER_WROTE).await;
     };

@@ -1,6 +1,6 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
-use super::attempt::to_outgoing_message;
+use super::attachment::to_outgoing_message;
 use super::parking::park_conversation;
 use super::settle::store_sent;
 use super::{RETRY_SOON, SendContext, StepResult, Stop, give_up};

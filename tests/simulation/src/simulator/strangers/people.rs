@@ -292,7 +292,7 @@ fn make_invitation(guest: &Guest) -> Invitation {
         channel: InvitationChannel::Whatsapp,
         template: InvitationTemplateName::parse("invite").expect("a name"),
         language: None,
-        state: InvitationState::Taken,
+        state: InvitationState::Taken { planned: None },
         is_free: false,
         session: None,
         not_before: None,

@@ -181,6 +181,7 @@ fn make_batch(
         expanded: 0,
         send_at,
         reminder: None,
+        restored_from: None,
         end: None,
         due_at: None,
         created_at: now,

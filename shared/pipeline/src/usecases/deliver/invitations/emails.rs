@@ -2,15 +2,12 @@
 
 use super::InvitationError;
 use crate::Deps;
-use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::email::{Email, EmailAddress, EmailOutbox};
 use recado_domain::ids::{CorrelationId, InvitationId};
-use recado_domain::invitations::{
-    Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, TemplateValues,
-};
+use recado_domain::invitations::{Guest, InvitationChannel, InvitationTemplate, TemplateValues};
 use recado_domain::opt_out::{RecipientAddress, UnsubscribeToken};
 use recado_ports::ports::{PortError, PortResult, System};
 
@@ -69,28 +66,9 @@ async fn make_unsubscribe_url(
     )))
 }
 
-/// Enqueues the e-mail of a stored invitation, or puts it off.
-pub(super) async fn dispatch_email(
-    deps: &impl Deps,
-    mut invitation: Invitation,
-    send_at: Option<Timestamp>,
-) -> PortResult<Invitation> {
-    let now = deps.system().now();
-    invitation.not_before = send_at;
-    let InvitationState::Email { outbox } = &mut invitation.state else {
-        return Ok(invitation);
-    };
-    if let Some(at) = send_at {
-        outbox
-            .put_off(at, "put off by the rules for deliveries", now)
-            .map_err(|error| PortError::invalid("e-mail", error))?;
-        invitation.raise_revision();
-        return super::save_changed(deps, invitation).await;
-    }
-    let job = {
-        let outbox = outbox.clone();
-        build_email_job(&invitation, &outbox)
-    };
-    enqueue_email(deps, &job).await?;
-    Ok(invitation)
+/// Puts an e-mail that is not stored yet, or waits, off until a time.
+pub(super) fn put_off_email(deps: &impl Deps, outbox: &mut EmailOutbox, at: Timestamp) -> PortResult<()> {
+    outbox
+        .put_off(at, "put off by the rules for deliveries", deps.system().now())
+        .map_err(|error| PortError::invalid("e-mail", error))
 }

@@ -7,16 +7,28 @@ use recado_domain::invitations::{InvitationState, InvitationStatus};
 const MAY_HAVE_ARRIVED: &str =
     "it was cancelled after an attempt of unknown outcome: the guest may have it, and is sent no other";
 
+/// The words behind the reason of one that failed although the guest may have it.
+const FAILED_IN_DOUBT: &str = "the guest may have it, and is sent no other unless a person redrives it";
+
 impl InvitationView {
     /// Returns why the invitation failed, or that the guest may have a cancelled one. The text holds no personal data. `None`: it did
     /// not fail, or nobody knows why.
     pub fn explain_failure(&self) -> Option<String> {
-        if self.status == InvitationStatus::Cancelled && !self.is_certainly_unsent() {
-            return Some(MAY_HAVE_ARRIVED.to_owned());
+        match self.status {
+            InvitationStatus::Cancelled => self.may_have_arrived.then(|| MAY_HAVE_ARRIVED.to_owned()),
+            InvitationStatus::Failed => {
+                let reason = self.find_reason()?;
+                let in_doubt = self
+                    .may_have_arrived
+                    .then(|| format!("{reason}; {FAILED_IN_DOUBT}"));
+                Some(in_doubt.unwrap_or(reason))
+            }
+            _ => None,
         }
-        if self.status != InvitationStatus::Failed {
-            return None;
-        }
+    }
+
+    /// Returns the reason for which it failed, if it is known.
+    fn find_reason(&self) -> Option<String> {
         if let InvitationState::Refused { error } = &self.invitation.state {
             return Some(error.clone());
         }
@@ -28,14 +40,5 @@ impl InvitationView {
         }
         let out = self.message.as_ref()?.message.out.as_ref()?;
         out.history.last()?.why.clone()
-    }
-
-    /// Returns `true` if no attempt at it had an unknown outcome.
-    pub(super) fn is_certainly_unsent(&self) -> bool {
-        if let InvitationState::Email { outbox } = &self.invitation.state {
-            return outbox.unknown.is_none();
-        }
-        let out = self.message.as_ref().and_then(|view| view.message.out.as_ref());
-        out.is_none_or(|out| !out.maybe_sent)
     }
 }

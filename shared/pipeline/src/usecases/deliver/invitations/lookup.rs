@@ -41,6 +41,8 @@ pub struct InvitationView {
     pub message: Option<MessageView>,
     /// Reason for which its time came and it was not sent.
     pub reason: Option<Reason>,
+    /// `true` if the guest may have it although it failed or was cancelled: the outcome of an attempt is unknown.
+    pub may_have_arrived: bool,
 }
 
 /// A contact's newest session on an instance.
@@ -182,7 +184,7 @@ pub(super) async fn view_invitation(
 ) -> PortResult<Option<InvitationView>> {
     let taken = (InvitationStatus::Queued, invitation.created_at);
     let status = match &invitation.state {
-        InvitationState::Taken => InvitationStatus::Queued,
+        InvitationState::Taken { .. } => InvitationStatus::Queued,
         InvitationState::Email { outbox } => {
             let (status, transitions) = email_transitions(outbox, taken);
             return Ok(Some(InvitationView {
@@ -190,6 +192,7 @@ pub(super) async fn view_invitation(
                 transitions,
                 message: None,
                 reason: None,
+                may_have_arrived: !outbox.is_certainly_unsent(),
                 invitation,
             }));
         }
@@ -213,6 +216,7 @@ pub(super) async fn view_invitation(
         transitions,
         message: None,
         reason: None,
+        may_have_arrived: false,
     }))
 }
 
@@ -227,6 +231,7 @@ async fn view_scheduled(
         return Ok(None);
     };
     let taken = (InvitationStatus::Queued, invitation.created_at);
+    let may_have_arrived = scheduled.may_have_been_sent();
     let (status, ended, reason) = match scheduled.state {
         ScheduledState::Pending => (InvitationStatus::Queued, None, None),
         ScheduledState::Cancelled { at, .. } => (InvitationStatus::Cancelled, Some(at), None),
@@ -243,6 +248,7 @@ async fn view_scheduled(
         transitions: std::iter::once(taken).chain(ended).collect(),
         message: None,
         reason,
+        may_have_arrived,
     }))
 }
 
@@ -252,6 +258,7 @@ fn view_message(invitation: Invitation, message: MessageView) -> InvitationView 
     InvitationView {
         status: message_status(&message),
         transitions: list_transitions(&message, taken),
+        may_have_arrived: message.message.out.as_ref().is_some_and(|out| out.maybe_sent),
         message: Some(message),
         reason: None,
         invitation,
@@ -294,7 +301,7 @@ fn email_transitions(
         EmailState::Sending { .. } => InvitationStatus::Processing,
         EmailState::Sent { .. } => InvitationStatus::Sent,
         EmailState::Dead {
-            reason: Reason::BatchCancelled,
+            reason: Reason::BatchCancelled | Reason::OptedOut | Reason::Expired,
             ..
         } => InvitationStatus::Cancelled,
         EmailState::Dead { .. } => InvitationStatus::Failed,

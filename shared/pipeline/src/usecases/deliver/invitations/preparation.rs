@@ -1,7 +1,7 @@
 //! Finds everything that a request for an invitation names, and checks it.
 
 use super::super::{DeliverError, SCHEDULE_AHEAD_MAX};
-use super::emails::write_email;
+use super::emails::{put_off_email, write_email};
 use super::ready::{InvitationWay, ReadyInvitation};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::Deps;
@@ -138,21 +138,27 @@ pub(super) async fn write_for_guest(
         .ok_or_else(|| InvitationError::UnknownTemplate(request.template.clone()))?;
     let mut values = known_values(tenant, occasion, &guest, &request.variables);
     template.complete_values(&mut values, "occasion_name", occasion.id.as_str());
+    let zone = find_zone(frame, &guest);
+    let send_at = find_send_time(deps, &request, &zone)?;
     let (way, state) = match request.channel {
         InvitationChannel::Whatsapp => {
             let content = Box::new(template.render_content(&values)?);
             let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
-            (InvitationWay::Message { phone, content }, InvitationState::Taken)
+            (
+                InvitationWay::Message { phone, content },
+                InvitationState::Taken { planned: None },
+            )
         }
         InvitationChannel::Email => {
             let (person, filled) = ((tenant, &guest), (template, &values));
-            let outbox = write_email(deps, person, filled, &id, &request.correlation).await?;
+            let mut outbox = write_email(deps, person, filled, &id, &request.correlation).await?;
+            if let Some(at) = send_at {
+                put_off_email(deps, &mut outbox, at)?;
+            }
             let outbox = Box::new(outbox);
             (InvitationWay::Email, InvitationState::Email { outbox })
         }
     };
-    let zone = find_zone(frame, &guest);
-    let send_at = find_send_time(deps, &request, &zone)?;
     if is_new && let Some(phone) = guest.phone.clone() {
         guest = find_or_add_guest(deps, (tenant, occasion), &phone).await?;
     }
@@ -171,6 +177,7 @@ pub(super) async fn write_for_guest(
         send_at,
         batch: None,
         useful_until: None,
+        restored_from: None,
     })
 }
 
@@ -191,7 +198,7 @@ pub(super) fn begin_invitation(
         channel: request.channel,
         template: request.template.clone(),
         language: None,
-        state: InvitationState::Taken,
+        state: InvitationState::Taken { planned: None },
         is_free: false,
         session: None,
         not_before: None,

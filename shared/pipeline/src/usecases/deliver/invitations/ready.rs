@@ -4,10 +4,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
-use recado_domain::ids::{BatchId, CorrelationId, hash_parts};
-use recado_domain::invitations::{Batch, Guest, Invitation, InvitationState, ScheduledInvitation};
+use recado_domain::ids::{BatchId, CorrelationId, TokenName, hash_parts};
+use recado_domain::invitations::{
+    Batch, Guest, Invitation, InvitationState, PlannedMessage, ScheduledInvitation,
+};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+use recado_domain::reason::Reason;
 use recado_ports::ports::{InvitationClaim, PortError, PortResult};
 use serde_json::json;
 use std::sync::Arc;
@@ -32,14 +35,23 @@ pub(super) struct ReadyInvitation {
     pub(super) batch: Option<BatchId>,
     /// The time after which it is not sent, of a reminder.
     pub(super) useful_until: Option<Timestamp>,
+    /// The time of the backup from which its batch was restored.
+    pub(super) restored_from: Option<Timestamp>,
 }
 
 impl ReadyInvitation {
-    /// Notes the batch that the invitation belongs to, which may be paused or cancelled.
-    pub(super) fn join_batch(&mut self, batch: &Batch) {
+    /// Notes the batch that the invitation belongs to, which may be paused or cancelled. If the batch comes from a backup, the invitation
+    /// may have been sent since: an e-mail is given up, because its carrier cannot be asked.
+    pub(super) fn join_batch(&mut self, batch: &Batch, now: Timestamp) {
         if let InvitationState::Email { outbox } = &mut self.invitation.state {
             outbox.batch = Some(batch.id.clone());
+            if batch.restored_from.is_some() {
+                let why = "its batch was restored from a backup".to_owned();
+                // A new e-mail is queued, so this is not refused.
+                let _ = outbox.give_up(Reason::UnknownOutcome, why, now);
+            }
         }
+        self.restored_from = batch.restored_from;
         self.batch = Some(batch.id.clone());
         self.useful_until = batch.reminder.as_ref().map(|reminder| reminder.begins_at);
     }
@@ -56,23 +68,35 @@ impl ReadyInvitation {
 
     /// Returns the invitation as its message notes it.
     pub(super) fn describe_sent(&self) -> ScheduledInvitation {
-        ScheduledInvitation {
-            id: self.invitation.id.clone(),
-            occasion: self.invitation.occasion.clone(),
-            guest: self.invitation.guest.clone(),
-            batch: self.batch.clone(),
-            useful_until: self.useful_until,
-        }
+        let invitation = &self.invitation;
+        invitation.describe_sent(self.batch.clone(), self.useful_until, self.restored_from)
     }
 
-    /// Returns the metadata by which its message names the invitation.
-    pub(super) fn name_in_metadata(&self) -> PortResult<Option<Metadata>> {
-        let Invitation {
-            id, occasion, guest, ..
-        } = &self.invitation;
-        let names = json!({"invitation": id, "occasion": occasion, "guest": guest});
-        let metadata = names.as_object().map(Metadata::from_object).transpose();
-        metadata.map_err(|error| PortError::invalid("invitation", error))
+    /// Returns the invitation as it is stored before it becomes a message that `by` ordered.
+    pub(super) fn to_taken(&self, by: &TokenName) -> Invitation {
+        let mut invitation = self.invitation.clone();
+        if let InvitationState::Taken { planned } = &mut invitation.state {
+            *planned = self.plan_message(by).map(Box::new);
+        }
+        invitation
+    }
+
+    /// Returns the message that the invitation is to become, as `by` orders it; `None`: it goes by e-mail.
+    pub(super) fn plan_message(&self, by: &TokenName) -> Option<PlannedMessage> {
+        let InvitationWay::Message { phone, content } = &self.way else {
+            return None;
+        };
+        Some(PlannedMessage {
+            instance: self.bound.instance.id.clone(),
+            to: phone.clone(),
+            content: (**content).clone(),
+            send_at: self.send_at,
+            batch: self.batch.clone(),
+            useful_until: self.useful_until,
+            by: by.clone(),
+            correlation: self.correlation.clone(),
+            restored_from: self.restored_from,
+        })
     }
 
     /// Returns the key that other invitations of the same template to the same guest claim, too. Each reminder has one of its own.
@@ -91,4 +115,14 @@ impl ReadyInvitation {
             ),
         }
     }
+}
+
+/// Returns the metadata by which the message of an invitation names it.
+pub(super) fn name_in_metadata(invitation: &Invitation) -> PortResult<Option<Metadata>> {
+    let Invitation {
+        id, occasion, guest, ..
+    } = invitation;
+    let names = json!({"invitation": id, "occasion": occasion, "guest": guest});
+    let metadata = names.as_object().map(Metadata::from_object).transpose();
+    metadata.map_err(|error| PortError::invalid("invitation", error))
 }

@@ -1,7 +1,7 @@
 //! Stores an invitation of a batch with what it becomes, by one write: with its message, or as an e-mail. So no crash leaves an invitation
 //! without its message. Whether it may leave was asked before.
 
-use super::super::ready::{InvitationWay, ReadyInvitation};
+use super::super::ready::{InvitationWay, ReadyInvitation, name_in_metadata};
 use super::super::{InvitationError, send_ready};
 use super::made_invitation::{MadeInvitation, made_of, store_refusal};
 use crate::Deps;
@@ -103,8 +103,8 @@ async fn try_to_commit_message(
         &ready.correlation,
         now,
     );
-    note_invitation(&mut conversation, &mut message, &ready.describe_sent());
-    message.out.metadata = ready.name_in_metadata()?;
+    note_invitation(deps, &mut conversation, &mut message, &ready.describe_sent());
+    message.out.metadata = name_in_metadata(&ready.invitation)?;
     message.out.sign_last_step(Some(&caller.name));
     invitation.state = InvitationState::Message {
         message: message.message_id(),

@@ -28,7 +28,7 @@ pub(super) fn made_of(invitation: &Invitation) -> MadeInvitation {
 /// Returns the status of a recipient whose invitation is stored; `None` if it is to be made a message yet.
 pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
     match invitation.state {
-        InvitationState::Taken => None,
+        InvitationState::Taken { .. } => None,
         InvitationState::Message { .. } | InvitationState::Email { .. } => {
             Some(InvitationStatus::Queued.into())
         }

@@ -1,10 +1,11 @@
 //! Makes the invitations of a piece of a batch. Guests, opt-outs and earlier invitations are read for the whole piece, most invitations are
 //! stored together with their messages, and the send jobs of all are enqueued together.
 
+use super::super::dispatch::resume;
 use super::super::preparation::{
     InvitationFrame, begin_invitation, find_zone, prepare_for_guest, write_for_guest,
 };
-use super::super::{DeliverError, InvitationError, resume, send_ready};
+use super::super::{DeliverError, InvitationError, send_ready};
 use super::direct::commit_directly;
 use super::made_invitation::{MadeInvitation, made_of, status_of, store_refusal};
 use super::recipient_request::request_of;
@@ -16,7 +17,7 @@ use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, RecipientStatus};
-use recado_ports::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry};
+use recado_ports::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry, System};
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of invitations that are made side by side.
@@ -159,7 +160,7 @@ async fn invite_recipient(
     };
     let sent = match ready {
         Ok(mut ready) => {
-            ready.join_batch(batch);
+            ready.join_batch(batch, deps.system().now());
             match known {
                 // A crash left it without its message.
                 Some(known) => resume(deps, caller, &ready, known)

@@ -1,0 +1,230 @@
+//! Makes messages of stored invitations, each once, however often it is tried and by whom. What is made comes from the stored invitation
+//! alone: the request at hand may be another one.
+
+use super::super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
+use super::InvitationError;
+use super::emails::put_off_email;
+use super::ready::{ReadyInvitation, name_in_metadata};
+use crate::Deps;
+use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::email_outbox::{build_email_job, enqueue_email};
+use crate::steps::idempotency::{find_claimed, make_claim};
+use crate::steps::invitation_permission::judge_invitation;
+use jiff::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::ids::IdempotencyKey;
+use recado_domain::invitations::{Invitation, InvitationState, PlannedMessage};
+use recado_domain::options::SendOptions;
+use recado_ports::ports::{InvitationRecords, PortError, PortResult, System, WriteOutcome};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+
+/// Makes a message of an invitation that a crash left without one, unless the crash came after its message. Another request may be making
+/// it at the same time.
+pub(super) async fn resume(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    known: Invitation,
+) -> Result<Invitation, InvitationError> {
+    if let InvitationState::Email { outbox } = &known.state {
+        // A crash may have come before its job.
+        if outbox.is_open() {
+            enqueue_email(deps, &build_email_job(&known, outbox)).await?;
+        }
+        return Ok(known);
+    }
+    let InvitationState::Taken { planned } = &known.state else {
+        return Ok(known);
+    };
+    let instance = planned.as_ref().map(|planned| planned.instance.to_string());
+    let scope = instance.unwrap_or_else(|| ready.bound.instance.id.to_string());
+    let claim = make_claim(deps, scope, message_key(&known)?, &[], None).await?;
+    match find_claimed(deps, Some(&claim)).await? {
+        Some(record) => {
+            let made = return_claimed_message(deps, record).await?;
+            note_message(deps, known, made).await
+        }
+        None => Box::pin(dispatch(deps, caller, ready, known)).await,
+    }
+}
+
+/// Returns the idempotency key under which an invitation becomes a message.
+fn message_key(invitation: &Invitation) -> PortResult<IdempotencyKey> {
+    IdempotencyKey::parse(&format!("invitation:{}", invitation.id))
+        .map_err(|error| PortError::invalid("invitation", error))
+}
+
+/// Makes a message of a stored invitation, or enqueues its e-mail, once, however often it is called. It is one for later if the
+/// invitation names a time, or the rules of the tenant put it off. `ready` tells of its guest and its tenant as they are now.
+pub(super) async fn dispatch(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    invitation: Invitation,
+) -> Result<Invitation, InvitationError> {
+    let planned = match &invitation.state {
+        // A record of an older version has no plan. It is of the same guest and template.
+        InvitationState::Taken { planned } => planned
+            .as_deref()
+            .cloned()
+            .or_else(|| ready.plan_message(&caller.name)),
+        _ => None,
+    };
+    let is_given_up = invitation.email_failed_at().is_some();
+    if is_given_up || planned.as_ref().is_some_and(|one| one.restored_from.is_some()) {
+        // It may have been sent before it was restored: what is to be looked for or told of comes first. Its sender asks whether it may
+        // leave.
+        return dispatch_as(deps, caller, (invitation, planned), None).await;
+    }
+    let person = (&ready.guest, &ready.zone);
+    let permission = judge_invitation(deps, &ready.bound.tenant, person, &invitation.id).await?;
+    let allowed_at = match permission {
+        DeliveryPermission::Granted => None,
+        DeliveryPermission::NotBefore(at) => Some(at),
+        DeliveryPermission::OptedOut => {
+            return refuse(deps, invitation, InvitationError::OptedOut).await;
+        }
+    };
+    let now = deps.system().now();
+    let (wanted_at, useful_until) = planned
+        .as_ref()
+        .map_or((ready.send_at, ready.useful_until), |planned| {
+            (planned.send_at, planned.useful_until)
+        });
+    let send_at = wanted_at.filter(|at| *at > now).max(allowed_at);
+    if useful_until.is_some_and(|until| send_at.unwrap_or(now) >= until) {
+        return refuse(deps, invitation, InvitationError::TooLate).await;
+    }
+    dispatch_as(deps, caller, (invitation, planned), send_at).await
+}
+
+/// Makes the planned message of a stored invitation, or enqueues its e-mail, now or for `send_at`.
+async fn dispatch_as(
+    deps: &impl Deps,
+    caller: &Caller,
+    (invitation, planned): (Invitation, Option<PlannedMessage>),
+    send_at: Option<Timestamp>,
+) -> Result<Invitation, InvitationError> {
+    match planned {
+        Some(planned) => dispatch_message(deps, caller, (invitation, planned), send_at).await,
+        None => Ok(dispatch_email(deps, invitation, send_at).await?),
+    }
+}
+
+/// Enqueues the e-mail of a stored invitation, or puts it off.
+async fn dispatch_email(
+    deps: &impl Deps,
+    mut invitation: Invitation,
+    send_at: Option<Timestamp>,
+) -> PortResult<Invitation> {
+    invitation.not_before = send_at;
+    let InvitationState::Email { outbox } = &mut invitation.state else {
+        return Ok(invitation);
+    };
+    if let Some(at) = send_at {
+        put_off_email(deps, outbox, at)?;
+        invitation.raise_revision();
+        return save_changed(deps, invitation).await;
+    }
+    let job = {
+        let outbox = outbox.clone();
+        build_email_job(&invitation, &outbox)
+    };
+    enqueue_email(deps, &job).await?;
+    Ok(invitation)
+}
+
+/// Makes the planned message of a stored invitation, now or for `send_at`, in the name of who ordered it.
+async fn dispatch_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    (invitation, planned): (Invitation, PlannedMessage),
+    send_at: Option<Timestamp>,
+) -> Result<Invitation, InvitationError> {
+    let PlannedMessage {
+        instance,
+        to,
+        content,
+        batch,
+        useful_until,
+        by,
+        correlation,
+        restored_from,
+        ..
+    } = planned;
+    let described = invitation.describe_sent(batch, useful_until, restored_from);
+    let send = DeliverRequest {
+        to,
+        content,
+        options: SendOptions::default(),
+        key: Some(message_key(&invitation)?),
+        metadata: name_in_metadata(&invitation)?,
+        send_at,
+        correlation,
+    };
+    let orderer = Caller {
+        name: by,
+        ..caller.clone()
+    };
+    match accept_for_guest(deps, &orderer, &instance, send, Some(described)).await {
+        Ok(accepted) => note_message(deps, invitation, accepted).await,
+        Err(DeliverError::Port(error)) => Err(error.into()),
+        // The key is the invitation's own, so no client used it for anything else.
+        Err(DeliverError::KeyReused) => Err(PortError::contended("invitation").into()),
+        Err(error @ DeliverError::Busy) => Err(error.into()),
+        Err(error) => refuse(deps, invitation, error.into()).await,
+    }
+}
+
+/// Stores which message an invitation became. A message that was made counts, also if another request refused the invitation meanwhile.
+async fn note_message(
+    deps: &impl Deps,
+    invitation: Invitation,
+    made: AcceptedMessage,
+) -> Result<Invitation, InvitationError> {
+    let made = &made;
+    retry_lost_write(
+        PortError::contended("invitation"),
+        invitation,
+        |known| async move {
+            let mut changed = known;
+            changed.become_message(made.id.clone(), made.send_at);
+            if deps.store().save_invitation(&changed).await? == WriteOutcome::Written {
+                return Ok(WriteAttempt::Done(changed));
+            }
+            let stored = deps.store().find_invitation(&changed.tenant, &changed.id).await?;
+            Ok(match stored {
+                Some(stored) if matches!(stored.state, InvitationState::Message { .. }) => {
+                    WriteAttempt::Done(stored)
+                }
+                Some(stored) => WriteAttempt::Lost(stored),
+                // It was erased meanwhile.
+                None => WriteAttempt::Done(changed),
+            })
+        },
+    )
+    .await
+}
+
+/// Stores that an invitation can never be sent, and returns why.
+async fn refuse(
+    deps: &impl Deps,
+    mut invitation: Invitation,
+    error: InvitationError,
+) -> Result<Invitation, InvitationError> {
+    invitation.refuse(error.to_string());
+    save_changed(deps, invitation).await?;
+    Err(error)
+}
+
+/// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
+async fn save_changed(deps: &impl Deps, invitation: Invitation) -> PortResult<Invitation> {
+    if deps.store().save_invitation(&invitation).await? == WriteOutcome::Written {
+        return Ok(invitation);
+    }
+    let known = deps
+        .store()
+        .find_invitation(&invitation.tenant, &invitation.id)
+        .await?;
+    Ok(known.unwrap_or(invitation))
+}
