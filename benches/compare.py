@@ -31,7 +31,7 @@ sys.dont_write_bytecode = True
 
 import embedded
 import machine
-from evolution import http_request, webhook_secret
+from evolution import forget_secrets, http_request, webhook_secret
 from processes import UNIT_VARIABLES, MeasurementError, cpu_seconds, end, eventually, tail
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -289,6 +289,7 @@ def processor_seconds(server):
 
 def write_template(address, folder, text=None):
     """The request that the load generator fills in. A digit of its own in each place, so that the length is that of every one."""
+    forget_secrets()
     template = http_request(0, address, text).decode().replace(f"3EB0{0:016X}", f"3EB0{NUMBER}").replace("5511900000000@s", f"55119{CONTACT}@s")
     file = folder / "request"
     file.write_bytes(template.encode())

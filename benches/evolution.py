@@ -4,15 +4,33 @@ import hashlib
 import hmac
 import json
 import time
+import urllib.request
 
 INSTANCE = "suporte-01"
 MASTER = "master-of-the-measurements"
+TOKEN = "token-of-the-measurements-of-recado"
+
+# The secrets of each installation that was asked, by its address.
+_secrets = {}
 
 
-def webhook_secret(master=MASTER, instance=INSTANCE):
-    """What `recado apply` shows for an instance: derived from the master, so that no look-up is needed."""
+def forget_secrets():
+    """Another installation may listen at an address that was asked before."""
+    _secrets.clear()
+
+
+def webhook_secret(host=None, instance=INSTANCE):
+    """The secret of an instance of the installation at `host`. Without one, or where nobody tells: that of an entry from before there were salts."""
+    if host and not _secrets.get(host):
+        request = urllib.request.Request(f"http://{host}/v1/config/webhooks", headers={"authorization": f"Bearer {TOKEN}"})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                _secrets[host] = {told["id"]: told["secret"] for told in json.load(answer)["instances"]}
+        except (OSError, ValueError, KeyError):
+            _secrets[host] = {}
     message = f"recado:webhook:v1:evolution:{instance}"
-    return hmac.new(master.encode(), message.encode(), hashlib.sha256).hexdigest()
+    derived = hmac.new(MASTER.encode(), message.encode(), hashlib.sha256).hexdigest()
+    return _secrets.get(host, {}).get(instance) or derived
 
 
 def text_message(number, contacts=500, text=None):
@@ -58,7 +76,7 @@ def http_request(number, host, text=None):
         "POST /webhooks/evolution HTTP/1.1\r\n"
         f"Host: {host}\r\n"
         "Content-Type: application/json\r\n"
-        f"apikey: {webhook_secret()}\r\n"
+        f"apikey: {webhook_secret(host)}\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

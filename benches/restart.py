@@ -184,9 +184,10 @@ def http_request(number, port):
     body = json.loads(text_message(number, contacts=100_000_000))
     body["instance"] = instance
     body = json.dumps(body, ensure_ascii=False).encode()
+    secret = webhook_secret(f"127.0.0.1:{port}", instance)
     head = (
         f"POST /webhooks/evolution HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
-        f"apikey: {webhook_secret(instance=instance)}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"apikey: {secret}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 

@@ -177,7 +177,7 @@ class Installation:
 
     def post(self, instance, first, rate, seconds):
         """Posts questions of contacts of their own at a steady rate."""
-        secret = evolution.webhook_secret(instance=instance)
+        secret = evolution.webhook_secret(f"127.0.0.1:{self.port}", instance)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         headers = {"Content-Type": "application/json", "apikey": secret}
         began = time.monotonic()

@@ -21,7 +21,6 @@ async fn serve_requests() -> Result<(), Error> {
         http: composed.http.clone(),
         config: composed.environment.provider_config(),
         secrets: composed.secrets.clone(),
-        hosts: composed.deps.settings.onboarding_hosts.clone(),
     };
     lambda_http::run(use_cases::build_api_router(composed, desk.into_setup())).await
 }

@@ -80,6 +80,7 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
     let (event_feed, poster) = (EventFeed::new(stopped.clone()), keyring.create_poster());
     let mut options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
+    options.listening_url = Some(address_file::local_url(address));
     options.event_feed = Some(event_feed.clone());
     options.endpoint_desk = Some(EndpointDesk::new(poster.clone()));
     let console = create_console(&deps, &keyring, &options)?;
@@ -200,7 +201,6 @@ fn create_setup_desk(environment: &LocalEnvironment) -> Result<SetupDesk<Environ
         http: build_http_client()?,
         config: environment.providers.clone(),
         secrets: EnvironmentSecrets,
-        hosts: environment.settings.onboarding_hosts.clone(),
     })
 }
 
@@ -214,6 +214,7 @@ fn build_options(
 ) -> Result<ApiOptions<Embedded>> {
     Ok(ApiOptions {
         public_url: environment.public_url.clone(),
+        listening_url: None,
         simulator,
         metrics: Some(metrics.to_page()),
         depths: embedded.clone(),

@@ -215,13 +215,20 @@ pub struct Instance {
     /// ([`CredentialRef::names_app_secret_of`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_secret: Option<CredentialRef>,
-    /// Version of the webhook secret. A new version makes a new secret for this instance alone. A document cannot lower
-    /// it.
+    /// Version of the webhook secret. Only a rotation raises it. In a document it has no effect.
     #[serde(default, skip_serializing_if = "SecretVersion::is_first")]
     pub secret_version: SecretVersion,
     /// Time until which the secret of the version before is accepted, too. In a document it has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_secret_until: Option<Timestamp>,
+    /// The salt of the webhook secrets, made when the entry is created. In a document it has no effect. `None`: the entry is
+    /// from before there were salts, and its secret was not rotated since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_salt: Option<SecretSalt>,
+    /// `true` if a token of the tenant named `base_url`. Only public hosts and those that the installation lists are then
+    /// asked. In a document it has no effect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named_by_tenant: bool,
 }
 
 /// A reference to the place where a secret is kept. Configuration never holds the secret itself.
@@ -371,6 +378,7 @@ pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};
 pub use steps::StepsError;
 pub use webhook_endpoint::{WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint, WebhookEndpointError};
+pub use webhook_secret::SecretSalt;
 
 pub use alerts::{
     AlertConfig, AlertDestination, DestinationChannel, EmailDestination, ServerParts, WebhookDestination,

@@ -1,7 +1,7 @@
 //! Secrets: hidden from `Debug` and compared in constant time. Also the webhook secrets derived from one master secret.
 
 use crate::hexadecimal::encode_hex;
-use crate::ids::ExternalId;
+use crate::ids::{ExternalId, Nonce};
 use crate::provider::Provider;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -113,50 +113,112 @@ impl From<SecretVersion> for u8 {
     }
 }
 
-/// Derives the webhook secret of an instance: HMAC-SHA256(master, `recado:webhook:v{version}:{provider}:{instance}`) in
-/// lower-case hex. Nothing is looked up, so a forged instance is refused without a read, and a tenant's secret gives no
-/// access to another tenant's instances.
+/// Number of hexadecimal digits of a salt. A secret that was made with one begins with it.
+const SALT_LENGTH: usize = 32;
+
+/// Number of hexadecimal digits of HMAC-SHA256.
+const MAC_LENGTH: usize = 64;
+
+/// What one webhook secret of an instance is made of, beside the master secret and the instance's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretParts {
+    /// The version of the secret.
+    pub version: SecretVersion,
+    /// The salt of the instance's entry. `None`: the secret is one of an entry from before there were salts.
+    pub salt: Option<Nonce>,
+}
+
+/// Derives the webhook secret of an instance from one master secret.
+///
+/// With a salt it is the salt, and behind it in lower-case hex HMAC-SHA256(master,
+/// `recado:salted-webhook:{salt}:v{version}:{provider}:{instance}`). The secret shows its salt, so nothing is looked up to
+/// refuse a forged one, and whoever had the instance's name before has secrets of another salt. Without a salt it is
+/// HMAC-SHA256(master, `recado:webhook:v{version}:{provider}:{instance}`) alone.
 pub fn derive_webhook_secret(
     master: &Secret,
     provider: Provider,
     instance: &ExternalId,
-    version: SecretVersion,
+    parts: &SecretParts,
 ) -> Secret {
     let mac = begin_hmac(master.expose_secret().as_bytes());
-    finish_webhook_secret(mac, provider, instance, version)
+    finish_webhook_secret(mac, provider, instance, parts)
 }
 
 fn finish_webhook_secret(
     mut mac: Hmac<Sha256>,
     provider: Provider,
     instance: &ExternalId,
-    version: SecretVersion,
+    parts: &SecretParts,
 ) -> Secret {
-    mac.update(b"recado:webhook:v");
-    mac.update(&[b'0' + version.0]);
+    let salt = parts.salt.as_ref().map_or("", Nonce::as_str);
+    if salt.is_empty() {
+        mac.update(b"recado:webhook");
+    } else {
+        mac.update(b"recado:salted-webhook:");
+        mac.update(salt.as_bytes());
+    }
+    mac.update(b":v");
+    mac.update(&[b'0' + parts.version.0]);
     for part in [provider.as_str(), instance.as_str()] {
         mac.update(b":");
         mac.update(part.as_bytes());
     }
-    Secret(encode_hex(&mac.finalize().into_bytes()))
+    let mac = encode_hex(&mac.finalize().into_bytes());
+    Secret(format!("{salt}{mac}"))
 }
 
-/// Derives all webhook secrets of an instance under one master secret, each with its version.
+/// Derives the webhook secrets of all versions of an instance with one salt, under one master secret.
 pub fn derive_webhook_secrets<'a>(
     master: &'a Secret,
     provider: Provider,
     instance: &'a ExternalId,
-) -> impl Iterator<Item = (SecretVersion, Secret)> + 'a {
+    salt: Option<&'a Nonce>,
+) -> impl Iterator<Item = (SecretParts, Secret)> + 'a {
     let keyed = begin_hmac(master.expose_secret().as_bytes());
     SecretVersion::all_versions().map(move |version| {
-        let secret = finish_webhook_secret(keyed.clone(), provider, instance, version);
-        (version, secret)
+        let salt = salt.cloned();
+        let parts = SecretParts { version, salt };
+        let secret = finish_webhook_secret(keyed.clone(), provider, instance, &parts);
+        (parts, secret)
     })
+}
+
+/// Finds out of what a shown webhook secret is made; `None` if it is none of the instance under `masters`. Each
+/// is compared in constant time. The work ends with the one that fits, so its time tells the version, to who knows the secret.
+pub fn find_shown_secret(
+    shown: &str,
+    masters: &[Secret],
+    provider: Provider,
+    instance: &ExternalId,
+) -> Option<SecretParts> {
+    let shown = shown.trim();
+    let salt = read_shown_salt(shown);
+    masters
+        .iter()
+        .flat_map(|master| derive_webhook_secrets(master, provider, instance, salt.as_ref()))
+        .find(|(_, secret)| secret.matches(shown))
+        .map(|(parts, _)| parts)
+}
+
+/// Reads the salt with which a shown secret begins; `None` if it has another length than one with a salt.
+fn read_shown_salt(shown: &str) -> Option<Nonce> {
+    let (salt, mac) = shown.split_at_checked(SALT_LENGTH)?;
+    let is_salted = mac.len() == MAC_LENGTH && salt.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_salted.then(|| Nonce::parse(salt).ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SALT: &str = "000102030405060708090a0b0c0d0e0f";
+
+    fn parts(version: u8, salt: Option<&str>) -> SecretParts {
+        SecretParts {
+            version: SecretVersion::try_from(version).unwrap(),
+            salt: salt.map(|salt| Nonce::parse(salt).unwrap()),
+        }
+    }
 
     #[test]
     fn an_empty_secret_is_no_secret_and_debug_shows_nothing() {
@@ -180,7 +242,7 @@ mod tests {
         let master = Secret::new("master").unwrap();
         let (a, b) = (ExternalId::parse("a").unwrap(), ExternalId::parse("b").unwrap());
         let secret = |provider, instance| {
-            derive_webhook_secret(&master, provider, instance, SecretVersion::FIRST)
+            derive_webhook_secret(&master, provider, instance, &parts(1, None))
                 .expose_secret()
                 .to_owned()
         };
@@ -195,10 +257,14 @@ mod tests {
         let master = Secret::new("master").unwrap();
         let of = |provider, instance: &str, version: u8| {
             let instance = ExternalId::parse(instance).unwrap();
-            let version = SecretVersion::try_from(version).unwrap();
-            derive_webhook_secret(&master, Provider::parse(provider).unwrap(), &instance, version)
-                .expose_secret()
-                .to_owned()
+            derive_webhook_secret(
+                &master,
+                Provider::parse(provider).unwrap(),
+                &instance,
+                &parts(version, None),
+            )
+            .expose_secret()
+            .to_owned()
         };
         assert_eq!(
             of("evolution", "suporte-01", 1),
@@ -216,6 +282,54 @@ mod tests {
             of("360dialog", "100000000000001", 2),
             "ae51073ab8dc36c3183d59336606b44279d1f02eb3af098b441a687c3bb0a404"
         );
+    }
+
+    /// Computed apart from this code: `printf 'recado:salted-webhook:000102030405060708090a0b0c0d0e0f:v1:evolution:suporte-01' |
+    /// openssl dgst -sha256 -hmac master`.
+    #[test]
+    fn a_salted_secret_is_its_salt_and_a_known_code() {
+        let (master, instance) = (
+            Secret::new("master").unwrap(),
+            ExternalId::parse("suporte-01").unwrap(),
+        );
+        let secret = derive_webhook_secret(&master, Provider::Evolution, &instance, &parts(1, Some(SALT)));
+        assert_eq!(
+            secret.expose_secret(),
+            "000102030405060708090a0b0c0d0e0fae0ff7f9dd0f986b633ad6b0337e6d8900e4e030a1a530b35fc54a62ee0b6a0d"
+        );
+    }
+
+    #[test]
+    fn a_shown_secret_is_found_by_its_own_salt_master_and_name_alone() {
+        let masters = ["new", "old"].map(|text| Secret::new(text).unwrap());
+        let instance = ExternalId::parse("suporte-01").unwrap();
+        let find = |shown: &str, instance: &ExternalId| {
+            find_shown_secret(shown, &masters, Provider::Evolution, instance)
+        };
+        for master in &masters {
+            for parts in [
+                parts(1, None),
+                parts(9, None),
+                parts(1, Some(SALT)),
+                parts(9, Some(SALT)),
+            ] {
+                let secret = derive_webhook_secret(master, Provider::Evolution, &instance, &parts);
+                let shown = secret.expose_secret();
+                assert_eq!(find(&format!(" {shown} "), &instance), Some(parts.clone()));
+                let other = ExternalId::parse("suporte-02").unwrap();
+                assert_eq!(find(shown, &other), None, "another name");
+                let salted = format!("{}{shown}", "0".repeat(SALT_LENGTH));
+                for wrong in [&shown[1..], &shown.to_uppercase(), &salted, "", "\u{e9}"] {
+                    assert_eq!(find(wrong, &instance), None, "{wrong}");
+                }
+                let changed = format!("f{}", &shown[1..]);
+                assert_eq!(
+                    find(&changed, &instance).is_some(),
+                    changed == shown,
+                    "another salt or code"
+                );
+            }
+        }
     }
 
     #[test]

@@ -87,9 +87,10 @@ const BODY_MAX: usize = 1024 * 1024;
 /// The settings and sources that the API needs besides the ports.
 #[derive(Debug, Clone)]
 pub struct ApiOptions<D> {
-    /// The base URL at which providers reach this installation, without a slash at its end. `None`: the base URL of the
-    /// request itself is used.
+    /// The base URL at which providers reach this installation, without a slash at its end.
     pub public_url: Option<String>,
+    /// The base URL at which this machine reaches the installation. It is shown where `public_url` is not known.
+    pub listening_url: Option<String>,
     /// The messages that the simulated provider accepted. `None` where a real provider sends.
     pub simulator: Option<SimulatedOutbox>,
     /// The source of the queues' depths.

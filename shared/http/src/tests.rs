@@ -20,6 +20,7 @@ mod events;
 mod files;
 mod forged;
 mod given_up;
+mod handed_names;
 mod health;
 mod invitations;
 mod known_answers;
@@ -64,7 +65,7 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId};
 use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
+use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_secret, hmac_sha256};
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
 use recado_pipeline::{Components, Settings};
@@ -215,6 +216,7 @@ impl Site {
     fn options(&self) -> ApiOptions<SetDepths> {
         ApiOptions {
             public_url: self.public_url.clone(),
+            listening_url: Some("http://127.0.0.1:8080".to_owned()),
             simulator: self.simulator.clone(),
             metrics: self.metrics.clone(),
             depths: self.depths.clone(),
@@ -434,14 +436,18 @@ pub(crate) fn document() -> ConfigDocument {
     .unwrap()
 }
 
-/// The webhook secret of an Evolution instance.
+/// The webhook secret of an Evolution instance whose entry is from before there were salts, as those that a test stores.
 pub(crate) fn secret_of(master: &str, instance: &str) -> String {
     secret_at(Provider::Evolution, master, instance)
 }
 
 pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> String {
     let (master, instance) = (Secret::new(master).unwrap(), ExternalId::parse(instance).unwrap());
-    derive_webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
+    let parts = SecretParts {
+        version: SecretVersion::FIRST,
+        salt: None,
+    };
+    derive_webhook_secret(&master, provider, &instance, &parts)
         .expose_secret()
         .to_owned()
 }

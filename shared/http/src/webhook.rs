@@ -219,6 +219,9 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
             .add_configured_numbers((provider, handler), &received, keys)
             .await?;
         let now = self.deps.system().now();
+        let keys = self
+            .add_hidden_salt((provider, handler), &received, keys, now)
+            .await?;
         let taken = self
             .run_on(&received, move |request| {
                 handler.authenticate_and_parse(request, &keys, now)
@@ -255,11 +258,11 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         provider: Provider,
         secret: &ProvenSecret,
     ) -> Result<(), HttpProblem> {
-        if is_secret_accepted(&*self.deps, provider, &secret.instance, secret.version).await? {
+        if is_secret_accepted(&*self.deps, provider, &secret.instance, &secret.proven).await? {
             return Ok(());
         }
         let refusal = WebhookRefusal::Unauthorized {
-            what: "a webhook was refused: its secret was replaced by a newer one",
+            what: "a webhook was refused: its secret was replaced, or is one of who had the name before",
             instance: Some(secret.instance.clone()),
         };
         Err(refusal_problem(refusal, provider))

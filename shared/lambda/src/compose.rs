@@ -184,7 +184,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         ..environment.provider_config()
     };
     let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers)
-        .with_downloads(build_public_http_client()?);
+        .with_public_client(build_public_http_client()?);
     let push = environment.push_url.as_deref();
     let push = push.map(|url| NewsPush::new(PushSender::new(&clients.shared, url, environment.log_requests)));
     let queues = AwsQueues::new(clients, config, OsSystem);

@@ -174,6 +174,7 @@ pub fn build_webhook_router(composed: AwsComposition) -> Router {
 pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup) -> Router {
     let options = ApiOptions {
         public_url: composed.environment.public_url,
+        listening_url: None,
         simulator: None,
         metrics: None,
         depths: composed.deps.queues.clone(),

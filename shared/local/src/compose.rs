@@ -76,7 +76,7 @@ pub async fn compose_components(environment: &LocalEnvironment, simulate: bool) 
         store: embedded.clone(),
         queues: embedded.clone(),
         providers: WhatsApp::new(http, EnvironmentSecrets, EmbeddedSystem, providers)
-            .with_downloads(build_public_http_client()?),
+            .with_public_client(build_public_http_client()?),
         llm,
         system: EmbeddedSystem,
         settings: Settings {

@@ -13,7 +13,7 @@ use recado_http::{
 use recado_http_client::url_origin;
 use recado_ports::ports::Secrets;
 use recado_whatsapp::{
-    ProviderConfig, check_credential_and_url, find_credential_ref, uses_installation_host,
+    ProviderConfig, check_credential_and_url, find_credential_ref, is_listed_host, uses_installation_host,
 };
 use reqwest::Client;
 use std::sync::Arc;
@@ -27,8 +27,6 @@ pub struct SetupDesk<S> {
     pub config: ProviderConfig,
     /// The instances' keys.
     pub secrets: S,
-    /// Hosts that an instance may name besides those of the installation (`RECADO_ONBOARDING_HOSTS`).
-    pub hosts: Vec<String>,
 }
 
 impl<S: Secrets + 'static> SetupDesk<S> {
@@ -84,13 +82,11 @@ impl<S: Secrets + 'static> SetupDesk<S> {
         let Some(base) = instance.base_url.as_deref() else {
             return Ok(());
         };
-        let host = url_origin(base);
-        let is_listed = |listed: &String| host.is_some() && url_origin(&with_scheme(listed)) == host;
         if uses_installation_host(instance, &self.config) {
             return Ok(());
         }
         let has_own_key = |key: &CredentialRef| key.belongs_to_tenant(&instance.tenant);
-        if self.hosts.iter().any(is_listed) {
+        if is_listed_host(instance, &self.config) {
             return match &instance.credential {
                 Some(key) if has_own_key(key) => Ok(()),
                 _ => Err(SetupError::Refused(
@@ -98,7 +94,7 @@ impl<S: Secrets + 'static> SetupDesk<S> {
                 )),
             };
         }
-        let host = host.unwrap_or_default();
+        let host = url_origin(base).unwrap_or_default();
         Err(SetupError::Refused(format!(
             "{host} is no host at which this installation sets instances up: it must stand in RECADO_ONBOARDING_HOSTS"
         )))
@@ -132,15 +128,6 @@ impl InstanceKey {
             Self::Known(key) => Ok(key),
             Self::Missing(why) => Err(why),
         }
-    }
-}
-
-/// Returns a host as a URL: without a scheme, HTTPS is meant.
-fn with_scheme(host: &str) -> String {
-    if host.contains("://") {
-        host.to_owned()
-    } else {
-        format!("https://{host}")
     }
 }
 

@@ -67,8 +67,23 @@ pub(crate) fn check_webhook_setup(
     {
         findings.push(CheckResult::check_failed(name, "secrets", refused).with_fix(mend));
     }
+    findings.extend(check_salt(instance));
     findings.push(check_webhook_url(name, webhook, &demands));
     findings
+}
+
+/// Returns a note if the instance's webhook secret has no salt: whoever had its name before may know it.
+fn check_salt(instance: &Instance) -> Option<CheckResult> {
+    if !crate::uses_instance_secret(instance.provider) || instance.secret_salt.is_some() {
+        return None;
+    }
+    let name = instance.id.as_str();
+    let found =
+        "its webhook secret is from before secrets were made with salts: who had its name before may know it";
+    Some(
+        CheckResult::check_noted(name, "secrets", found)
+            .with_fix(format!("recado secret rotate {name}, then recado connect {name}")),
+    )
 }
 
 fn check_webhook_url(name: &str, webhook: &InstanceWebhook, demands: &SetupRequirements) -> CheckResult {

@@ -49,7 +49,7 @@ fn what_is_proven_here_is_verified_there() {
         let mut proofs = WebhookCredentials::new(app_secrets);
         proofs.add_instance_secret(
             instance,
-            derive_webhook_secret(&master, instance.provider, &external, instance.secret_version),
+            derive_webhook_secret(&master, instance.provider, &external, &instance.secret_parts()),
         );
         (external, proofs)
     };
@@ -62,10 +62,9 @@ fn what_is_proven_here_is_verified_there() {
         ..recado_whatsapp::evolution::EvolutionCredentials::default()
     };
     let masters = [master.clone()];
-    assert!(
-        recado_whatsapp::evolution::verify_credentials(&shown, &masters, &external, Timestamp::now())
-            .is_some()
-    );
+    let now = Timestamp::now();
+    let proven = recado_whatsapp::evolution::find_proven_secrets(&shown, &masters, &external, None, now);
+    assert_eq!(proven.len(), 1);
 
     let number = instance(&json!({"provider": "360dialog", "external_id": "100200300"}));
     let (external, proofs) = known(&number);
@@ -82,7 +81,7 @@ fn what_is_proven_here_is_verified_there() {
         proven,
         Some(recado_whatsapp::dialog360::Dialog360Sender::Number(
             external,
-            number.secret_version
+            vec![number.secret_parts()]
         ))
     );
 
@@ -217,6 +216,25 @@ fn what_an_installation_lacks_for_a_provider_is_named() {
         Severity::Note,
         "Evolution may be near"
     );
+    let salt = json!({"value": "0".repeat(32)});
+    let told = webhook(&json!({}));
+    for (provider, salt, expected) in [
+        ("evolution", None, 1),
+        ("360dialog", None, 1),
+        ("evolution", Some(&salt), 0),
+        ("meta", None, 0),
+    ] {
+        let own = instance(&json!({"provider": provider, "external_id": "1", "secret_salt": salt}));
+        let found = setup_state(&own, Some(&told));
+        let older = found.iter().filter(|one| one.found.contains("from before"));
+        let mends: Vec<_> = older.map(|one| (one.grade, one.mend.clone().unwrap())).collect();
+        assert_eq!(mends.len(), expected, "{provider}");
+        assert!(
+            mends
+                .iter()
+                .all(|(grade, mend)| *grade == Severity::Note && mend.contains("secret rotate"))
+        );
+    }
     let aws = found("aws-social", &json!({"webhook_url": null}));
     assert!(aws.is_empty(), "its events come by a queue");
     let unknown = setup_state(&instance(&json!({"provider": "evolution"})), None);

@@ -123,8 +123,6 @@ pub struct Settings {
     pub file_work_wait: SignedDuration,
     /// Maximum time to fetch one file.
     pub file_timeout: SignedDuration,
-    /// Hosts at which the API sets instances up, besides the installation's own.
-    pub onboarding_hosts: Vec<String>,
     /// The links from messages to their traces.
     pub trace_links: TraceLinks,
     /// Time at which the installation went on from a backup. What contacts wrote before it waits for a person.
@@ -260,7 +258,6 @@ impl Default for Settings {
             file_wait: seconds(10),
             file_work_wait: seconds(25),
             file_timeout: seconds(60),
-            onboarding_hosts: Vec::new(),
             trace_links: TraceLinks::default(),
             restored_at: None,
         }

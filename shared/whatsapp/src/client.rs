@@ -2,7 +2,7 @@
 
 use crate::aws_social;
 use crate::config::{ProviderConfig, Simulation};
-use crate::credential_policy::{check_with_installation, find_credential_ref, normalize};
+use crate::credential_policy::{check_with_installation, find_credential_ref, find_host_reach, normalize};
 use crate::registry::{
     ProviderEndpoint, credential_variable, explain_refusal, interpret_event, is_sent_as_text,
 };
@@ -18,6 +18,7 @@ use recado_domain::inbound::InboundEvent;
 use recado_domain::instance::SeenStanding;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
+use recado_http_client::HostReach;
 use recado_ports::ports::{
     ConnectionAnswer, CredentialState, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage,
     HistorySpan, OutgoingMessage, PictureAnswer, Providers, Secrets, SendEvidence, SendOutcome, System,
@@ -49,8 +50,8 @@ pub struct WhatsApp<S: Secrets, A: System> {
     system: A,
     config: Arc<ProviderConfig>,
     templates: TemplateAnswers,
-    /// Client that connects to public addresses only, for files.
-    downloads: Option<reqwest::Client>,
+    /// Client that connects to public addresses only, for files and for hosts that tenants' tokens named.
+    public: Option<reqwest::Client>,
 }
 
 /// The way in which an instance's messages can be sent.
@@ -74,7 +75,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             system,
             config: Arc::new(config),
             templates: TemplateAnswers::default(),
-            downloads: None,
+            public: None,
         }
     }
 
@@ -116,6 +117,14 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
+    /// Returns the client for requests to an instance's host. The error says that there is none for public hosts.
+    fn client_for(&self, instance: &Instance) -> Result<&reqwest::Client, &'static str> {
+        match find_host_reach(instance, &self.config) {
+            HostReach::Private => Ok(&self.http),
+            HostReach::Public => self.public.as_ref().ok_or("there is no client for public hosts"),
+        }
+    }
+
     /// Returns the endpoint of an instance. The error names the missing setting.
     fn endpoint<'a>(
         &'a self,
@@ -124,7 +133,8 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         secret: Option<&'a Secret>,
         timeout: Duration,
     ) -> Result<ProviderEndpoint<'a>, &'static str> {
-        ProviderEndpoint::for_instance(&self.http, &self.config, instance, external, secret, timeout)
+        let http = self.client_for(instance)?;
+        ProviderEndpoint::for_instance(http, &self.config, instance, external, secret, timeout)
     }
 
     async fn send_to_endpoint(

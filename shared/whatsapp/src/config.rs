@@ -19,6 +19,9 @@ pub struct ProviderConfig {
     pub aws_social: Option<aws_social::AwsSocialClient>,
     /// Version of the Graph API that AWS is asked to use. AWS does not accept every version that Meta has.
     pub aws_social_api_version: String,
+    /// Hosts that tenants may name as base URLs besides public ones (`RECADO_ONBOARDING_HOSTS`): `evo.example`, or with `http://`
+    /// and a port.
+    pub listed_hosts: Vec<String>,
     /// Longest time of one request, from connecting to the last byte.
     pub timeout: Duration,
     /// Treatment of messages whose instance has no credential.
@@ -34,6 +37,7 @@ impl Default for ProviderConfig {
             dialog360_base_url: "https://waba-v2.360dialog.io".to_owned(),
             aws_social: None,
             aws_social_api_version: "v24.0".to_owned(),
+            listed_hosts: Vec::new(),
             timeout: Duration::from_secs(20),
             simulation: Simulation::Off,
         }
@@ -66,10 +70,18 @@ impl ProviderConfig {
                 .read_text("RECADO_AWS_SOCIAL_API_VERSION")
                 .unwrap_or(defaults.aws_social_api_version),
             aws_social: defaults.aws_social,
+            listed_hosts: read_listed_hosts(reader),
             timeout,
             simulation: defaults.simulation,
         }
     }
+}
+
+/// Reads the hosts that tenants may name.
+fn read_listed_hosts(reader: &mut VariableReader) -> Vec<String> {
+    let hosts = reader.read_text("RECADO_ONBOARDING_HOSTS").unwrap_or_default();
+    let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+    hosts.map(str::to_owned).collect()
 }
 
 /// The treatment of messages whose instance has no credential.

@@ -7,6 +7,7 @@ use recado_domain::config::{ConfigError, CredentialRef, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::network_address::{is_forbidden_address, is_local_or_private};
 use recado_domain::provider::Provider;
+use recado_http_client::{HostReach, judge_url, url_origin};
 use reqwest::Url;
 use std::net::IpAddr;
 
@@ -90,6 +91,7 @@ pub(crate) fn check_with_installation(
     config: &ProviderConfig,
 ) -> Result<(), ConfigError> {
     check_credential_and_url(instance)?;
+    check_named_host(instance, config)?;
     let (Some(setting), Some(own)) = (
         base_url_variable(instance.provider),
         credential_variable(instance.provider),
@@ -106,6 +108,50 @@ pub(crate) fn check_with_installation(
         });
     }
     Ok(())
+}
+
+/// Returns the hosts that requests to the instance may reach. The installation may name what it likes. What a token of the
+/// tenant named is public, unless the installation lists the host or uses it itself.
+pub fn find_host_reach(instance: &Instance, config: &ProviderConfig) -> HostReach {
+    let is_public = instance.named_by_tenant
+        && !uses_installation_host(instance, config)
+        && !is_listed_host(instance, config);
+    if is_public {
+        HostReach::Public
+    } else {
+        HostReach::Private
+    }
+}
+
+/// Checks that a base URL of a tenant's token is https to a public or a listed host.
+fn check_named_host(instance: &Instance, config: &ProviderConfig) -> Result<(), ConfigError> {
+    let Some(base) = instance.base_url.as_deref() else {
+        return Ok(());
+    };
+    let is_public = || judge_url(base, HostReach::Public).is_ok_and(|url| url.scheme() == "https");
+    if find_host_reach(instance, config) == HostReach::Private || is_public() {
+        return Ok(());
+    }
+    Err(ConfigError::BaseUrl {
+        instance: instance.id.clone(),
+        why: "must be https to a public host, or to one of RECADO_ONBOARDING_HOSTS: a token of the tenant named it",
+    })
+}
+
+/// Returns `true` if the installation lists the host of the instance's base URL (`RECADO_ONBOARDING_HOSTS`).
+pub fn is_listed_host(instance: &Instance, config: &ProviderConfig) -> bool {
+    let named = instance.base_url.as_deref().and_then(url_origin);
+    let is_named = |listed: &String| url_origin(&with_scheme(listed)) == named;
+    named.is_some() && config.listed_hosts.iter().any(is_named)
+}
+
+/// Returns a host as a URL: without a scheme, HTTPS is meant.
+fn with_scheme(host: &str) -> String {
+    if host.contains("://") {
+        host.to_owned()
+    } else {
+        format!("https://{host}")
+    }
 }
 
 /// Returns `true` if the instance's requests go to the host in the installation's own configuration.
@@ -139,6 +185,9 @@ pub(crate) fn parse_base_url(text: &str) -> Result<Url, &'static str> {
     let host = host.ok_or("must name a host")?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("must hold no user and no password");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("must hold no query (?) and no fragment (#)");
     }
     let near = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(address) if is_forbidden_address(address) => return Err("must not be a link-local address"),

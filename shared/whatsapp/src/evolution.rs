@@ -13,7 +13,7 @@ mod verify;
 pub(crate) mod webhook;
 
 pub use parse::read_instance_name;
-pub use verify::{EvolutionCredentials, verify_credentials};
+pub use verify::{EvolutionCredentials, find_proven_secrets};
 
 pub(crate) use evidence::find_send_evidence;
 pub(crate) use history::read_history_page;

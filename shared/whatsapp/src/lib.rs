@@ -28,7 +28,7 @@ use recado_testkit::servers::scripted as stand_in;
 pub use client::WhatsApp;
 pub use config::{ProviderConfig, Simulation};
 pub use credential_policy::{
-    check_credential_and_url, find_credential_ref, normalize, uses_installation_host,
+    check_credential_and_url, find_credential_ref, is_listed_host, normalize, uses_installation_host,
 };
 pub use registry::{
     describe_webhook_setup, explain_refusal, interpret_event, is_sent_as_text, list_named_keys,

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
-use recado_domain::secret::SecretVersion;
+use recado_domain::secret::SecretParts;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,12 @@ pub trait WebhookHandler: Sync {
         false
     }
 
-    /// Checks that a request is authentic, then reads its items, in order. The secrets of all versions are authentic here. They must be stored before the webhook is
+    /// Returns the instance whose salt is needed, since the proof of a request does not show it ([`WebhookKeys::with_salt`]).
+    fn find_hidden_salt_owner(&self, _: &WebhookRequest<'_>, _: Timestamp) -> Option<ExternalId> {
+        None
+    }
+
+    /// Checks that a request is authentic, then reads its items, in order. The secrets of all versions and salts are authentic here. They must be stored before the webhook is
     /// acknowledged. `now` is the time of events and statuses without a time.
     fn authenticate_and_parse(
         &self,
@@ -101,18 +106,18 @@ pub struct SimulatedInbound<'a> {
 pub struct ProvenWebhook {
     /// Items of the webhook, in order.
     pub items: Vec<WebhookItem>,
-    /// The instance's secret that proved it. The configuration says which version counts. `None`: it was proven by
+    /// The instance's secrets that proved it. The configuration says which of them counts. `None`: it was proven by
     /// another key.
     pub secret: Option<ProvenSecret>,
 }
 
-/// The secret of an instance that proved a webhook.
+/// The secrets of an instance that a webhook showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProvenSecret {
     /// Provider's name of the instance.
     pub instance: ExternalId,
-    /// Version of the secret.
-    pub version: SecretVersion,
+    /// What the secrets are made of; at least one.
+    pub proven: Vec<SecretParts>,
 }
 
 /// A request to a provider's webhook. No part of it is trusted.

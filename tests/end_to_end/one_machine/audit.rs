@@ -79,7 +79,7 @@ async fn the_command_line_shows_who_did_what() {
 #[tokio::test]
 async fn one_webhook_secret_is_replaced_and_stays_so_over_a_restart() {
     let mut machine = Machine::serving(&[]);
-    let old = Machine::secret(INSTANCE);
+    let old = machine.secret(INSTANCE);
     let rotate = ["secret", "rotate", INSTANCE, "--overlap-hours", "0", "--json"];
     let asked = machine.command(&rotate).output().unwrap();
     assert!(!asked.status.success(), "a script must say --yes");

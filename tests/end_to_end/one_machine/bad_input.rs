@@ -20,7 +20,7 @@ async fn post(machine: &Machine, path: &str, apikey: Option<&str>, body: Vec<u8>
 #[tokio::test]
 async fn each_kind_of_bad_input_gets_its_answer_and_the_process_stays_up() {
     let machine = Machine::serving(&[]);
-    let secret = Machine::secret(INSTANCE);
+    let secret = machine.secret(INSTANCE);
     let good = evolution_text(INSTANCE, MARIA, "B0", "Oi", seconds()).to_string();
     let cases: [(&str, &str, Vec<u8>, u16); 10] = [
         (
@@ -91,7 +91,7 @@ async fn each_kind_of_bad_input_gets_its_answer_and_the_process_stays_up() {
 #[tokio::test]
 async fn only_a_sound_proof_opens_the_webhook_in_each_form_that_evolution_can_send() {
     let machine = Machine::serving(&[]);
-    let secret = Machine::secret(INSTANCE);
+    let secret = machine.secret(INSTANCE);
     let body = |id: &str| {
         evolution_text(INSTANCE, MARIA, id, "Oi", seconds())
             .to_string()
@@ -102,7 +102,7 @@ async fn only_a_sound_proof_opens_the_webhook_in_each_form_that_evolution_can_se
         post(&machine, "/webhooks/evolution", Some("wrong"), body("P1")).await,
         401
     );
-    let other = Machine::secret("suporte-02");
+    let other = machine.secret("suporte-02");
     assert_eq!(
         post(&machine, "/webhooks/evolution", Some(&other), body("P2")).await,
         401
@@ -202,7 +202,7 @@ async fn logs_hold_no_words_numbers_names_or_secrets() {
         assert!(told.is_empty(), "{canary} in {told:?}");
     }
     assert!(
-        !log.contains(&Machine::secret(INSTANCE)) && !log.contains("CanaryWords"),
+        !log.contains(&machine.secret(INSTANCE)) && !log.contains("CanaryWords"),
         "not even a library tells"
     );
 }

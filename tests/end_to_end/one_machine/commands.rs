@@ -78,12 +78,9 @@ async fn connect_sets_evolutions_webhook_reads_it_back_and_tries_it() {
     assert!(ran.success, "{}{}", ran.out, ran.err);
     let set = machine.stand_ins.evolution.notes().webhook(INSTANCE).unwrap();
     assert_eq!(set["url"], machine.url("/webhooks/evolution"));
-    assert_eq!(set["headers"], json!({"apikey": Machine::secret(INSTANCE)}));
+    assert_eq!(set["headers"], json!({"apikey": machine.secret(INSTANCE)}));
     assert!(ran.out.contains("is taken"), "{}", ran.out);
-    assert!(
-        !ran.out.contains(&Machine::secret(INSTANCE)),
-        "no secret is shown"
-    );
+    assert!(!ran.out.contains(&machine.secret(INSTANCE)), "no secret is shown");
     assert_eq!(machine.stand_ins.violations(), []);
     let told: Value = serde_json::from_str(&run(&machine, &["connect", INSTANCE, "--json"]).out).unwrap();
     assert_eq!(told["connected"], true);

@@ -1,9 +1,8 @@
 //! The requests of an earlier delivery service, as its clients go on making them.
 
-use crate::machine::{D360_KEY, MASTER, Machine, PATIENCE, TOKEN, eventually, seconds};
+use crate::machine::{D360_KEY, Machine, PATIENCE, TOKEN, eventually, seconds};
 use recado_domain::provider::Provider;
 use recado_testkit::service_requests::{SEND_REQUEST, STATUS_REQUEST, WEBHOOK_REQUEST, run_service_request};
-use recado_testkit::webhooks::derived_secret;
 use serde_json::{Value, json};
 
 /// The number of 360dialog that the sample configuration shows.
@@ -22,8 +21,8 @@ fn sample() -> String {
     format!("{before}\n{}\n\n{behind}", block.join("\n"))
 }
 
-fn secret() -> String {
-    derived_secret(MASTER, Provider::Dialog360, NUMBER)
+fn secret(machine: &Machine) -> String {
+    machine.secret_at(Provider::Dialog360, NUMBER)
 }
 
 /// Runs a request of the service as pasted, with a proof.
@@ -74,7 +73,7 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
         let answer = paste(
             &machine,
             WEBHOOK_REQUEST,
-            &format!("x-recado-webhook-secret: {}", secret()),
+            &format!("x-recado-webhook-secret: {}", secret(&machine)),
         );
         assert_eq!(answer["status"], "ok", "{answer}");
     }
@@ -125,7 +124,7 @@ async fn the_earlier_names_of_360dialogs_url_and_key_serve() {
     let posted = machine
         .http
         .post(machine.url("/wa/webhook"))
-        .header("x-recado-webhook-secret", secret())
+        .header("x-recado-webhook-secret", secret(&machine))
         .json(&body);
     assert_eq!(posted.send().await.unwrap().status(), 200);
     let answered = machine.stand_ins.dialog360.wait_for_phone(1, PATIENCE).await;

@@ -1,10 +1,10 @@
 //! A number of 360dialog: connected, looked over, written to, answering.
 
 use crate::commands::{findings, grade, run};
-use crate::machine::{D360_KEY, MASTER, Machine, PATIENCE, PHONE_NUMBER_ID, eventually, seconds};
+use crate::machine::{D360_KEY, Machine, PATIENCE, PHONE_NUMBER_ID, eventually, seconds};
 use recado_domain::provider::Provider;
 use recado_testkit::servers::Dialog360Error;
-use recado_testkit::webhooks::{derived_secret, meta_status, meta_text};
+use recado_testkit::webhooks::{meta_status, meta_text};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -41,8 +41,8 @@ pub(crate) fn serving_with(variables: &[(&str, &str)]) -> Machine {
     machine
 }
 
-fn secret() -> String {
-    derived_secret(MASTER, Provider::Dialog360, PHONE_NUMBER_ID)
+fn secret(machine: &Machine) -> String {
+    machine.secret_at(Provider::Dialog360, PHONE_NUMBER_ID)
 }
 
 fn webhook(machine: &Machine, body: &Value) -> RequestBuilder {
@@ -51,7 +51,7 @@ fn webhook(machine: &Machine, body: &Value) -> RequestBuilder {
 }
 
 pub(crate) fn proven(machine: &Machine, body: &Value) -> RequestBuilder {
-    webhook(machine, body).header("x-recado-webhook-secret", secret())
+    webhook(machine, body).header("x-recado-webhook-secret", secret(machine))
 }
 
 pub(crate) async fn status(request: RequestBuilder) -> StatusCode {
@@ -106,7 +106,7 @@ async fn an_on_premise_body_with_basic_authentication_is_answered_too() {
         "text": {"body": "Bom dia"}}]});
     let wrong = webhook(&machine, &body).basic_auth("recado", Some("wrong"));
     assert_eq!(status(wrong).await, 401);
-    let right = webhook(&machine, &body).basic_auth("recado", Some(secret()));
+    let right = webhook(&machine, &body).basic_auth("recado", Some(secret(&machine)));
     assert_eq!(status(right).await, 200);
     let sent = machine.stand_ins.dialog360.wait_for_phone(1, PATIENCE).await;
     assert_eq!(
@@ -144,10 +144,10 @@ async fn connect_sets_the_webhook_with_its_secret_and_reads_it_back() {
     let ran = run(&machine, &["connect", NUMBER]);
     assert!(ran.success, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("is taken"), "{}", ran.out);
-    assert!(!ran.out.contains(&secret()), "no secret is shown");
+    assert!(!ran.out.contains(&secret(&machine)), "no secret is shown");
     let set = machine.stand_ins.dialog360.notes().webhook(D360_KEY).unwrap();
     let url = machine.url(&format!("/webhooks/360dialog/{PHONE_NUMBER_ID}"));
-    let expected = json!({"url": url, "headers": {"x-recado-webhook-secret": secret()}});
+    let expected = json!({"url": url, "headers": {"x-recado-webhook-secret": secret(&machine)}});
     assert_eq!(set, expected);
     assert_eq!(machine.stand_ins.violations(), []);
     let elsewhere = [

@@ -127,7 +127,7 @@ async fn applying_twice_changes_nothing_and_prints_each_webhook() {
     assert!(done);
     assert!(output.contains("unchanged instance suporte-01"), "{output}");
     assert!(
-        output.contains(&Machine::secret("suporte-01")) && output.contains("/webhooks/evolution"),
+        output.contains(&machine.secret("suporte-01")) && output.contains("/webhooks/evolution"),
         "{output}"
     );
     let (done, _, error) = apply("wrong");

@@ -11,7 +11,7 @@ use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{PortResult, Secrets, System};
 use recado_pipeline::{Components, Deps, RetryLock, Settings, ingest};
 use recado_testkit::servers::{Behaviour, StandIn};
-use recado_testkit::webhooks::evolution_text;
+use recado_testkit::webhooks::{derived_secret, evolution_text};
 use recado_whatsapp::webhook::{WebhookKeys, WebhookRequest};
 use recado_whatsapp::{ProviderConfig, WhatsApp, webhook_handler};
 use reqwest::{Method, StatusCode};
@@ -108,7 +108,12 @@ async fn take(door: &impl Deps, instance: &str, contact: usize) {
     let jid = format!("55119{contact:08}@s.whatsapp.net");
     let body = evolution_text(instance, &jid, &format!("{instance}{contact}"), "Oi", seconds()).to_string();
     let mut headers = HeaderMap::new();
-    headers.insert("apikey", Machine::secret(instance).parse().unwrap());
+    headers.insert(
+        "apikey",
+        derived_secret(MASTER, Provider::Evolution, instance)
+            .parse()
+            .unwrap(),
+    );
     let request = WebhookRequest {
         path_params: &BTreeMap::new(),
         headers: &headers,

@@ -3,14 +3,14 @@
 use recado_domain::provider::Provider;
 use recado_testkit::sample_configuration::{META_NUMBER, write_sample_configuration};
 use recado_testkit::servers::{Behaviour, Delivered, StandIns};
-use recado_testkit::webhooks::{derived_secret, evolution_text};
+use recado_testkit::webhooks::{configured_secret, evolution_text};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::future::Future;
-use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -49,6 +49,7 @@ pub(crate) struct Machine {
     /// The socket that is handed over at each start, as a service manager does.
     pub(crate) socket: Option<TcpListener>,
     running: Option<Running>,
+    secrets: Mutex<BTreeMap<(Provider, String), String>>,
 }
 
 struct Running {
@@ -100,6 +101,7 @@ impl Machine {
             before: None,
             socket: None,
             running: None,
+            secrets: Mutex::default(),
         };
         machine.configure_sample();
         machine
@@ -290,9 +292,30 @@ impl Machine {
         }
     }
 
-    /// The webhook secret of an Evolution instance.
-    pub(crate) fn secret(instance: &str) -> String {
-        derived_secret(MASTER, Provider::Evolution, instance)
+    /// The webhook secret of an Evolution instance, as the running process first told what it is made of.
+    pub(crate) fn secret(&self, instance: &str) -> String {
+        self.secret_at(Provider::Evolution, instance)
+    }
+
+    /// The same of an instance of this provider.
+    pub(crate) fn secret_at(&self, provider: Provider, instance: &str) -> String {
+        let mut known = self.secrets.lock().unwrap();
+        let read = || configured_secret(MASTER, (provider, instance), &self.read_configuration());
+        known
+            .entry((provider, instance.to_owned()))
+            .or_insert_with(read)
+            .clone()
+    }
+
+    /// Reads the configuration without an async runtime: closures of tests need it, too.
+    fn read_configuration(&self) -> Value {
+        let url = self.url("");
+        let mut stream = TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).unwrap();
+        let head = "GET /v1/config HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer";
+        write!(stream, "{head} {TOKEN}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
     /// Posts a webhook of Evolution API with its proof.
@@ -304,7 +327,7 @@ impl Machine {
         let request = self
             .http
             .post(self.url("/webhooks/evolution"))
-            .header("apikey", Self::secret(instance));
+            .header("apikey", self.secret(instance));
         request.json(body).send().await.unwrap().status()
     }
 

@@ -36,8 +36,8 @@ async fn an_instance_is_connected_paired_and_checked_by_the_api() {
     );
     let set = evolution.notes().webhook(INSTANCE).unwrap();
     assert_eq!(set["url"], format!("{NOWHERE}/webhooks/evolution"));
-    assert_eq!(set["headers"]["apikey"], Machine::secret(INSTANCE));
-    assert!(!told.to_string().contains(&Machine::secret(INSTANCE)), "{told}");
+    assert_eq!(set["headers"]["apikey"], machine.secret(INSTANCE));
+    assert!(!told.to_string().contains(&machine.secret(INSTANCE)), "{told}");
 
     evolution.set_connection(ConnectionState::Close);
     let (status, told) = ask(&machine, "pairing", None).await;
@@ -68,7 +68,7 @@ async fn an_instance_is_connected_paired_and_checked_by_the_api() {
     let code = "2@invented-code";
     let log = machine.log();
     assert!(
-        !log.contains(code) && !log.contains(&Machine::secret(INSTANCE)),
+        !log.contains(code) && !log.contains(&machine.secret(INSTANCE)),
         "{log}"
     );
     let audit = machine.get("/v1/audit?limit=10").await.to_string();

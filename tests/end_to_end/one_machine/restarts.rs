@@ -36,7 +36,7 @@ async fn no_webhook_is_refused_lost_or_doubled_while_recado_is_started_anew() {
         "it listens on that socket"
     );
     let (posted, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let http = machine.http.clone();
+    let (http, secret) = (machine.http.clone(), machine.secret(INSTANCE));
     let write_webhooks = || async {
         while !ended.load(Ordering::Relaxed) {
             let number = posted.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +44,7 @@ async fn no_webhook_is_refused_lost_or_doubled_while_recado_is_started_anew() {
             let body = evolution_text(INSTANCE, &contact, &format!("M{number}"), "Oi", seconds());
             // Each on a connection of its own, as Evolution makes them.
             let request = http.post(&url).header("connection", "close");
-            let request = request.header("apikey", Machine::secret(INSTANCE)).json(&body);
+            let request = request.header("apikey", &secret).json(&body);
             let answer = request.send().await;
             assert_eq!(answer.expect("no connection is refused").status(), StatusCode::OK);
         }

@@ -235,7 +235,7 @@ async fn no_secret_is_printed_to_a_log() {
             machine.output().contains("recado doctor").then_some(())
         })
         .await;
-        let (output, secret) = (machine.output(), Machine::secret(INSTANCE));
+        let (output, secret) = (machine.output(), machine.secret(INSTANCE));
         assert!(!output.contains(&secret) && !output.contains(TOKEN), "{output}");
         assert!(!output.contains("curl"), "no ready-made message: {output}");
         assert!(!machine.log().contains(&secret), "{}", machine.log());

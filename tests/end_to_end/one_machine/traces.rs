@@ -16,7 +16,7 @@ async fn post_message(machine: &Machine, text: &str) {
     let request = machine
         .http
         .post(machine.url("/webhooks/evolution"))
-        .header("apikey", Machine::secret(INSTANCE))
+        .header("apikey", machine.secret(INSTANCE))
         .header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))
         .json(&evolution_text(INSTANCE, MARIA, "T1", text, seconds()));
     let answered = request.send().await.unwrap();

@@ -369,6 +369,8 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             credential: None,
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,
+            secret_salt: None,
+            named_by_tenant: false,
         },
         tenant: make_tenant(tenant.clone()),
         agent: Agent {

@@ -6,9 +6,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use recado_domain::Timestamp;
+use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
+use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_secret, hmac_sha256};
 use serde_json::{Value, json};
 
 /// The live key that Evolution puts into every body. It must be found nowhere afterwards: no record, no log.
@@ -228,15 +229,48 @@ fn change(phone_number_id: &str, fields: &Value) -> Value {
     })
 }
 
-/// The webhook secret of an instance under a master secret: what goes into the header `apikey`, into
+/// The webhook secret of an instance under a master secret, if its entry is from before there were salts: what goes into the header `apikey`, into
 /// `Authorization: Bearer …` or into the path, and the key of [`jwt_hs256`].
 ///
 /// # Panics
 /// When the master is empty or the instance's name is none.
 pub fn derived_secret(master: &str, provider: Provider, instance: &str) -> String {
+    derive_secret(
+        master,
+        (provider, instance),
+        &SecretParts {
+            version: SecretVersion::FIRST,
+            salt: None,
+        },
+    )
+}
+
+/// The present webhook secret of a configured instance. `configuration` is the answer of `GET /v1/config`. An instance that is
+/// not in it has the secret of [`derived_secret`].
+///
+/// # Panics
+/// When the answer cannot be read, the master is empty or the instance's name is none.
+pub fn configured_secret(
+    master: &str,
+    (provider, instance): (Provider, &str),
+    configuration: &Value,
+) -> String {
+    let document: ConfigDocument =
+        serde_json::from_value(configuration["document"].clone()).expect("a configuration");
+    let name = ExternalId::parse(instance).expect("an instance's name");
+    let is_meant =
+        |one: &&Instance| one.provider == provider && one.resolve_external_id().as_ref() == Some(&name);
+    let found = document.instances.iter().find(is_meant);
+    found.map_or_else(
+        || derived_secret(master, provider, instance),
+        |found| derive_secret(master, (provider, instance), &found.secret_parts()),
+    )
+}
+
+fn derive_secret(master: &str, (provider, instance): (Provider, &str), parts: &SecretParts) -> String {
     let master = Secret::new(master).expect("a master secret");
     let instance = ExternalId::parse(instance).expect("an instance's name");
-    derive_webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
+    derive_webhook_secret(&master, provider, &instance, parts)
         .expose_secret()
         .to_owned()
 }

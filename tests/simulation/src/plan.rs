@@ -132,6 +132,8 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             credential: None,
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,
+            secret_salt: None,
+            named_by_tenant: false,
         },
         tenant: make_tenant(tenant.clone()),
         agent: Agent {

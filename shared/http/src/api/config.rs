@@ -10,8 +10,7 @@ use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
@@ -35,11 +34,11 @@ pub(super) struct WebhookSetupView {
     id: InstanceId,
     #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
-    /// Absent if the instance's events do not come by webhook.
+    /// Absent if the instance's events do not come by webhook, or the installation does not know its own address.
     #[serde(rename = "webhook_url")]
     url: Option<String>,
     /// The instance's webhook secret, if the provider proves its webhooks with a secret. Only in the answer to `PUT`
-    /// and `POST`, and of `/v1/config/webhooks`.
+    /// and `POST` (but of a dry run), and of `/v1/config/webhooks`.
     secret: Option<String>,
     /// The header in which the provider must send the secret. Absent if the provider needs no such setting.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,11 +81,9 @@ pub(super) struct ConfigurationView {
 pub(super) async fn get_configuration(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    uri: Uri,
 ) -> Result<Json<ConfigurationView>, HttpProblem> {
     let document = configure::read_configuration(&*api.deps, &caller).await?;
-    let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
+    let site = WebhookSetups::for_instances(&api, &document.instances).await?;
     let instances = document
         .instances
         .iter()
@@ -112,12 +109,10 @@ pub(super) struct WebhooksView {
 pub(super) async fn list_webhooks(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    uri: Uri,
 ) -> Result<Json<WebhooksView>, HttpProblem> {
     audit::note_secrets_read(&*api.deps, &caller).await?;
     let document = configure::read_configuration(&*api.deps, &caller).await?;
-    let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
+    let site = WebhookSetups::for_instances(&api, &document.instances).await?;
     let instances = document
         .instances
         .iter()
@@ -166,13 +161,13 @@ pub(super) async fn put_configuration(
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ApplyQuery>,
     headers: HeaderMap,
-    uri: Uri,
     body: Body,
 ) -> Result<Json<AppliedView>, HttpProblem> {
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
-    let site = WebhookSetups::for_instances(&api, &named, &headers, &uri).await?;
-    if !named.is_empty() {
+    let site = WebhookSetups::for_instances(&api, &named).await?;
+    // What a dry run makes is not kept, nor are the secrets of what is new in it.
+    if !named.is_empty() && !wanted.dry_run {
         audit::note_secrets_read(&*api.deps, &caller).await?;
     }
     let options = ApplyOptions {
@@ -182,11 +177,12 @@ pub(super) async fn put_configuration(
         asks: api.asked_parties(),
     };
     let applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
-    // As they are stored now: a document may name an older version of a secret.
+    // As they are stored now: a document says nothing of what makes a secret.
     let stored = |id: &InstanceId| applied.document.instances.iter().find(|stored| stored.id == *id);
     let instances = named
         .iter()
-        .map(|instance| site.setup_view(stored(&instance.id).unwrap_or(instance), true))
+        .filter_map(|instance| stored(&instance.id))
+        .map(|instance| site.setup_view(instance, !wanted.dry_run))
         .collect();
     Ok(Json(AppliedView {
         changes: applied.changes,
@@ -213,10 +209,9 @@ pub(super) async fn post_configuration(
     Extension(caller): Extension<Caller>,
     query: QueryParams<ApplyQuery>,
     headers: HeaderMap,
-    uri: Uri,
     body: Body,
 ) -> Result<Json<AppliedView>, HttpProblem> {
-    put_configuration(state, Extension(caller), query, headers, uri, body).await
+    put_configuration(state, Extension(caller), query, headers, body).await
 }
 
 /// The longest time for which the secret before can stay valid, in seconds: 30 days.
@@ -267,7 +262,6 @@ pub(super) async fn post_secret_rotation(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,
-    uri: Uri,
     body: Body,
 ) -> Result<Json<RotatedSecretView>, HttpProblem> {
     let body = read_body(&headers, body, BODY_MAX).await?;
@@ -283,7 +277,7 @@ pub(super) async fn post_secret_rotation(
     };
     let id = InstanceId::parse(&id).map_err(|_| ConfigureError::NotFound("instance"))?;
     let known: Instance = configure::find_entry(&*api.deps, &caller, id.as_str()).await?;
-    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&known), &headers, &uri).await?;
+    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&known)).await?;
     if site.setup_view(&known, true).secret.is_none() {
         return Err(HttpProblem::new(
             StatusCode::CONFLICT,
@@ -304,7 +298,8 @@ const OWN_APPS_MAX: usize = 50;
 
 /// The installation's base URL, and each provider's webhook keys.
 pub(super) struct WebhookSetups {
-    base: String,
+    /// `None`: it is not known, and no URL is shown.
+    base: Option<String>,
     keys: BTreeMap<Provider, Arc<WebhookKeys>>,
     /// Instances whose own app's secret is not there.
     unproven: BTreeSet<InstanceId>,
@@ -315,13 +310,14 @@ impl WebhookSetups {
     pub(super) async fn for_instances(
         api: &Api<impl ApiContext>,
         instances: &[Instance],
-        headers: &HeaderMap,
-        uri: &Uri,
     ) -> Result<Self, HttpProblem> {
-        let base = match &api.options.public_url {
-            Some(url) => url.trim_end_matches('/').to_owned(),
-            None => request_base_url(headers, uri)?,
-        };
+        // Never as the request was addressed: whoever sends it writes its `Host`.
+        let known = api
+            .options
+            .public_url
+            .as_ref()
+            .or(api.options.listening_url.as_ref());
+        let base = known.map(|url| url.trim_end_matches('/').to_owned());
         let (mut keys, mut unproven) = (BTreeMap::new(), BTreeSet::new());
         for instance in instances {
             if instances.len() <= OWN_APPS_MAX && !is_own_app_proven(api, instance).await? {
@@ -337,11 +333,12 @@ impl WebhookSetups {
     pub(super) fn setup_view(&self, instance: &Instance, with_secret: bool) -> WebhookSetupView {
         let none = WebhookKeys::default();
         let keys = self.keys.get(&instance.provider).map_or(&none, |keys| &**keys);
-        let setup = describe_webhook_setup(instance, keys, &self.base, with_secret);
+        let base = self.base.as_deref();
+        let setup = describe_webhook_setup(instance, keys, base.unwrap_or_default(), with_secret);
         WebhookSetupView {
             id: instance.id.clone(),
             provider: instance.provider,
-            url: setup.url,
+            url: setup.url.filter(|_| base.is_some()),
             secret: setup.secret.map(|secret| secret.expose_secret().to_owned()),
             secret_header: setup.secret_header,
             proof_set: setup.proof_set && !self.unproven.contains(&instance.id),
@@ -359,23 +356,4 @@ pub(super) async fn is_own_app_proven(
         Some(own) => Ok(api.keys.app_secret(own).await?.is_some()),
         None => Ok(true),
     }
-}
-
-/// Returns the base URL by which this request came: its `Host`, and the scheme that the proxy in front names in
-/// `X-Forwarded-Proto`. Without that header the scheme is the URI's own, else `http`.
-fn request_base_url(headers: &HeaderMap, uri: &Uri) -> Result<String, HttpProblem> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(header::HOST).or_else(|| uri.authority().map(Authority::as_str));
-    let fine = |c: char| c.is_ascii_alphanumeric() || "._-:[]".contains(c);
-    let host = host.filter(|host| !host.is_empty() && host.chars().all(fine));
-    let host = host.ok_or_else(|| HttpProblem::bad_request("the Host header is missing or malformed"))?;
-    let forwarded = headers
-        .get("x-forwarded-proto")
-        .and_then(|value| value.to_str().ok());
-    let scheme = if forwarded.or(uri.scheme_str()) == Some("https") {
-        "https"
-    } else {
-        "http"
-    };
-    Ok(format!("{scheme}://{host}"))
 }

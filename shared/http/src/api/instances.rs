@@ -15,7 +15,7 @@ use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
@@ -160,11 +160,9 @@ pub(super) async fn get_instance_webhook(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    uri: Uri,
 ) -> Result<Json<WebhookSetupView>, HttpProblem> {
     let instance: Instance = configure::find_entry(&*api.deps, &caller, &id).await?;
     audit::note_secret_read(&*api.deps, &caller, &instance).await?;
-    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance), &headers, &uri).await?;
+    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance)).await?;
     Ok(Json(site.setup_view(&instance, true)))
 }

@@ -13,6 +13,7 @@ mod events;
 mod hours;
 mod invitations;
 mod reports;
+mod secrets;
 mod tools;
 
 pub(super) use calendars::CalendarSchema;

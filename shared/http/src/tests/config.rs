@@ -1,8 +1,9 @@
 //! `/v1/config`.
 
-use super::{Site, TOKEN, document, secret_at, secret_of};
+use super::{Site, TOKEN, document, secret_of};
 use axum::http::StatusCode;
 use recado_domain::provider::Provider;
+use recado_testkit::webhooks::configured_secret;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -16,7 +17,13 @@ async fn applying_says_what_changed_and_what_to_enter_at_the_provider() {
         json!({"kind": "tenant", "id": "clinic", "what": "created"})
     );
     let base = "https://recado.example.com/webhooks";
-    let (new, old) = (secret_of("master", "suporte-01"), secret_of("master", "antiga"));
+    let shown = site.operate("GET", "/v1/config", &Value::Null).await.body;
+    let [new, old] =
+        ["suporte-01", "antiga"].map(|name| configured_secret("master", (Provider::Evolution, name), &shown));
+    assert!(
+        new != secret_of("master", "suporte-01") && old.len() == 96,
+        "with a salt"
+    );
     assert_eq!(
         answered.body["instances"],
         json!([
@@ -54,22 +61,19 @@ async fn a_number_of_360dialog_gets_its_own_url_and_header_and_one_of_aws_needs_
     ]);
     let answered = site.operate("PUT", "/v1/config", &body).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    let shown = site.operate("GET", "/v1/config", &Value::Null).await;
+    let secret = configured_secret("master", (Provider::Dialog360, "1000 00/1"), &shown.body);
     assert_eq!(
         answered.body["instances"],
         json!([
             {"id": "parceiro", "provider": "360dialog",
              "webhook_url": "https://recado.example.com/webhooks/360dialog/1000%2000%2F1",
-             "secret": secret_at(Provider::Dialog360, "master", "1000 00/1"),
+             "secret": secret,
              "secret_header": "x-recado-webhook-secret", "proof_set": true},
             {"id": "nuvem", "provider": "aws-social", "webhook_url": null, "secret": null, "proof_set": true},
         ])
     );
-    let shown = site.operate("GET", "/v1/config", &Value::Null).await;
-    assert!(
-        !shown
-            .text
-            .contains(&secret_at(Provider::Dialog360, "master", "1000 00/1"))
-    );
+    assert!(!shown.text.contains(&secret));
 }
 
 #[tokio::test]
@@ -140,10 +144,10 @@ async fn showing_gives_urls_and_no_secrets() {
             .as_str()
             .unwrap()
     };
-    assert_eq!(url("suporte-01"), "http://recado.example/webhooks/evolution");
+    assert_eq!(url("suporte-01"), "http://127.0.0.1:8080/webhooks/evolution");
     assert_eq!(
         url("antiga"),
-        "http://recado.example/webhooks/evolution/k/{secret}"
+        "http://127.0.0.1:8080/webhooks/evolution/k/{secret}"
     );
     assert!(
         answered.body["instances"]
@@ -185,16 +189,34 @@ async fn what_is_wrong_with_a_document_is_said_and_nothing_is_applied() {
 }
 
 #[tokio::test]
-async fn without_a_public_url_the_proxy_in_front_says_the_scheme() {
-    let site = Site::in_memory().configured().await;
+async fn no_header_of_a_request_decides_where_webhooks_go() {
     let bearer = format!("Bearer {TOKEN}");
-    let headers = [("authorization", bearer.as_str()), ("x-forwarded-proto", "https")];
-    let answered = site.ask("GET", "/v1/config", &headers, "").await;
-    assert!(
-        answered.text.contains("https://recado.example/webhooks/meta"),
-        "{}",
-        answered.text
-    );
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "evil.example"),
+    ];
+    // Every test is asked as `recado.example`.
+    for (site, base) in [
+        (Site::in_memory().configured().await, "http://127.0.0.1:8080"),
+        (
+            Site::in_memory().configured().await.at("https://own.example"),
+            "https://own.example",
+        ),
+    ] {
+        for path in [
+            "/v1/config",
+            "/v1/config/webhooks",
+            "/v1/instances/suporte-01/webhook",
+        ] {
+            let answered = site.ask("GET", path, &headers, "").await;
+            let shown = format!("{base}/webhooks/evolution");
+            assert!(answered.text.contains(&shown), "{path}: {}", answered.text);
+            for named in ["recado.example", "evil.example"] {
+                assert!(!answered.text.contains(named), "{path}: {}", answered.text);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -150,6 +150,8 @@ async fn a_base_url_to_which_nothing_may_be_sent_is_not_applied() {
         "https://[fe80::1]/",
         "http://user:pw@127.0.0.1/",
         "http://evolution.example.org",
+        "http://127.0.0.1:19100/containers/create?x=",
+        "https://evolution.example.org/#x",
     ] {
         let vault = Vault::new();
         let instance = json!({"base_url": base, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
@@ -214,4 +216,123 @@ async fn a_variable_that_two_tenants_would_share_is_nobodys() {
         "{}",
         answered.text
     );
+}
+
+/// The token of a manager of the tenant `clinic`, which has an agent.
+async fn create_manager(vault: &Vault) -> String {
+    let mut configured = document(&json!({}));
+    configured.as_object_mut().unwrap().remove("instances");
+    let applied = vault.operate("PUT", "/v1/config", &configured).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let wanted = json!({"name": "clinic-manager", "role": "manager", "tenant": "clinic"});
+    let made = vault.operate("POST", "/v1/tokens", &wanted).await;
+    made.body["secret"].as_str().unwrap().to_owned()
+}
+
+/// The document of a manager that names a host for its instance.
+fn named_by_manager(base: &str) -> Value {
+    json!({"instances": [{"id": "clinic-evil", "tenant": "clinic", "agent": "ana", "provider": "evolution",
+        "base_url": base, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY", "named_by_tenant": false}]})
+}
+
+#[tokio::test]
+async fn a_tenants_token_names_no_host_of_the_installations_network() {
+    let host = Host::start().await;
+    let vault = Vault::new();
+    let token = create_manager(&vault).await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    let private = [
+        host.url.as_str(),
+        "http://10.0.0.7",
+        "https://10.0.0.7",
+        "http://evolution:8080",
+    ];
+    for base in private {
+        for path in ["/v1/config", "/v1/config?dry_run=true"] {
+            let body = named_by_manager(base).to_string();
+            let refused = vault.site.ask("PUT", path, &headers, body).await;
+            assert_eq!(
+                refused.status,
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "{base}: {}",
+                refused.text
+            );
+            assert!(
+                refused.text.contains("RECADO_ONBOARDING_HOSTS"),
+                "{}",
+                refused.text
+            );
+        }
+    }
+    assert_eq!(host.requests(), [""; 0]);
+    let public = "https://evolution.example.org";
+    let body = named_by_manager(public).to_string();
+    let taken = vault
+        .site
+        .ask("PUT", "/v1/config?dry_run=true", &headers, body)
+        .await;
+    assert_eq!(taken.status, StatusCode::OK, "{}", taken.text);
+}
+
+#[tokio::test]
+async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
+    let host = Host::start().await;
+    let mut vault = Vault::new();
+    let listing = |hosts: Vec<String>| {
+        let config = ProviderConfig {
+            evolution_base_url: Some("http://127.0.0.1:9".to_owned()),
+            listed_hosts: hosts,
+            ..ProviderConfig::default()
+        };
+        TestProviders::real(TestSecrets::Every, config)
+    };
+    vault.site.providers = listing(vec![host.url.clone()]);
+    let token = create_manager(&vault).await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    let document = named_by_manager(&host.url);
+    let taken = vault
+        .site
+        .ask("PUT", "/v1/config", &headers, document.to_string())
+        .await;
+    assert_eq!(taken.status, StatusCode::OK, "{}", taken.text);
+    assert!(!host.requests().is_empty(), "a listed host is asked");
+    // The host is listed no more. An operator who changes another field does not name it anew.
+    vault.site.providers = listing(Vec::new());
+    let mut changed = document.clone();
+    changed["instances"][0]["typing"] = json!(true);
+    let refused = vault.operate("PUT", "/v1/config", &changed).await;
+    assert_eq!(
+        refused.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        refused.text
+    );
+    let asked = host.requests().len();
+    let text = json!({"to": "+5511900000001", "text": "oi"});
+    vault
+        .operate("POST", "/v1/instances/clinic-evil/messages", &text)
+        .await;
+    super::forged::work(&vault.site.store, &*vault.site.deps()).await;
+    assert_eq!(
+        host.requests().len(),
+        asked,
+        "what is stored already is not asked either"
+    );
+}
+
+#[tokio::test]
+async fn a_dry_run_asks_nobody() {
+    let host = Host::start().await;
+    let vault = Vault::new();
+    let own = json!({"base_url": host.url, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
+    let tried = vault
+        .operate("PUT", "/v1/config?dry_run=true", &document(&own))
+        .await;
+    assert_eq!(tried.status, StatusCode::OK, "{}", tried.text);
+    assert_eq!((host.requests().len(), &tried.body["warnings"]), (0, &json!([])));
+    let applied = vault.operate("PUT", "/v1/config", &document(&own)).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    assert!(!host.requests().is_empty(), "only an apply asks");
 }

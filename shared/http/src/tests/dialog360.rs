@@ -6,8 +6,11 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use recado_domain::config::ConfigDocument;
 use recado_domain::provider::Provider;
 use recado_domain::secret::hmac_sha256;
+use recado_pipeline::ports::ConfigurationStore;
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -76,7 +79,7 @@ async fn a_delivery_apis_plain_words_are_taken_at_its_own_path() {
     assert_eq!(nameless.status, StatusCode::BAD_REQUEST, "{}", nameless.text);
 }
 
-/// A site with these numbers of 360dialog, the first of which has a secret of this version.
+/// A site with these numbers of 360dialog from before there were salts, the first of which has a secret of this version.
 async fn configured(numbers: &[&str], version: u8) -> Site {
     let site = Site::in_memory();
     let instances: Vec<Value> = numbers
@@ -89,8 +92,8 @@ async fn configured(numbers: &[&str], version: u8) -> Site {
         .collect();
     let document = json!({"tenants": [{"id": "t"}], "instances": instances,
         "agents": [{"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"}]});
-    let answered = site.operate("PUT", "/v1/config", &document).await;
-    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    let document: ConfigDocument = serde_json::from_value(document).unwrap();
+    succeed(site.store.apply_configuration(&document)).await;
     site
 }
 
@@ -168,39 +171,40 @@ async fn the_secret_of_the_master_before_still_opens() {
 }
 
 #[tokio::test]
-async fn another_version_makes_another_secret_for_one_number_alone() {
+async fn a_rotation_makes_another_secret_for_one_number_alone() {
     let site = Site::in_memory();
-    let document = |version: u8| {
-        let number = |id: &str, external: &str| json!({"id": id, "tenant": "t", "agent": "a", "provider": "360dialog", "external_id": external});
-        let mut first = number("first", NUMBER);
-        first["secret_version"] = json!(version);
+    let number = |id: &str, external: &str, version: u8| {
+        json!({"id": id, "tenant": "t", "agent": "a", "provider": "360dialog", "external_id": external,
+            "secret_version": version})
+    };
+    let document = |version| {
         json!({"tenants": [{"id": "t"}], "agents": [{"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"}],
-            "instances": [first, number("second", OTHER)]})
+            "instances": [number("first", NUMBER, version), number("second", OTHER, 1)]})
     };
     let told = async |version| {
         let answered = site.operate("PUT", "/v1/config", &document(version)).await;
         assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
-        ["0", "1"].map(|at| {
-            answered
-                .body
-                .pointer(&format!("/instances/{at}/secret"))
-                .unwrap()
+        [0, 1].map(|at| {
+            answered.body["instances"][at]["secret"]
                 .as_str()
                 .unwrap()
                 .to_owned()
         })
     };
-    let (before, after) = (told(1).await, told(2).await);
-    assert_eq!(before, [secret(NUMBER), secret(OTHER)]);
+    let before = told(1).await;
+    assert_eq!(told(2).await, before, "a document makes no version");
+    let rotated = site
+        .operate("POST", "/v1/instances/first/secret/rotate", &Value::Null)
+        .await;
+    let after = told(1).await;
+    assert_eq!(rotated.body["secret"], after[0]);
     assert!(after[0] != before[0] && after[1] == before[1]);
-    taken(
-        &post(
-            PLAIN,
-            &[("x-recado-webhook-secret", &after[0])],
-            &meta_body(&value()),
-        )
-        .await,
-    );
+    for proof in [&after[0], &before[0]] {
+        let headers = [("x-recado-webhook-secret", proof.as_str())];
+        let body = meta_body(&value()).to_string();
+        let answered = site.ask("POST", PLAIN, &headers, body).await;
+        assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    }
     let shown = site.operate("GET", "/v1/config", &Value::Null).await;
     assert_eq!(shown.body["document"]["instances"][0]["secret_version"], 2);
     let refused = site.operate("PUT", "/v1/config", &document(10)).await;

@@ -3,6 +3,7 @@
 use super::{UnprovenWebhook, WebhookRoute, WebhookState};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
+use recado_domain::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
@@ -56,6 +57,30 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         }
         let configured = list_external_ids(&*self.deps, provider).await?;
         Ok(Arc::new(keys.with_configured_numbers(configured)))
+    }
+
+    /// Adds the salt of the instance that the request names, if its proof does not show it.
+    pub(super) async fn add_hidden_salt(
+        &self,
+        (provider, handler): WebhookRoute,
+        received: &Arc<UnprovenWebhook>,
+        keys: Arc<WebhookKeys>,
+        now: Timestamp,
+    ) -> Result<Arc<WebhookKeys>, HttpProblem> {
+        let owner = self
+            .run_on(received, move |request| {
+                handler.find_hidden_salt_owner(request, now)
+            })
+            .await?;
+        let Some(owner) = owner else {
+            return Ok(keys);
+        };
+        let bound = find_proving_instance(&*self.deps, provider, &owner).await?;
+        let salt = bound.and_then(|bound| bound.instance.secret_salt.clone());
+        Ok(salt.map_or_else(
+            || Arc::clone(&keys),
+            |salt| Arc::new(keys.with_salt(owner, salt.value)),
+        ))
     }
 
     /// Reads the secrets of those numbers that have apps of their own.

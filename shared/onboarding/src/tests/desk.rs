@@ -35,10 +35,10 @@ async fn pair_at(
         http: recado_http_client::build_http_client().unwrap(),
         config: ProviderConfig {
             evolution_base_url: own.then(|| server.url.clone()),
+            listed_hosts: hosts(&server.url),
             ..ProviderConfig::default()
         },
         secrets: EverySecret,
-        hosts: hosts(&server.url),
     };
     let request = SetupRequest {
         instance: instance(&all),

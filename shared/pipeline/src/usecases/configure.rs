@@ -44,7 +44,7 @@ pub use webhook_endpoints::{EndpointChange, change_webhook_endpoints};
 pub struct ApplyOptions {
     /// `true`: what the document does not name is removed. An instance with a history is disabled instead.
     pub prune: bool,
-    /// `true`: nothing is written; the result tells what would change.
+    /// `true`: nothing is written and nobody is asked; the result tells what would change.
     pub dry_run: bool,
     /// `true`: an instance is removed or disabled also if it still owes a reply.
     pub force: bool,
@@ -216,7 +216,13 @@ pub async fn apply_configuration(
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
     let document = removal.apply_to(&known).with_changes(&change);
-    let warnings = change_check::check_changes(deps, &changes, &document, options.asks).await?;
+    // A dry run would tell, with nothing written, which hosts of the network answer.
+    let asks = if options.dry_run {
+        AskedParties::Nobody
+    } else {
+        options.asks
+    };
+    let warnings = change_check::check_changes(deps, &changes, &document, asks).await?;
     invitations.check(deps, caller, &document).await?;
     let of_invitations = invitations.list_changes(deps).await?;
     changes.extend(removal.changes);
@@ -309,7 +315,8 @@ async fn check_document(
         change.check_within_tenant(tenant, &all)?;
     }
     change.instances = adopted?;
-    secret_rotation::keep_newest_secrets(change, &all, deps.system().now());
+    secret_rotation::keep_instance_records(deps, caller, change, &all);
+    check_named_hosts(deps, change)?;
     webhook_endpoints::settle_endpoints(change, &all, options);
     let Some(tenant) = own_tenant else {
         change.check_removals(&all)?;
@@ -327,6 +334,14 @@ async fn check_document(
     change.validate_against(&removal.apply_to(&own))?;
     change.validate_against(&removal.apply_to(&all))?;
     Ok((own, removal))
+}
+
+/// Checks the base URLs that tokens of tenants named, once it is known which these are.
+fn check_named_hosts(deps: &impl Deps, change: &ConfigDocument) -> Result<(), ConfigError> {
+    for instance in change.instances.iter().filter(|one| one.named_by_tenant) {
+        deps.providers().normalize(instance.clone())?;
+    }
+    Ok(())
 }
 
 /// Checks that no instance with a history gets another tenant, which would read that history.

@@ -7,7 +7,7 @@ use recado_domain::config::{Instance, InstanceConfig};
 use recado_domain::dead_letter::{QueueName, unreadable_letter_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::SecretVersion;
+use recado_domain::secret::SecretParts;
 use recado_ports::ports::{ConfigurationStore, DeadLetters, PageRequest, PortResult, System};
 use std::sync::Arc;
 
@@ -31,17 +31,22 @@ pub async fn find_proving_instance(
     deps.store().find_instance_config(provider, external).await
 }
 
-/// Returns `true` if a secret of this version proves webhooks of the instance that `provider` calls `external`. The
-/// secrets of an instance that is not configured all count: nothing of it is applied.
+/// Returns `true` if one of the secrets that a request showed proves webhooks of the instance that `provider` calls `external`.
+/// Where nobody has the name, a secret with a salt is one of an entry that is gone, and counts no more: what it brings would be
+/// kept for a redrive, when the name may be another's. One without a salt counts: nothing of it is applied.
 pub async fn is_secret_accepted(
     deps: &impl Deps,
     provider: Provider,
     external: &ExternalId,
-    version: SecretVersion,
+    shown: &[SecretParts],
 ) -> PortResult<bool> {
     let bound = deps.store().find_instance_config(provider, external).await?;
     let now = deps.system().now();
-    Ok(bound.is_none_or(|bound| bound.instance.accepts_secret(version, now)))
+    let counts = |shown: &SecretParts| match &bound {
+        Some(bound) => bound.instance.accepts_secret(shown, now),
+        None => shown.salt.is_none(),
+    };
+    Ok(shown.iter().any(counts))
 }
 
 /// Lists what `provider` calls its configured instances, among the first thousand instances of the installation. Strangers

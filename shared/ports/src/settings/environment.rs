@@ -20,7 +20,6 @@ impl Settings {
         settings.read_turn_limits(reader);
         settings.read_file_limits(reader);
         settings.read_rewriting(reader);
-        settings.read_onboarding_hosts(reader);
         settings.trace_links = TraceLinks::from_environment(reader);
         settings
     }
@@ -130,12 +129,6 @@ impl Settings {
         self.knowledge.blocks = reader.read_number(&names, (1, most), self.knowledge.blocks);
         let (names, usual) = (["RECADO_KNOWLEDGE_VECTORS_IN_MEMORY"], self.knowledge.blocks);
         self.knowledge.vectors = reader.read_number(&names, (0, most), usual);
-    }
-
-    fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {
-        let hosts = reader.read_text("RECADO_ONBOARDING_HOSTS").unwrap_or_default();
-        let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
-        self.onboarding_hosts = hosts.map(str::to_owned).collect();
     }
 
     fn read_file_limits(&mut self, reader: &mut VariableReader) {

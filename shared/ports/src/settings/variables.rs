@@ -109,9 +109,11 @@ impl VariableReader {
 
     /// Returns a base URL, without the slash at its end.
     pub fn read_base_url(&mut self, name: &str) -> Option<String> {
-        self.read_parsed(name, None, "must begin with http:// or https://", |url| {
+        let what = "must begin with http:// or https://, and hold no ? and no #";
+        self.read_parsed(name, None, what, |url| {
             let http = url.starts_with("http://") || url.starts_with("https://");
-            http.then(|| Some(url.trim_end_matches('/').to_owned()))
+            let is_base = http && !url.contains(['?', '#']);
+            is_base.then(|| Some(url.trim_end_matches('/').to_owned()))
         })
     }
 

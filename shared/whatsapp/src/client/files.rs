@@ -7,11 +7,12 @@ use recado_domain::message::FileLoss;
 use recado_ports::ports::{FetchedFile, FileError, FileRequest, Secrets, System};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
-    /// Sets the client that downloads files from hosts which are not the provider's own. It must connect to public addresses
-    /// only (`recado_http_client` makes such a one). Without it no such host is asked.
+    /// Sets the client that asks hosts which others named: it downloads files from hosts which are not the provider's own, and
+    /// reaches instances whose base URL a tenant's token named. It must connect to public addresses only
+    /// (`recado_http_client` makes such a one). Without it no such host is asked.
     #[must_use]
-    pub fn with_downloads(mut self, http: reqwest::Client) -> Self {
-        self.downloads = Some(http);
+    pub fn with_public_client(mut self, http: reqwest::Client) -> Self {
+        self.public = Some(http);
         self
     }
 
@@ -40,7 +41,8 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), file.within) else {
             return Err(FileError::Credentials);
         };
-        let clients = self.download_clients();
+        let own = self.client_for(instance).map_err(|_| FileError::Credentials)?;
+        let clients = self.download_clients(own);
         let fetched = endpoint.fetch_file(clients, file).await;
         if matches!(fetched, Err(FileError::Credentials)) {
             self.forget_credential(instance).await;
@@ -48,10 +50,11 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         fetched
     }
 
-    fn download_clients(&self) -> DownloadClients<'_> {
+    fn download_clients<'a>(&'a self, own: &'a reqwest::Client) -> DownloadClients<'a> {
         DownloadClients {
-            trusted: &self.http,
-            public: self.downloads.as_ref(),
+            own,
+            private: &self.http,
+            public: self.public.as_ref(),
         }
     }
 
@@ -64,7 +67,9 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             private_hosts: false,
             ..*file
         };
-        let request = self.download_clients().build_request(url, "", &public)?;
+        let request = self
+            .download_clients(&self.http)
+            .build_request(url, "", &public)?;
         match download_file(request, file).await {
             // It is no provider's key that is refused.
             Err(FileError::Credentials) => Err(FileError::Lost(FileLoss::Gone)),

@@ -2,6 +2,7 @@ mod bodies;
 mod connection;
 mod evidence;
 mod media;
+mod named_hosts;
 mod outcomes;
 mod read_receipt;
 mod templates;

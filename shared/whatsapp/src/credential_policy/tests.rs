@@ -68,6 +68,10 @@ fn a_base_url_that_could_lead_a_key_astray_is_refused() {
         "https://[64:ff9b::169.254.169.254]",
         "https://[fd00:ec2::254]/latest",
         "http://169.254.169.254%2f@localhost",
+        "http://127.0.0.1:19100/containers/create?x=",
+        "https://evolution.example.org?",
+        "https://evolution.example.org/#",
+        "https://evolution.example.org/api#x",
     ] {
         assert!(
             parse_base_url(wrong).is_err(),

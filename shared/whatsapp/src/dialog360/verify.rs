@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secrets, hmac_sha256};
+use recado_domain::secret::{Secret, SecretParts, find_shown_secret, hmac_sha256};
 use std::fmt;
 
 /// Header in which 360dialog is asked to send the number's secret.
@@ -34,8 +34,8 @@ impl fmt::Debug for Dialog360Credentials<'_> {
 /// The sender that a request was proven to come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialog360Sender {
-    /// Sender who knows the secret of this number, of this version, and may report about this number only.
-    Number(ExternalId, SecretVersion),
+    /// Sender who knows these secrets of this number, and may report about this number only.
+    Number(ExternalId, Vec<SecretParts>),
     /// Sender who knows the partner's secret, and may report about every number and account of 360dialog.
     Partner,
 }
@@ -57,30 +57,15 @@ pub fn verify_credentials<'n>(
     let mut numbers = numbers.into_iter();
     let only = numbers.next().filter(|_| numbers.next().is_none());
     let shown = only.and_then(|number| {
-        let version = find_secret_version(proof.secret, password.as_deref(), masters, number)?;
-        Some(Dialog360Sender::Number(number.clone(), version))
+        let shown = [proof.secret, password.as_deref()].into_iter().flatten();
+        let found = shown.filter_map(|shown| find_shown_secret(shown, masters, Provider::Dialog360, number));
+        let found: Vec<SecretParts> = found.collect();
+        (!found.is_empty()).then(|| Dialog360Sender::Number(number.clone(), found))
     });
     if matches_signature(proof.signature, partners, body) {
         return Some(Dialog360Sender::Partner);
     }
     shown
-}
-
-/// Returns the version of the number's secret that is shown.
-fn find_secret_version(
-    secret: Option<&str>,
-    password: Option<&str>,
-    masters: &[Secret],
-    number: &ExternalId,
-) -> Option<SecretVersion> {
-    let secrets = masters
-        .iter()
-        .flat_map(|master| derive_webhook_secrets(master, Provider::Dialog360, number));
-    secrets.fold(None, |found, (version, expected)| {
-        let shown = [secret, password].into_iter().flatten();
-        let matches = shown.fold(false, |found, shown| expected.matches(shown.trim()) | found);
-        if matches { Some(version) } else { found }
-    })
 }
 
 fn matches_signature(signature: Option<&str>, partners: &[Secret], body: &[u8]) -> bool {
@@ -109,9 +94,14 @@ fn decode_basic_password(header: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    use recado_domain::secret::derive_webhook_secret;
+    use recado_domain::secret::{SecretVersion, derive_webhook_secret};
 
     const BODY: &[u8] = b"{}";
+
+    const FIRST: SecretParts = SecretParts {
+        version: SecretVersion::FIRST,
+        salt: None,
+    };
 
     fn masters() -> Vec<Secret> {
         ["new master", "old master"]
@@ -125,14 +115,9 @@ mod tests {
     }
 
     fn secret(master: usize, name: &str) -> String {
-        derive_webhook_secret(
-            &masters()[master],
-            Provider::Dialog360,
-            &number(name),
-            SecretVersion::FIRST,
-        )
-        .expose_secret()
-        .to_owned()
+        derive_webhook_secret(&masters()[master], Provider::Dialog360, &number(name), &FIRST)
+            .expose_secret()
+            .to_owned()
     }
 
     fn basic(user: &str, password: &str) -> String {
@@ -193,7 +178,7 @@ mod tests {
             &masters()[0],
             Provider::Evolution,
             &number("100000000000001"),
-            SecretVersion::FIRST,
+            &FIRST,
         );
         let proof = Dialog360Credentials {
             secret: Some(evolution.expose_secret()),

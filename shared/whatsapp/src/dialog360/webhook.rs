@@ -98,9 +98,9 @@ impl WebhookHandler for Dialog360Webhook {
         };
         let mut items = split_webhook(body, number.as_ref(), now)?;
         let secret = match proven {
-            Dialog360Sender::Number(instance, version) => {
+            Dialog360Sender::Number(instance, proven) => {
                 restrict_notices(&mut items, &instance);
-                Some(ProvenSecret { instance, version })
+                Some(ProvenSecret { instance, proven })
             }
             Dialog360Sender::Partner => None,
         };

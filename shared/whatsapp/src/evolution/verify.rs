@@ -2,9 +2,9 @@
 
 use super::jwt;
 use jiff::Timestamp;
-use recado_domain::ids::ExternalId;
+use recado_domain::ids::{ExternalId, Nonce};
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secrets};
+use recado_domain::secret::{Secret, SecretParts, derive_webhook_secrets, find_shown_secret};
 use std::fmt;
 
 /// The parts of a request that can prove that it is authentic. The body's `apikey` proves nothing: it is Evolution's own
@@ -26,38 +26,38 @@ impl fmt::Debug for EvolutionCredentials<'_> {
     }
 }
 
-/// Returns the version of the webhook secret of `instance` that `proof` shows. The proof contains the secret, or a JWT that was signed
-/// with it. Of several it is the newest.
+/// Finds the webhook secrets of `instance` that `proof` shows, or with which its JWT was signed. None: it is not authentic.
 ///
-/// The secrets are derived from `masters` (two during a rotation). One valid proof is enough. Each secret is compared in constant
-/// time. A request that shows one proof is done with the first secret that fits, so its time tells the version, to who knows the secret.
-pub fn verify_credentials(
+/// The secrets are derived from `masters` (two during a rotation). A JWT shows no salt, so it is checked with `salt`, that of
+/// the configured instance, and with none. Each secret is compared in constant time.
+pub fn find_proven_secrets(
     proof: &EvolutionCredentials<'_>,
     masters: &[Secret],
     instance: &ExternalId,
+    salt: Option<&Nonce>,
     now: Timestamp,
-) -> Option<SecretVersion> {
+) -> Vec<SecretParts> {
     let bearer = proof.authorization.and_then(parse_bearer_token);
-    let shown = [proof.apikey, bearer, proof.path_token];
-    let fits = |secret: &Secret| {
-        let shown = shown.into_iter().flatten();
-        let plain = shown.fold(false, |found, shown| secret.matches(shown.trim()) | found);
-        plain | bearer.is_some_and(|token| jwt::verify_jwt(token, secret, now))
-    };
-    let mut secrets = masters
-        .iter()
-        .flat_map(|master| derive_webhook_secrets(master, Provider::Evolution, instance));
-    if shown.into_iter().flatten().count() <= 1 {
-        return secrets
-            .find(|(_, secret)| fits(secret))
-            .map(|(version, _)| version);
+    let shown = [proof.apikey, bearer, proof.path_token].into_iter().flatten();
+    let plain = shown.filter_map(|shown| find_shown_secret(shown, masters, Provider::Evolution, instance));
+    let mut proven: Vec<SecretParts> = plain.collect();
+    if let Some(token) = bearer.filter(|token| jwt::is_jwt_at(token, now)) {
+        let salts = salt.map(Some).into_iter().chain([None]);
+        let mut secrets = salts.flat_map(|salt| {
+            let masters = masters.iter();
+            masters
+                .flat_map(move |master| derive_webhook_secrets(master, Provider::Evolution, instance, salt))
+        });
+        let signer = secrets.find(|(_, secret)| jwt::verify_jwt(token, secret, now));
+        proven.extend(signer.map(|(parts, _)| parts));
     }
-    secrets.fold(
-        None,
-        |found, (version, secret)| {
-            if fits(&secret) { Some(version) } else { found }
-        },
-    )
+    proven
+}
+
+/// Returns `true` if `proof` holds a JWT that may be authentic: the salt of its secret must be looked up.
+pub(super) fn shows_jwt(proof: &EvolutionCredentials<'_>, now: Timestamp) -> bool {
+    let bearer = proof.authorization.and_then(parse_bearer_token);
+    bearer.is_some_and(|token| jwt::is_jwt_at(token, now))
 }
 
 fn parse_bearer_token(header: &str) -> Option<&str> {
@@ -69,7 +69,7 @@ fn parse_bearer_token(header: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use recado_domain::millis::from_unix_millis;
-    use recado_domain::secret::derive_webhook_secret;
+    use recado_domain::secret::{SecretVersion, derive_webhook_secret};
 
     fn masters() -> Vec<Secret> {
         ["new master", "old master"]
@@ -82,21 +82,27 @@ mod tests {
         ExternalId::parse(name).unwrap()
     }
 
+    fn parts(salt: Option<&Nonce>) -> SecretParts {
+        SecretParts {
+            version: SecretVersion::FIRST,
+            salt: salt.cloned(),
+        }
+    }
+
     fn secret(master: usize, name: &str) -> String {
-        let version = SecretVersion::FIRST;
-        derive_webhook_secret(&masters()[master], Provider::Evolution, &instance(name), version)
-            .expose_secret()
-            .to_owned()
+        derive_webhook_secret(
+            &masters()[master],
+            Provider::Evolution,
+            &instance(name),
+            &parts(None),
+        )
+        .expose_secret()
+        .to_owned()
     }
 
     fn accepts(proof: EvolutionCredentials<'_>) -> bool {
-        verify_credentials(
-            &proof,
-            &masters(),
-            &instance("suporte-01"),
-            from_unix_millis(1_760_000_000_000),
-        )
-        .is_some()
+        let now = from_unix_millis(1_760_000_000_000);
+        !find_proven_secrets(&proof, &masters(), &instance("suporte-01"), None, now).is_empty()
     }
 
     #[test]
@@ -141,8 +147,37 @@ mod tests {
             apikey: Some(&good),
             ..EvolutionCredentials::default()
         };
-        let unproven = verify_credentials(&proof, &[], &instance("suporte-01"), from_unix_millis(0));
-        assert_eq!(unproven, None);
+        let name = instance("suporte-01");
+        let unproven = find_proven_secrets(&proof, &[], &name, None, from_unix_millis(0));
+        assert!(unproven.is_empty());
         assert!(!format!("{proof:?}").contains(&good));
+    }
+
+    #[test]
+    fn a_jwt_is_checked_with_the_salt_that_is_configured_and_with_none() {
+        let now = from_unix_millis(1_760_000_000_000);
+        let name = instance("suporte-01");
+        let [own, other] = ["0", "1"].map(|digit| Nonce::parse(&digit.repeat(32)).unwrap());
+        for salt in [Some(&own), None] {
+            let secret = derive_webhook_secret(&masters()[0], Provider::Evolution, &name, &parts(salt));
+            let at = now.as_second();
+            let token = recado_testkit::webhooks::jwt_hs256(secret.expose_secret(), at, at + 600);
+            let bearer = format!("Bearer {token}");
+            let proof = EvolutionCredentials {
+                authorization: Some(&bearer),
+                ..EvolutionCredentials::default()
+            };
+            let find = |salt| find_proven_secrets(&proof, &masters(), &name, salt, now);
+            assert!(shows_jwt(&proof, now));
+            assert_eq!(find(Some(&own)), [parts(salt)]);
+            let expected: Vec<_> = salt.is_none().then(|| parts(None)).into_iter().collect();
+            assert_eq!(find(Some(&other)), expected, "the salt of another entry");
+            assert_eq!(find(None), expected);
+            let late = from_unix_millis(1_770_000_000_000);
+            assert!(
+                !shows_jwt(&proof, late),
+                "nothing is looked up for what is too old"
+            );
+        }
     }
 }

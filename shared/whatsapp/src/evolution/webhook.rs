@@ -8,7 +8,8 @@
 //!
 //! If the body names no instance, the instance in the path counts.
 
-use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
+use super::verify::shows_jwt;
+use super::{EvolutionCredentials, find_proven_secrets, read_instance_name, split_instance_webhook};
 use crate::webhook::{
     HIDDEN_SECRET, ProvenSecret, ProvenWebhook, RequiredKeys, SimulatedInbound, WebhookHandler, WebhookKeys,
     WebhookRefusal, WebhookRequest, WebhookSetup, current_webhook_secret,
@@ -57,6 +58,32 @@ impl<'a> EvolutionWebhookPath<'a> {
         }
     }
 
+    /// Returns the parts of the request that can prove it.
+    fn collect_credentials(&self, request: &WebhookRequest<'a>) -> EvolutionCredentials<'a> {
+        EvolutionCredentials {
+            apikey: request.header("apikey"),
+            authorization: request.header("authorization"),
+            path_token: self.token,
+        }
+    }
+
+    /// Returns the instance that the body names, or else the path. Both must not name two.
+    fn find_instance(&self, request: &WebhookRequest<'_>) -> Result<ExternalId, WebhookRefusal> {
+        let instance = match (read_instance_name(request.body), self.certain_instance()) {
+            (Err(WebhookParseError::NotEnvelope { .. }), Some(instance)) => instance,
+            (named, _) => named?,
+        };
+        if let Some(segment) = self.segment {
+            let fits = segment == instance.as_str() || (self.event_allowed && is_event_name(segment));
+            if !fits {
+                return Err(WebhookRefusal::BadRequest(
+                    "the path names another instance than the body",
+                ));
+            }
+        }
+        Ok(instance)
+    }
+
     /// Returns the instance in the path; `None` if there is none, or if the segment may be an event name.
     fn certain_instance(&self) -> Option<ExternalId> {
         let segment = self.segment?;
@@ -77,6 +104,14 @@ impl WebhookHandler for EvolutionWebhook {
         }
     }
 
+    fn find_hidden_salt_owner(&self, request: &WebhookRequest<'_>, now: Timestamp) -> Option<ExternalId> {
+        let said = EvolutionWebhookPath::from_request(request);
+        if !shows_jwt(&said.collect_credentials(request), now) {
+            return None;
+        }
+        said.find_instance(request).ok()
+    }
+
     /// Reads the instance name of the body first, because the secret is derived from it. Then checks the proof, and then
     /// reads the rest.
     fn authenticate_and_parse(
@@ -86,35 +121,22 @@ impl WebhookHandler for EvolutionWebhook {
         now: Timestamp,
     ) -> Result<ProvenWebhook, WebhookRefusal> {
         let said = EvolutionWebhookPath::from_request(request);
-        let instance = match (read_instance_name(request.body), said.certain_instance()) {
-            (Err(WebhookParseError::NotEnvelope { .. }), Some(instance)) => instance,
-            (named, _) => named?,
-        };
-        if let Some(segment) = said.segment {
-            let fits = segment == instance.as_str() || (said.event_allowed && is_event_name(segment));
-            if !fits {
-                return Err(WebhookRefusal::BadRequest(
-                    "the path names another instance than the body",
-                ));
-            }
-        }
+        let instance = said.find_instance(request)?;
         if keys.masters.is_empty() {
             return Err(WebhookRefusal::NotConfigured("the webhook master secret"));
         }
-        let proof = EvolutionCredentials {
-            apikey: request.header("apikey"),
-            authorization: request.header("authorization"),
-            path_token: said.token,
-        };
-        let Some(version) = verify_credentials(&proof, &keys.masters, &instance, now) else {
+        let proof = said.collect_credentials(request);
+        let salt = keys.find_salt(&instance);
+        let proven = find_proven_secrets(&proof, &keys.masters, &instance, salt, now);
+        if proven.is_empty() {
             return Err(WebhookRefusal::Unauthorized {
                 what: "a webhook of Evolution was refused: its proof is missing or wrong",
                 instance: Some(instance),
             });
-        };
+        }
         Ok(ProvenWebhook {
             items: split_instance_webhook(request.body, &instance, now)?,
-            secret: Some(ProvenSecret { instance, version }),
+            secret: Some(ProvenSecret { instance, proven }),
         })
     }
 

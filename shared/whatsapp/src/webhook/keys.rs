@@ -1,6 +1,6 @@
 //! The keys that prove webhooks.
 
-use recado_domain::ids::ExternalId;
+use recado_domain::ids::{ExternalId, Nonce};
 use recado_domain::secret::Secret;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,7 @@ pub struct WebhookKeys {
     named: BTreeMap<&'static str, Vec<Secret>>,
     apps: BTreeMap<ExternalId, Vec<Secret>>,
     configured: Vec<ExternalId>,
+    salt: Option<(ExternalId, Nonce)>,
 }
 
 impl WebhookKeys {
@@ -46,6 +47,21 @@ impl WebhookKeys {
             configured,
             ..self.clone()
         }
+    }
+
+    /// Returns the same keys with the salt of a configured instance, for a request whose proof does not show it.
+    #[must_use]
+    pub fn with_salt(&self, instance: ExternalId, salt: Nonce) -> Self {
+        Self {
+            salt: Some((instance, salt)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the salt of an instance, if it was added.
+    pub(crate) fn find_salt(&self, instance: &ExternalId) -> Option<&Nonce> {
+        let added = self.salt.as_ref().filter(|(of, _)| of == instance);
+        added.map(|(_, salt)| salt)
     }
 
     /// Returns the configured numbers; none, unless the handler needs them for the request.

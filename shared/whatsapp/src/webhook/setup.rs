@@ -55,6 +55,6 @@ pub(crate) fn current_webhook_secret(instance: &Instance, keys: &WebhookKeys) ->
         master,
         instance.provider,
         &external,
-        instance.secret_version,
+        &instance.secret_parts(),
     ))
 }

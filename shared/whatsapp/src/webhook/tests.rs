@@ -10,7 +10,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ExternalId;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
+use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_secret, hmac_sha256};
 use serde_json::json;
 
 const BASE: &str = "https://recado.example";
@@ -36,7 +36,11 @@ fn instance(provider: Provider, external: &str) -> Instance {
 
 fn derived(provider: Provider, external: &str) -> String {
     let external = ExternalId::parse(external).unwrap();
-    let derived = derive_webhook_secret(&secret("master"), provider, &external, SecretVersion::FIRST);
+    let parts = SecretParts {
+        version: SecretVersion::FIRST,
+        salt: None,
+    };
+    let derived = derive_webhook_secret(&secret("master"), provider, &external, &parts);
     derived.expose_secret().to_owned()
 }
 

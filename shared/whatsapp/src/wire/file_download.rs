@@ -12,8 +12,10 @@ use reqwest::{Client, RequestBuilder, Url};
 /// The clients that download from URLs which a provider names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DownloadClients<'a> {
-    /// Client for the provider's own host.
-    pub(crate) trusted: &'a Client,
+    /// Client for the instance's own host.
+    pub(crate) own: &'a Client,
+    /// Client that connects to private addresses, too.
+    pub(crate) private: &'a Client,
     /// Client that connects to public addresses only; `None`: no other host is asked.
     pub(crate) public: Option<&'a Client>,
 }
@@ -28,11 +30,11 @@ impl DownloadClients<'_> {
         file: &FileRequest<'_>,
     ) -> Result<RequestBuilder, FileError> {
         if is_same_origin(url, base) {
-            return Ok(self.trusted.get(url));
+            return Ok(self.own.get(url));
         }
         let forbidden = FileError::Lost(FileLoss::ForbiddenAddress);
         let (client, reach) = match (file.private_hosts, self.public) {
-            (true, _) => (self.trusted, HostReach::Private),
+            (true, _) => (self.private, HostReach::Private),
             (false, Some(public)) => (public, HostReach::Public),
             (false, None) => return Err(forbidden),
         };

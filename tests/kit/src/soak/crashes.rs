@@ -112,7 +112,7 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
     }
     let mut process = prepared(binary, &instances, &stand_ins);
     let http = recado_http_client::build_http_client().unwrap();
-    let door = Door::new(http.clone(), &process.start().await, MASTER);
+    let door = Door::new(http.clone(), &process.start().await, (MASTER, TOKEN));
     let load = Load::new(
         plan.seed,
         &instances,

@@ -3,7 +3,7 @@
 
 use super::load::Door;
 use super::process::Process;
-use super::{ERROR_MESSAGE, MASTER, eventually};
+use super::{ERROR_MESSAGE, MASTER, TOKEN, eventually};
 use crate::servers::{Behaviour, StandIn};
 use crate::webhooks::evolution_text;
 use recado_domain::Timestamp;
@@ -145,7 +145,11 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
         .collect();
     let mut process = Process::new(binary, &configuration, &variables);
     let base = process.start().await;
-    let door = Door::new(recado_http_client::build_http_client().unwrap(), &base, MASTER);
+    let door = Door::new(
+        recado_http_client::build_http_client().unwrap(),
+        &base,
+        (MASTER, TOKEN),
+    );
     // A connection and the prompts are warm, and the hung provider hangs, before the clock runs.
     time(&door, &mine, plan.timed, "aquece").await;
     let acknowledged = AtomicUsize::new(0);

@@ -2,11 +2,12 @@
 
 use crate::audit::Asked;
 use crate::chance::Dice;
-use crate::webhooks::{derived_secret, evolution_text};
+use crate::webhooks::{configured_secret, evolution_text};
 use recado_domain::Timestamp;
 use recado_domain::provider::Provider;
 use reqwest::Client;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,16 +26,37 @@ pub struct Door {
     http: Client,
     base: Arc<Mutex<String>>,
     master: String,
+    token: String,
+    /// The secrets of instances, once they were asked for.
+    secrets: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Door {
-    /// The door of the installation at `base`, whose webhook secrets come from `master`.
-    pub fn new(http: Client, base: &str, master: &str) -> Self {
+    /// The door of the installation at `base`, whose webhook secrets come from `master`. `token` reads its configuration.
+    pub fn new(http: Client, base: &str, (master, token): (&str, &str)) -> Self {
         Self {
             http,
             base: Arc::new(Mutex::new(base.to_owned())),
             master: master.to_owned(),
+            token: token.to_owned(),
+            secrets: Arc::default(),
         }
+    }
+
+    /// The webhook secret of an instance; `None` if the installation does not say.
+    async fn find_secret(&self, instance: &str) -> Option<String> {
+        let known = |known: &BTreeMap<String, String>| known.get(instance).cloned();
+        if let Some(secret) = known(&self.secrets.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(secret);
+        }
+        let url = format!("{}/v1/config", self.base());
+        let asked = self.http.get(url).bearer_auth(&self.token).timeout(ANSWER_MAX);
+        let answer = asked.send().await.ok()?.error_for_status().ok()?;
+        let configuration: Value = answer.json().await.ok()?;
+        let secret = configured_secret(&self.master, (Provider::Evolution, instance), &configuration);
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.insert(instance.to_owned(), secret.clone());
+        Some(secret)
     }
 
     /// Its address.
@@ -51,13 +73,13 @@ impl Door {
     pub async fn knock(&self, body: &Value) -> bool {
         let base = self.base();
         let instance = body["instance"].as_str().unwrap_or_default();
+        let Some(secret) = self.find_secret(instance).await else {
+            return false;
+        };
         let request = self
             .http
             .post(format!("{base}/webhooks/evolution"))
-            .header(
-                "apikey",
-                derived_secret(&self.master, Provider::Evolution, instance),
-            )
+            .header("apikey", secret)
             .timeout(ANSWER_MAX)
             .json(body);
         request

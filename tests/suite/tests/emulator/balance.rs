@@ -25,7 +25,11 @@ const OVER: Duration = Duration::from_secs(20);
 
 impl Bench {
     pub(crate) fn door(&self) -> Door {
-        Door::new(self.http.clone(), &self.stack.url(""), self.stack.master())
+        Door::new(
+            self.http.clone(),
+            &self.stack.url(""),
+            (self.stack.master(), &self.stack.token),
+        )
     }
 
     /// Waits until nothing that came of `load` is open, and compares.

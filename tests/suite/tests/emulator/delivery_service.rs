@@ -5,7 +5,6 @@ use crate::stack::{INVITES, INVITES_NUMBER};
 use recado_domain::provider::Provider;
 use recado_testkit::builders::fresh;
 use recado_testkit::service_requests::{SEND_REQUEST, STATUS_REQUEST, WEBHOOK_REQUEST, run_service_request};
-use recado_testkit::webhooks::derived_secret;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -58,7 +57,7 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
     };
     assert_eq!(count(GUEST), 1);
 
-    let secret = derived_secret(bench.stack.master(), Provider::Dialog360, INVITES_NUMBER);
+    let secret = bench.stack.secret_at(Provider::Dialog360, INVITES_NUMBER);
     for _ in 0..2 {
         let posted = run_service_request(
             &url,

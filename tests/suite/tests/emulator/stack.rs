@@ -8,11 +8,12 @@ use recado_aws::Clients;
 use recado_domain::provider::Provider;
 use recado_testkit::sample_configuration::META_NUMBER;
 use recado_testkit::servers::{Behaviour, EmailStandIn, S3VectorsStandIn, StandIn, StandIns, VECTOR_BUCKET};
-use recado_testkit::webhooks::derived_secret;
+use recado_testkit::webhooks::configured_secret;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
@@ -101,6 +102,8 @@ pub(crate) struct Stack {
     pub(crate) blocked: Contact,
     outputs: Value,
     master: String,
+    /// The answer of `GET /v1/config`, once it is configured.
+    configuration: OnceLock<Value>,
 }
 
 static STACK: OnceCell<Stack> = OnceCell::const_new();
@@ -155,6 +158,7 @@ impl Stack {
             blocked: Contact::new(),
             outputs,
             master,
+            configuration: OnceLock::new(),
         };
         stack.configure().await;
         // What takes minutes is begun first, so that the other tests run meanwhile.
@@ -181,7 +185,13 @@ impl Stack {
 
     /// The webhook secret of an Evolution instance.
     pub(crate) fn secret(&self, instance: &str) -> String {
-        derived_secret(&self.master, Provider::Evolution, instance)
+        self.secret_at(Provider::Evolution, instance)
+    }
+
+    /// The webhook secret of an instance of this provider.
+    pub(crate) fn secret_at(&self, provider: Provider, instance: &str) -> String {
+        let configuration = self.configuration.get().expect("the stack is configured");
+        configured_secret(&self.master, (provider, instance), configuration)
     }
 
     async fn configure(&self) {
@@ -194,6 +204,9 @@ impl Stack {
         let (status, body) = (response.status(), response.text().await.unwrap());
         assert_eq!(status, StatusCode::OK, "{body}");
         let body: Value = serde_json::from_str(&body).unwrap();
+        let shown = http.get(self.url("/v1/config")).bearer_auth(&self.token);
+        let shown = shown.send().await.unwrap().json().await.unwrap();
+        self.configuration.set(shown).unwrap();
         assert_eq!(
             body["instances"][0]["secret"],
             self.secret(INSTANCE),

@@ -8,6 +8,7 @@ use super::deliveries::{DeliveryRulesSchema, EmailSenderSchema};
 use super::events::WebhookEndpointSchema;
 use super::hours::OpeningHoursSchema;
 use super::invitations::{InvitationTemplateSchema, OccasionSchema};
+use super::secrets::SecretSaltSchema;
 use super::tools::ToolSchema;
 use super::{DecisionKindSchema, ProviderSchema, SignaturePositionSchema};
 use recado_domain::Timestamp;
@@ -320,11 +321,18 @@ pub(in crate::api) struct InstanceSchema {
     /// Reference to the secret of the tenant's own app of Meta (`env:NAME` or `ssm:/path/app-secret…`). If present, only
     /// this app speaks for the number.
     app_secret: Option<String>,
-    /// Version of the webhook secret. It cannot be lowered: a lower one counts as left out.
+    /// Version of the webhook secret. Only a rotation raises it. Only shown; in a document it has no effect.
     #[schema(required = false, minimum = 1, maximum = 9, default = 1)]
     secret_version: u8,
     /// Time until which the secret of the version before is accepted, too. Only shown; in a document it has no effect.
     previous_secret_until: Option<Timestamp>,
+    /// The salt of the webhook secrets, made when the entry is created. Absent: the entry is older, and its secret was not
+    /// rotated since. Only shown; in a document it has no effect.
+    secret_salt: Option<SecretSaltSchema>,
+    /// `true` if a token of the tenant named `base_url`: only public hosts and listed ones are asked. Only shown; in a
+    /// document it has no effect.
+    #[schema(required = false, default = false)]
+    named_by_tenant: bool,
 }
 
 /// A text that is added to each reply when it is sent.

@@ -3,9 +3,9 @@
 use super::super::webhooks::evolution_message;
 use crate::tests::{Site, TOKEN, document, secret_at};
 use axum::http::StatusCode;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret};
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secrets};
 use recado_pipeline::ports::ConfigurationStore;
 use recado_testkit::builders::long_ago;
 use recado_testkit::ports::succeed;
@@ -13,32 +13,31 @@ use serde_json::{Value, json};
 
 const ROTATE: &str = "/v1/instances/suporte-01/secret/rotate";
 
-fn secret(version: u8) -> String {
-    let (master, version) = (
-        Secret::new("master").unwrap(),
-        SecretVersion::try_from(version).unwrap(),
-    );
-    let external = recado_domain::ids::ExternalId::parse("suporte-01").unwrap();
-    let secret = derive_webhook_secret(&master, Provider::Evolution, &external, version);
-    secret.expose_secret().to_owned()
+/// The secrets of versions 1, 2 and 3 as an entry from before there were salts has them.
+fn old_secrets() -> Vec<String> {
+    let master = Secret::new("master").unwrap();
+    let external = ExternalId::parse("suporte-01").unwrap();
+    let secrets = derive_webhook_secrets(&master, Provider::Evolution, &external, None);
+    secrets
+        .take(3)
+        .map(|(_, secret)| secret.expose_secret().to_owned())
+        .collect()
 }
 
-/// The answers to a webhook with the secrets of versions 1, 2 and 3.
-async fn answers(site: &Site) -> [u16; 3] {
-    let mut codes = [0; 3];
-    for (code, version) in codes.iter_mut().zip(1..) {
-        let headers = [("apikey", &*secret(version))];
-        let answered = site
-            .ask(
-                "POST",
-                "/webhooks/evolution",
-                &headers,
-                evolution_message().to_string(),
-            )
-            .await;
-        *code = answered.status.as_u16();
+/// The answers to a webhook with each of these secrets.
+async fn answers(site: &Site, secrets: &[String]) -> Vec<u16> {
+    let mut codes = Vec::new();
+    for secret in secrets {
+        let headers = [("apikey", secret.as_str())];
+        let message = evolution_message().to_string();
+        let answered = site.ask("POST", "/webhooks/evolution", &headers, message).await;
+        codes.push(answered.status.as_u16());
     }
     codes
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
 }
 
 async fn rotate(site: &Site, body: Value) -> Value {
@@ -50,17 +49,24 @@ async fn rotate(site: &Site, body: Value) -> Value {
 #[tokio::test]
 async fn the_secret_before_counts_during_the_overlap_alone() {
     let site = Site::in_memory().configured().await;
-    assert_eq!(answers(&site).await, [200, 401, 401]);
+    let mut secrets = old_secrets();
+    assert_eq!(answers(&site, &secrets).await, [200, 401, 401]);
     let rotated = rotate(&site, Value::Null).await;
-    assert_eq!(
-        (&rotated["secret"], &rotated["secret_version"]),
-        (&json!(secret(2)), &json!(2))
-    );
+    assert_eq!(rotated["secret_version"], 2);
+    secrets.push(text(&rotated["secret"]));
     assert!(rotated["previous_secret_until"].is_string());
-    assert_eq!(answers(&site).await, [200, 200, 401]);
+    assert_eq!(
+        answers(&site, &secrets).await,
+        [200, 401, 401, 200],
+        "an old entry gets a salt"
+    );
+    let rotated = rotate(&site, Value::Null).await;
+    secrets.push(text(&rotated["secret"]));
+    assert_eq!(answers(&site, &secrets).await, [401, 401, 401, 200, 200]);
     let rotated = rotate(&site, json!({"overlap_seconds": 0})).await;
     assert_eq!(rotated["previous_secret_until"], Value::Null);
-    assert_eq!(answers(&site).await, [401, 401, 200]);
+    secrets.push(text(&rotated["secret"]));
+    assert_eq!(answers(&site, &secrets).await, [401, 401, 401, 401, 401, 200]);
     // The overlap of another instance ends by the clock.
     let id = InstanceId::parse("suporte-01").unwrap();
     let mut document = document();
@@ -68,27 +74,25 @@ async fn the_secret_before_counts_during_the_overlap_alone() {
     document.instances[0].secret_version = SecretVersion::try_from(2).unwrap();
     document.instances[0].previous_secret_until = Some(long_ago());
     succeed(site.store.apply_configuration(&document)).await;
-    assert_eq!(answers(&site).await, [401, 200, 401]);
+    assert_eq!(answers(&site, &old_secrets()).await, [401, 200, 401]);
 }
 
 #[tokio::test]
-async fn a_document_brings_no_old_secret_back() {
+async fn a_document_brings_no_old_secret_back_and_makes_no_new_one() {
     let site = Site::in_memory().configured().await;
-    rotate(&site, json!({"overlap_seconds": 0})).await;
-    let mut written = serde_json::to_value(document()).unwrap();
-    written["instances"][0]["previous_secret_until"] = json!("2999-01-01T00:00:00Z");
-    let applied = site.operate("PUT", "/v1/config", &written).await;
-    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
-    assert_eq!(applied.body["instances"][0]["secret"], secret(2));
-    assert_eq!(answers(&site).await, [401, 200, 401]);
-    written["instances"][0]["secret_version"] = json!(3);
-    let applied = site.operate("PUT", "/v1/config", &written).await;
-    assert_eq!(applied.body["instances"][0]["secret"], secret(3));
-    assert_eq!(
-        answers(&site).await,
-        [401, 200, 200],
-        "a raised version has an overlap"
-    );
+    let present = text(&rotate(&site, json!({"overlap_seconds": 0})).await["secret"]);
+    let mut secrets = old_secrets();
+    secrets.push(present.clone());
+    for version in [1, 2, 3, 9] {
+        let mut written = serde_json::to_value(document()).unwrap();
+        written["instances"][0]["previous_secret_until"] = json!("2999-01-01T00:00:00Z");
+        written["instances"][0]["secret_version"] = json!(version);
+        written["instances"][0]["secret_salt"] = json!({"value": "0".repeat(32)});
+        let applied = site.operate("PUT", "/v1/config", &written).await;
+        assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+        assert_eq!(applied.body["instances"][0]["secret"], present, "{version}");
+        assert_eq!(answers(&site, &secrets).await, [401, 401, 401, 200], "{version}");
+    }
 }
 
 #[tokio::test]
@@ -98,7 +102,7 @@ async fn other_instances_keep_their_secrets_and_what_cannot_be_rotated_is_refuse
     let shown = site.operate("GET", "/v1/config/webhooks", &Value::Null).await;
     let other = secret_at(Provider::Evolution, "master", "antiga");
     assert!(
-        shown.text.contains(&other) && !shown.text.contains(&secret(1)),
+        shown.text.contains(&other) && !shown.text.contains(&old_secrets()[0]),
         "{}",
         shown.text
     );

@@ -1,4 +1,4 @@
-//! Gives an instance a new webhook secret, and tells which secret of an instance counts.
+//! Gives an instance a new webhook secret, and keeps with instances what no document says.
 
 use super::{ConfigureError, find_entry};
 use crate::Deps;
@@ -9,6 +9,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance};
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{ConfigurationStore, System, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
 
 /// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
 /// is accepted for `overlap` more.
@@ -22,7 +23,7 @@ pub async fn rotate_secret(
     let (tenant, before) = (instance.tenant.clone(), instance.secret_version);
     let known = instance.clone().into_document();
     instance
-        .rotate_secret(overlap, deps.system().now())
+        .rotate_secret(generate_nonce(deps.system()), overlap, deps.system().now())
         .map_err(|_| ConfigureError::LastSecretVersion)?;
     let rotated =
         AuditedAction::on_object(AuditAction::SecretRotated, Some(&tenant), "instance", id.as_str());
@@ -52,10 +53,16 @@ fn describe_version(instance: &Instance) -> String {
     )
 }
 
-/// Keeps the newest version of each instance's secret: a document that names an older one does not bring it back.
-pub(super) fn keep_newest_secrets(change: &mut ConfigDocument, known: &ConfigDocument, now: Timestamp) {
+/// Keeps with each instance what makes its webhook secrets, and who named its base URL. A document says nothing of them.
+pub(super) fn keep_instance_records(
+    deps: &impl Deps,
+    caller: &Caller,
+    change: &mut ConfigDocument,
+    known: &ConfigDocument,
+) {
     for instance in &mut change.instances {
         let stored = known.instances.iter().find(|known| known.id == instance.id);
-        instance.keep_newest_secret(stored, now);
+        instance.keep_secret(stored, generate_nonce(deps.system()));
+        instance.keep_namer(stored, caller.scope.tenant().is_some());
     }
 }
