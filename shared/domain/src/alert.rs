@@ -16,6 +16,7 @@ pub use rules::{
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
 use crate::millis::{self, add_duration};
+use crate::revision::start_revision;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,8 +217,10 @@ impl Alert {
 
     fn begin_watch(finding: &Finding, since: Timestamp) -> Self {
         let key = condition_key(finding.severity, finding.kind, &finding.subject);
+        let id = hash_parts(&[&key, &since.as_millisecond().to_string()], 16);
         Self {
-            id: hash_parts(&[&key, &since.as_millisecond().to_string()], 16),
+            rev: start_revision(&[&id]),
+            id,
             kind: finding.kind,
             severity: finding.severity,
             subject: finding.subject.clone(),
@@ -225,7 +228,6 @@ impl Alert {
             since,
             fired_at: None,
             ended_at: None,
-            rev: 0,
         }
     }
 

@@ -1,11 +1,16 @@
 //! Corrects stored times after a clock that ran ahead was set back. Such times lie in the future: an action would
 //! start, or be allowed, only when the clock reaches them again.
 
+use crate::alert::{Alert, Notification};
 use crate::conversation::Conversation;
+use crate::effects::Journal;
 use crate::event::EventRecord;
 use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
+use crate::invitations::{Batch, BatchState, Invitation, InvitationState};
 use crate::message::Message;
 use crate::outbox::OutboxState;
+use crate::turn_places::TurnPlaces;
+use crate::webhook_endpoint::{EndpointState, FailedEvent};
 use jiff::Timestamp;
 
 /// A correction of stored times after a clock was set back. Times that something waits for and that are later than now
@@ -52,48 +57,62 @@ impl ClockRollback {
         changed |= self.clamp_time(&mut conversation.last_message_at);
         if let Some(lease) = &mut conversation.lease {
             changed |= self.clamp_times([&mut lease.since, &mut lease.until]);
+            changed |= self.clamp_known_times([&mut lease.left_since]);
         }
         if let Some(reengaged) = &mut conversation.reengaged {
             changed |= self.clamp_time(&mut reengaged.at);
+        }
+        if let Some(picture) = &mut conversation.picture {
+            changed |= self.clamp_time(&mut picture.asked_at);
         }
         conversation.rev += u64::from(changed);
         changed
     }
 
-    /// Corrects the times of an outgoing message. An attempt that was claimed at or before now was claimed by a correct
-    /// clock, so its message is left to the worker that makes the attempt.
+    /// Corrects the times of a message's file and of its way out. An attempt that was claimed at or before now was claimed by
+    /// a correct clock, so its message is left to the worker that makes the attempt.
     pub fn correct_message(self, message: &mut Message) -> bool {
-        let Some(out) = &mut message.out else { return false };
-        let mut changed = match &mut out.state {
-            OutboxState::Sending { claimed_at, .. } if *claimed_at <= self.now => return false,
-            OutboxState::Sending {
-                claimed_at,
-                lease_until,
-                ..
-            } => self.clamp_times([claimed_at, lease_until]),
-            OutboxState::Unknown { claimed_at, .. } => self.clamp_time(claimed_at),
-            _ => false,
-        };
-        changed |= self.clamp_known_times([&mut out.slot, &mut out.not_before, &mut out.look_at]);
-        changed |= self.clamp_time(&mut message.stored_at);
-        out.rev += u64::from(changed);
+        let mut changed = false;
+        if let Some(out) = &mut message.out {
+            changed |= match &mut out.state {
+                OutboxState::Sending { claimed_at, .. } if *claimed_at <= self.now => return false,
+                OutboxState::Sending {
+                    claimed_at,
+                    lease_until,
+                    ..
+                } => self.clamp_times([claimed_at, lease_until]),
+                OutboxState::Unknown { claimed_at, .. } => self.clamp_time(claimed_at),
+                _ => false,
+            };
+            changed |= self.clamp_known_times([&mut out.slot, &mut out.not_before, &mut out.look_at]);
+            changed |= self.clamp_time(&mut message.stored_at);
+        }
+        if let Some(file) = &mut message.file {
+            changed |= file.set_times_back(self.now);
+        }
+        if changed {
+            message.raise_revision();
+        }
         changed
     }
 
-    /// Corrects the times of an instance's rate limit, probes, connection checks and catch-ups.
+    /// Corrects the times of an instance's rate limit, lines, probes, connection checks, downloads and catch-ups.
     pub fn correct_instance(self, state: &mut InstanceState) -> bool {
-        self.clamp_known_times([
+        let of_downloads = state.downloads.set_times_back(self.now);
+        let of_state = self.clamp_known_times([
             &mut state.since,
             &mut state.lost_at,
             &mut state.probe_at,
             &mut state.arrival,
             &mut state.places,
+            &mut state.batch_line,
             &mut state.confirmed_at,
             &mut state.asked_at,
             &mut state.released_at,
             &mut state.catch_up_from,
             &mut state.caught_up_at,
-        ])
+        ]);
+        of_downloads || of_state
     }
 
     /// Corrects the times of a parked conversation.
@@ -111,5 +130,58 @@ impl ClockRollback {
     pub fn correct_event(self, event: &mut EventRecord) -> bool {
         let again = self.clamp_known_times([&mut event.again_at]);
         self.clamp_time(&mut event.job.received_at) || again
+    }
+
+    /// Corrects the times of a tenant's places of turns.
+    pub fn correct_places(self, places: &mut TurnPlaces) -> bool {
+        places.set_times_back(self.now)
+    }
+
+    /// Corrects the times of a thread's effects, and of the looks at its booked events.
+    pub fn correct_journal(self, journal: &mut Journal) -> bool {
+        journal.set_times_back(self.now)
+    }
+
+    /// Corrects the times of an invitation's e-mail.
+    pub fn correct_invitation(self, invitation: &mut Invitation) -> bool {
+        let InvitationState::Email { outbox } = &mut invitation.state else {
+            return false;
+        };
+        let changed = outbox.set_times_back(self.now);
+        if changed {
+            invitation.raise_revision();
+        }
+        changed
+    }
+
+    /// Corrects the time of the next look at a batch. The time of one that a client wants later stays.
+    pub fn correct_batch(self, batch: &mut Batch) -> bool {
+        let changed = batch.state != BatchState::Scheduled && self.clamp_known_times([&mut batch.due_at]);
+        batch.rev += u64::from(changed);
+        changed
+    }
+
+    /// Corrects the times of the posts to an endpoint.
+    pub fn correct_endpoint(self, state: &mut EndpointState) -> bool {
+        state.set_times_back(self.now)
+    }
+
+    /// Corrects the time of the next post of an event that an endpoint did not accept.
+    pub fn correct_failed_event(self, failed: &mut FailedEvent) -> bool {
+        self.clamp_known_times([&mut failed.next_at])
+    }
+
+    /// Corrects the time since which a condition holds, after which an alert of it is told.
+    pub fn correct_alert(self, alert: &mut Alert) -> bool {
+        let changed = self.clamp_time(&mut alert.since);
+        alert.rev += u64::from(changed);
+        changed
+    }
+
+    /// Corrects the time of the next attempt to deliver a notification.
+    pub fn correct_notification(self, notification: &mut Notification) -> bool {
+        let changed = self.clamp_time(&mut notification.due_at);
+        notification.rev += u64::from(changed);
+        changed
     }
 }

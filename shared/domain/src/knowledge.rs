@@ -22,6 +22,7 @@ pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, norm
 
 use crate::ids::{AgentId, IdError, TenantId, hash_parts};
 use crate::millis;
+use crate::revision::start_revision;
 use crate::text_conversions::text_conversions;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -174,7 +175,8 @@ pub struct AgentKnowledge {
     pub tenant: TenantId,
     /// The agent.
     pub agent: AgentId,
-    /// Number of the record's writes; every write is conditional on it.
+    /// Revision: grows at every write, which is conditional on it. It tells the knowledge from that of an agent that had the name
+    /// before (see [`crate::revision`]). 0: nothing was stored yet.
     pub rev: u64,
     /// Number of the present snapshot, counted from 1; 0 before the first.
     pub version: u64,
@@ -222,6 +224,9 @@ impl AgentKnowledge {
 
     /// Names a snapshot whose file is about to be written, and forgets those whose files were deleted.
     pub fn begin_snapshot(&mut self, name: SnapshotName, now: Timestamp, deleted: &[SnapshotName]) {
+        if self.rev == 0 {
+            self.rev = start_revision(&[name.as_str()]);
+        }
         self.spare.retain(|spare| !deleted.contains(&spare.name));
         self.spare.push(SpareSnapshot {
             name,

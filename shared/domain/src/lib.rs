@@ -66,6 +66,7 @@ pub mod rate;
 pub mod reason;
 pub mod recipient;
 pub mod retention;
+pub mod revision;
 pub mod sample;
 pub mod scheduled;
 pub mod secret;

@@ -2,6 +2,7 @@
 
 use crate::ids::{ConversationId, Nonce};
 use crate::millis::{self, add_duration};
+use crate::revision::start_revision;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -21,7 +22,8 @@ const LOOK_MAX: SignedDuration = SignedDuration::from_secs(8);
 /// The places of a tenant's turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnPlaces {
-    /// Number of the newest write, from 1.
+    /// Revision: grows at every write. It tells the places from those of a tenant that had the name before (see [`crate::revision`]).
+    /// 0: nothing was stored yet.
     pub rev: u64,
     /// The places that turns have.
     taken: Vec<TakenPlace>,
@@ -79,6 +81,9 @@ impl TurnPlaces {
     ) -> PlaceAnswer {
         let answer = self.find_place(limit, turn, now, until);
         if answer.changes_record() {
+            if self.rev == 0 {
+                self.rev = start_revision(&[turn.1.as_str()]);
+            }
             self.rev += 1;
         }
         answer
@@ -159,6 +164,32 @@ impl TurnPlaces {
         waiting.any(|turn| turn.conversation == *conversation && turn.kept_until > now)
     }
 
+    /// Frees the places of all turns, whose process ended. Returns whether there were any.
+    pub fn free_places(&mut self) -> bool {
+        let is_freed = !self.taken.is_empty();
+        self.taken.clear();
+        self.rev += u64::from(is_freed);
+        is_freed
+    }
+
+    /// Sets times back that a clock that ran ahead gave. Places end, and who waits keeps the order as if just seen. Returns whether
+    /// there were any.
+    pub(crate) fn set_times_back(&mut self, now: Timestamp) -> bool {
+        let kept_until = add_duration(now, WAITING_KEPT);
+        let places = self.taken.iter_mut().map(|place| (&mut place.until, now));
+        let waiting = self
+            .waiting
+            .iter_mut()
+            .map(|turn| (&mut turn.kept_until, kept_until));
+        let mut is_changed = false;
+        for (at, latest) in places.chain(waiting) {
+            is_changed |= *at > latest;
+            *at = latest.min(*at);
+        }
+        self.rev += u64::from(is_changed);
+        is_changed
+    }
+
     /// Gives the place of `nonce` back. Returns whether there was one.
     pub fn give_place_back(&mut self, nonce: &Nonce) -> bool {
         let before = self.taken.len();
@@ -181,6 +212,7 @@ fn wait_behind(before: usize) -> SignedDuration {
 mod tests {
     use super::*;
     use crate::millis::from_unix_millis;
+    use crate::revision::count_writes;
 
     const ONE: NonZeroU32 = NonZeroU32::MIN;
 
@@ -218,7 +250,7 @@ mod tests {
         assert_eq!(ask(&mut places, two, 3, 0), waits(1, true));
         assert!(places.give_place_back(&turn(1).1));
         assert!(!places.give_place_back(&turn(1).1), "once");
-        assert_eq!(places.rev, 4, "one for each change");
+        assert_eq!(count_writes(places.rev), 4, "one for each change");
         assert_eq!(ask(&mut places, two, 3, 1), PlaceAnswer::Taken);
     }
 
@@ -265,7 +297,11 @@ mod tests {
         assert_eq!(ask_again(1), waits(9, false));
         assert_eq!(ask_again(94), waits(95, false));
         assert_eq!(ask_again(95), PlaceAnswer::Taken);
-        assert_eq!(places.rev, 2, "who waits and changes nothing writes nothing");
+        assert_eq!(
+            count_writes(places.rev),
+            2,
+            "who waits and changes nothing writes nothing"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub use salts::SigningSalts;
 use crate::ids::{Nonce, TenantId, WebhookEndpointId};
 use crate::millis::{self, add_duration};
 use crate::published_event::{EventCursor, PublishedEvent};
+use crate::revision::{generation_of, start_revision};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -117,7 +118,7 @@ pub struct EndpointState {
     /// Why the last attempt failed, while the endpoint fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Revision: grows at every write.
+    /// Revision: grows at every write. It tells the endpoint from one that had its name before (see [`crate::revision`]).
     pub rev: u64,
 }
 
@@ -131,13 +132,14 @@ fn is_over(since: Timestamp, time: SignedDuration, now: Timestamp) -> bool {
 }
 
 impl EndpointState {
-    /// Makes the record of an endpoint that is told what is published from `cursor` on.
+    /// Makes the record of an endpoint that is told what is published from `cursor` on. The random `salt` gives it its generation, too.
     pub fn start_at(
         tenant: &TenantId,
         endpoint: &WebhookEndpointId,
         cursor: EventCursor,
         salt: Nonce,
     ) -> Self {
+        let rev = start_revision(&[salt.as_str()]);
         Self {
             tenant: tenant.clone(),
             endpoint: endpoint.clone(),
@@ -151,8 +153,27 @@ impl EndpointState {
             switched_off_at: None,
             accepted_at: None,
             error: None,
-            rev: 0,
+            rev,
         }
+    }
+
+    /// Returns the generation of the endpoint. Its failed events have it, too.
+    pub fn generation(&self) -> u64 {
+        generation_of(self.rev)
+    }
+
+    /// Sets times back that a clock that ran ahead gave. Returns whether there were any.
+    pub(crate) fn set_times_back(&mut self, now: Timestamp) -> bool {
+        let refused = self.refused.iter_mut();
+        let refused = refused.flat_map(|one| [&mut one.since, &mut one.next_at]);
+        let waits = [&mut self.next_at, &mut self.failing_since];
+        let mut is_changed = false;
+        for at in refused.chain(waits.into_iter().flatten()) {
+            is_changed |= *at > now;
+            *at = now.min(*at);
+        }
+        self.rev += u64::from(is_changed);
+        is_changed
     }
 
     /// Raises the revision, once before each write.

@@ -3,91 +3,123 @@
 
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table};
-use crate::store::{ConversationRow, MessageRow};
+use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table, to_sql_integer};
+use crate::store::{
+    ConversationRow, JournalRow, MessageRow, put_state, upsert_batch, write_failed, write_invitation,
+    write_notification,
+};
 use jiff::Timestamp;
+use recado_domain::alert::{Alert, Notification};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;
+use recado_domain::effects::Journal;
 use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
+use recado_domain::invitations::{Batch, Invitation};
 use recado_domain::message::Message;
+use recado_domain::turn_places::TurnPlaces;
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::PortResult;
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// Corrects the records that `sql` selects (row number and body). `change` changes a record and returns whether `put`
-/// must store it. Returns how many were stored. A record that cannot be read is logged and left unchanged.
-fn update_records<T: DeserializeOwned>(
+/// Changes the records that `sql` selects (key and body). `change` changes a record and returns whether `put` must store it. Returns
+/// how many were stored. A record that cannot be read is logged and left unchanged.
+pub(crate) fn update_records<K: FromSql, T: DeserializeOwned>(
     connection: &Connection,
     sql: &str,
-    change: impl Fn(&mut T) -> bool,
-    put: impl Fn(i64, &T) -> Result<(), DbError>,
+    mut change: impl FnMut(&mut T) -> bool,
+    put: impl Fn(&K, &T) -> Result<(), DbError>,
 ) -> Result<usize, DbError> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
-    let mut found: Vec<(i64, T)> = Vec::new();
+    let mut found: Vec<(K, T)> = Vec::new();
     while let Some(row) = rows.next()? {
-        let record = keep_readable(name_table(sql), decode_column(row, 1))?;
-        found.extend(
-            record
-                .map(|record| row.get(0).map(|number| (number, record)))
-                .transpose()?,
-        );
+        if let Some(record) = keep_readable(name_table(sql), decode_column(row, 1))? {
+            found.push((row.get(0)?, record));
+        }
     }
     let mut count = 0;
-    for (row, mut record) in found {
+    for (key, mut record) in found {
         if change(&mut record) {
-            put(row, &record)?;
+            put(&key, &record)?;
             count += 1;
         }
     }
     Ok(count)
 }
 
-fn reset_queue_times(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+pub(crate) fn reset_queue_messages(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
     let now = [back.now.as_millisecond()];
     // A message with a name is a turn job that waits for the opening hours. If its time is wrong now, `reconcile`
     // enqueues the turn.
     let held = "UPDATE queue_messages SET visible_at = ?1
         WHERE visible_at > ?1 AND dead_at IS NULL AND name IS NULL";
     let count = execute_sql(connection, held, now)?;
-    for sql in [
+    execute_sql(
+        connection,
         "UPDATE queue_messages SET sent_at = ?1 WHERE sent_at > ?1",
-        "UPDATE queue_groups SET free_at = ?1 WHERE free_at > ?1",
-        "UPDATE queue_dedup SET until = ?1 WHERE until > ?1",
-    ] {
-        execute_sql(connection, sql, now)?;
+        now,
+    )?;
+    Ok(count)
+}
+
+/// Sets the times of groups back. They are those of messages, which are counted.
+pub(crate) fn reset_queue_groups(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let sql = "UPDATE queue_groups SET free_at = ?1 WHERE free_at > ?1";
+    execute_sql(connection, sql, [back.now.as_millisecond()]).map(|_| 0)
+}
+
+/// Sets the ends of marks back by which a message is enqueued once. Nothing waits for them.
+pub(crate) fn reset_queue_dedup(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let sql = "UPDATE queue_dedup SET until = ?1 WHERE until > ?1";
+    execute_sql(connection, sql, [back.now.as_millisecond()]).map(|_| 0)
+}
+
+/// The fields of a conversation that may lie ahead where none of its columns does.
+const CONVERSATION_TIMES: [&str; 10] = [
+    "lease.until",
+    "pair_arrival",
+    "reengaged.at",
+    "picture.asked_at",
+    "limits.paused_until",
+    "agent_returns_at",
+    "closed_told_at",
+    "nudged_at",
+    "waiting_since",
+    "scheduled_for",
+];
+
+pub(crate) fn reset_conversations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |_: &i64, conversation: &Conversation| {
+        ConversationRow::from_conversation(conversation)?.write_row(connection, back.now)
+    };
+    let now = back.now.as_millisecond();
+    let ahead = CONVERSATION_TIMES.map(|field| format!("OR CASE WHEN json_valid(body) THEN json_extract(body, '$.{field}') END > {now}"));
+    let sql = format!(
+        "SELECT rowid, body FROM conversations WHERE last_at > {now} OR due > {now} {}",
+        ahead.join(" ")
+    );
+    let change = |conversation: &mut Conversation| back.correct_conversation(conversation);
+    update_records(connection, &sql, change, put)
+}
+
+/// Sets back the times of messages to be sent, and of files to be fetched or read.
+pub(crate) fn reset_messages(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |_: &i64, message: &Message| MessageRow::from_message(message)?.write_row(connection, back.now);
+    let now = back.now.as_millisecond();
+    let of_files = format!("SELECT rowid, body FROM messages WHERE open = 0 AND due > {now}");
+    let mut count = 0;
+    for sql in ["SELECT rowid, body FROM messages WHERE open = 1", &of_files] {
+        count += update_records(connection, sql, |message| back.correct_message(message), put)?;
     }
     Ok(count)
 }
 
-fn reset_conversations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_, conversation: &Conversation| {
-        ConversationRow::from_conversation(conversation)?.write_row(connection, back.now)
-    };
-    let now = back.now.as_millisecond();
-    let sql = format!(
-        "SELECT rowid, body FROM conversations WHERE last_at > {now} OR due > {now}
-            OR CASE WHEN json_valid(body) THEN json_extract(body, '$.lease.until') END > {now} OR CASE WHEN json_valid(body) THEN json_extract(body, '$.pair_arrival') END > {now}
-            OR CASE WHEN json_valid(body) THEN json_extract(body, '$.reengaged.at') END > {now}"
-    );
-    update_records(
-        connection,
-        &sql,
-        |conversation| back.correct_conversation(conversation),
-        put,
-    )
-}
-
-fn reset_messages(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_, message: &Message| MessageRow::from_message(message)?.write_row(connection, back.now);
-    let sql = "SELECT rowid, body FROM messages WHERE open = 1";
-    update_records(connection, sql, |message| back.correct_message(message), put)
-}
-
-fn reset_instance_states(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |row, state: &InstanceState| {
+pub(crate) fn reset_instance_states(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |row: &i64, state: &InstanceState| {
         let due = state.index_time().map(Timestamp::as_millisecond);
         let sql = "UPDATE instance_states SET due = ?2, body = ?3 WHERE rowid = ?1";
         execute_sql(connection, sql, params![row, due, encode_json(state)?]).map(drop)
@@ -96,8 +128,8 @@ fn reset_instance_states(connection: &Connection, back: ClockRollback) -> Result
     update_records(connection, sql, |state| back.correct_instance(state), put)
 }
 
-fn reset_parked(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |row, parked: &ParkedConversation| {
+pub(crate) fn reset_parked(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |row: &i64, parked: &ParkedConversation| {
         let (since, due) = (
             parked.since.as_millisecond(),
             parked.release_due_at().as_millisecond(),
@@ -109,17 +141,24 @@ fn reset_parked(connection: &Connection, back: ClockRollback) -> Result<usize, D
     update_records(connection, sql, |parked| back.correct_parked(parked), put)
 }
 
-fn reset_in_flight(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |row, flight: &InFlightSend| {
-        let sql = "UPDATE in_flight SET body = ?2 WHERE rowid = ?1";
-        execute_sql(connection, sql, params![row, encode_json(flight)?]).map(drop)
-    };
+pub(crate) fn reset_in_flight(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |row: &i64, flight: &InFlightSend| write_in_flight(connection, *row, flight);
     let sql = "SELECT rowid, body FROM in_flight";
     update_records(connection, sql, |flight| back.correct_in_flight(flight), put)
 }
 
-fn reset_events(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |row, event: &EventRecord| {
+/// Replaces the note of a send that is under way.
+pub(crate) fn write_in_flight(
+    connection: &Connection,
+    row: i64,
+    flight: &InFlightSend,
+) -> Result<(), DbError> {
+    let sql = "UPDATE in_flight SET body = ?2 WHERE rowid = ?1";
+    execute_sql(connection, sql, params![row, encode_json(flight)?]).map(drop)
+}
+
+pub(crate) fn reset_events(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |row: &i64, event: &EventRecord| {
         let due = event.overdue_at().map(Timestamp::as_millisecond);
         let sql = "UPDATE events SET due = ?2, body = ?3 WHERE rowid = ?1";
         execute_sql(connection, sql, params![row, due, encode_json(event)?]).map(drop)
@@ -128,20 +167,90 @@ fn reset_events(connection: &Connection, back: ClockRollback) -> Result<usize, D
     update_records(connection, sql, |event| back.correct_event(event), put)
 }
 
-fn reset_all_times(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let mut count = 0;
-    for part in [
-        reset_queue_times,
-        reset_conversations,
-        reset_messages,
-        reset_instance_states,
-        reset_parked,
-        reset_in_flight,
-        reset_events,
-    ] {
-        count += part(connection, back)?;
-    }
-    Ok(count)
+pub(crate) fn reset_turn_places(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let change = |places: &mut TurnPlaces| back.correct_places(places);
+    update_turn_places(connection, change)
+}
+
+/// Changes the places of all tenants' turns.
+pub(crate) fn update_turn_places(
+    connection: &Connection,
+    change: impl FnMut(&mut TurnPlaces) -> bool,
+) -> Result<usize, DbError> {
+    let put = |tenant: &String, places: &TurnPlaces| {
+        let sql = "UPDATE turn_places SET rev = ?2, body = ?3 WHERE tenant = ?1";
+        let values = params![tenant, to_sql_integer(places.rev), encode_json(places)?];
+        execute_sql(connection, sql, values).map(drop)
+    };
+    update_records(connection, "SELECT tenant, body FROM turn_places", change, put)
+}
+
+pub(crate) fn reset_journals(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let change = |journal: &mut Journal| back.correct_journal(journal);
+    update_journals(connection, change)
+}
+
+/// Changes the journals in which something falls due.
+pub(crate) fn update_journals(
+    connection: &Connection,
+    change: impl FnMut(&mut Journal) -> bool,
+) -> Result<usize, DbError> {
+    let put = |_: &String, journal: &Journal| JournalRow::from_record(journal)?.write_row(connection);
+    let sql = "SELECT thread, body FROM journals WHERE due IS NOT NULL";
+    update_records(connection, sql, change, put)
+}
+
+pub(crate) fn reset_invitations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let change = |invitation: &mut Invitation| back.correct_invitation(invitation);
+    update_invitations(connection, back.now, change)
+}
+
+/// Changes the invitations whose e-mails are to be sent.
+pub(crate) fn update_invitations(
+    connection: &Connection,
+    now: Timestamp,
+    change: impl FnMut(&mut Invitation) -> bool,
+) -> Result<usize, DbError> {
+    let put = |_: &String, invitation: &Invitation| {
+        write_invitation(connection, invitation, &encode_json(invitation)?, now)
+    };
+    let sql = "SELECT id, body FROM invitations WHERE due IS NOT NULL";
+    update_records(connection, sql, change, put)
+}
+
+pub(crate) fn reset_batches(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |_: &String, batch: &Batch| upsert_batch(connection, batch, &encode_json(batch)?);
+    let sql = "SELECT id, body FROM batches WHERE due IS NOT NULL";
+    update_records(connection, sql, |batch| back.correct_batch(batch), put)
+}
+
+pub(crate) fn reset_endpoints(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |_: &String, state: &EndpointState| put_state(connection, state);
+    let sql = "SELECT endpoint, body FROM webhook_endpoints";
+    update_records(connection, sql, |state| back.correct_endpoint(state), put)
+}
+
+pub(crate) fn reset_failed_posts(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |_: &String, failed: &FailedEvent| write_failed(connection, failed);
+    let sql = "SELECT endpoint, body FROM failed_posts WHERE next_at IS NOT NULL";
+    update_records(connection, sql, |failed| back.correct_failed_event(failed), put)
+}
+
+pub(crate) fn reset_live_alerts(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |condition: &String, alert: &Alert| {
+        let sql = "UPDATE live_alerts SET rev = ?2, body = ?3 WHERE condition = ?1";
+        let values = params![condition, to_sql_integer(alert.rev), encode_json(alert)?];
+        execute_sql(connection, sql, values).map(drop)
+    };
+    let sql = "SELECT condition, body FROM live_alerts";
+    update_records(connection, sql, |alert| back.correct_alert(alert), put)
+}
+
+pub(crate) fn reset_notifications(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let put = |_: &String, notification: &Notification| write_notification(connection, notification);
+    let sql = "SELECT id, body FROM notifications WHERE due IS NOT NULL";
+    let change = |notification: &mut Notification| back.correct_notification(notification);
+    update_records(connection, sql, change, put)
 }
 
 /// Returns the latest time that this machine's clock has given the records, in milliseconds.
@@ -152,17 +261,6 @@ fn latest_recorded_time(connection: &Connection) -> Result<Option<i64>, DbError>
 }
 
 impl Embedded {
-    /// Corrects all stored times that lie ahead of the clock, after the clock was set back. To be called when no send
-    /// that began before then is still running. Returns how many records and queue messages were changed.
-    pub async fn adjust_to_set_back_clock(&self) -> PortResult<usize> {
-        self.wait_for_intake("set_back").await?;
-        let back = ClockRollback {
-            now: self.current_time(),
-        };
-        self.run_write("set_back", move |c| reset_all_times(c, back))
-            .await
-    }
-
     /// Returns how far the clock is behind the latest stored time. A large lag means that the clock was set back while
     /// no process was running.
     pub async fn measure_clock_lag(&self) -> PortResult<Duration> {

@@ -170,12 +170,28 @@ fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
 
+/// Creates a folder if it is missing, with those above it, so that their names survive a power loss.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    create_folder_with(path, sync_folder)
+}
+
+/// Creates a folder, and calls `sync` with each folder that got a new name, the outermost first.
+fn create_folder_with(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)?;
+    for above in missing.iter().rev().filter_map(|made| made.parent()) {
+        let is_here = above.as_os_str().is_empty();
+        match sync(if is_here { Path::new(".") } else { above }) {
+            // Who may make names in a folder need not be allowed to open it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            synced => synced?,
+        }
+    }
     restrict_access(path)
 }
 
@@ -205,5 +221,31 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_folder_that_got_a_new_name_is_synced() {
+        let top = std::env::temp_dir().join(format!("recado-names-{}", std::process::id()));
+        std::fs::create_dir(&top).unwrap();
+        let (outer, inner) = (top.join("a"), top.join("a/b"));
+        let create = || {
+            let mut synced = Vec::new();
+            let note = |path: &Path| {
+                assert!(inner.exists(), "the names are there before they are synced");
+                synced.push(path.to_owned());
+                Ok(())
+            };
+            create_folder_with(&inner, note).unwrap();
+            synced
+        };
+        let (first, second) = (create(), create());
+        std::fs::remove_dir_all(&top).unwrap();
+        assert_eq!(first, [top, outer]);
+        assert!(second.is_empty(), "nothing is new");
     }
 }

@@ -33,6 +33,7 @@ mod restored;
 mod sql_records;
 mod store;
 mod thread_priority;
+mod timed_tables;
 mod typing_memory;
 mod unfinished_import;
 

@@ -4,19 +4,22 @@
 //! nothing need be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be
 //! slow.)
 
-use crate::Embedded;
+use crate::clock_set_back::{
+    update_invitations, update_journals, update_records, update_turn_places, write_in_flight,
+};
 use crate::db_error::DbError;
 use crate::queue::release_in_flight;
-use crate::sql_records::{execute_sql, query_all};
 use crate::store::{ConversationRow, MessageRow};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InFlightSend;
+use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::PortResult;
-use rusqlite::{Connection, params};
+use recado_domain::turn_places::TurnPlaces;
+use rusqlite::Connection;
 
 /// The numbers of records that a recovery changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,62 +30,144 @@ pub struct RecoveryCounts {
     pub turns: usize,
     /// Sends that had begun and whose outcome is not known.
     pub sends: usize,
+    /// Tenants of whose places for turns some were taken.
+    pub places: usize,
+    /// Files that were being fetched or read.
+    pub files: usize,
+    /// Threads with effects that had begun.
+    pub effects: usize,
+    /// E-mails that were being given to their carriers.
+    pub emails: usize,
 }
 
-fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCounts, DbError> {
-    let mut recovered = RecoveryCounts::default();
+/// The longest time ahead at which the work on a file may end that was under way.
+const FILE_WORK_MAX: SignedDuration = SignedDuration::from_hours(1);
+
+pub(crate) fn free_queue_messages(
+    connection: &Connection,
+    now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
     for queue in QueueName::ALL {
-        recovered.received += release_in_flight(connection, queue, now)?;
+        counts.received += release_in_flight(connection, queue, now)?;
     }
-    let leased = "SELECT body FROM conversations WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.lease') END IS NOT NULL";
-    for mut conversation in query_all::<Conversation>(connection, leased, [])? {
-        conversation.lease = None;
-        conversation.raise_revision();
-        ConversationRow::from_conversation(&conversation)?.write_row(connection, now)?;
-        recovered.turns += 1;
-    }
-    let open = "SELECT body FROM messages WHERE open = 1";
-    for mut message in query_all::<Message>(connection, open, [])? {
-        let lost = message.out.as_mut().is_some_and(|out| {
+    Ok(())
+}
+
+pub(crate) fn free_conversations(
+    connection: &Connection,
+    now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    let end_lease = |conversation: &mut Conversation| {
+        let had_lease = conversation.lease.take().is_some();
+        if had_lease {
+            conversation.raise_revision();
+        }
+        had_lease
+    };
+    let put = |_: &i64, conversation: &Conversation| {
+        ConversationRow::from_conversation(conversation)?.write_row(connection, now)
+    };
+    let sql = "SELECT rowid, body FROM conversations WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.lease') END IS NOT NULL";
+    counts.turns += update_records(connection, sql, end_lease, put)?;
+    Ok(())
+}
+
+/// Marks sends that had begun as of unknown outcome, and lets the work on files begin again.
+pub(crate) fn free_messages(
+    connection: &Connection,
+    now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    let put = |_: &i64, message: &Message| MessageRow::from_message(message)?.write_row(connection, now);
+    let mut free = |message: &mut Message| {
+        let is_send = message.out.as_mut().is_some_and(|out| {
             matches!(out.state, OutboxState::Sending { .. })
                 && out
                     .mark_unknown(now, "the process ended during the attempt")
                     .is_ok()
         });
-        if lost {
-            MessageRow::from_message(&message)?.write_row(connection, now)?;
-            recovered.sends += 1;
+        let is_file = message.file.as_mut().is_some_and(|file| file.free_work(now));
+        if is_file && !is_send {
+            message.raise_revision();
         }
+        counts.sends += usize::from(is_send);
+        counts.files += usize::from(is_file);
+        is_send || is_file
+    };
+    let (from, to) = (
+        now.as_millisecond(),
+        add_duration(now, FILE_WORK_MAX).as_millisecond(),
+    );
+    let of_files =
+        format!("SELECT rowid, body FROM messages WHERE open = 0 AND due > {from} AND due <= {to}");
+    for sql in ["SELECT rowid, body FROM messages WHERE open = 1", &of_files] {
+        update_records(connection, sql, &mut free, put)?;
     }
-    let flights = "SELECT body FROM in_flight";
-    for mut flight in query_all::<InFlightSend>(connection, flights, [])? {
-        flight.until = flight.until.min(now);
-        let sql = "UPDATE in_flight SET body = ?3 WHERE message = ?1 AND nonce = ?2";
-        let body = crate::sql_records::encode_json(&flight)?;
-        execute_sql(
-            connection,
-            sql,
-            params![flight.message.as_str(), flight.nonce.as_str(), body],
-        )?;
-    }
-    Ok(recovered)
+    Ok(())
 }
 
-impl Embedded {
-    /// Takes over from a process that did not end by [`Self::shut_down`]. Hands its queue messages out again, ends its
-    /// leases, and marks sends that it had begun as of unknown outcome. To be called once, before any worker starts.
-    pub async fn recover_after_crash(&self) -> PortResult<RecoveryCounts> {
-        let now = self.current_time();
-        self.run_write("recovery", move |c| recover_rows(c, now)).await
-    }
+/// Ends the time for which sends that are under way hold others up. Their echoes may still come.
+pub(crate) fn free_in_flight(
+    connection: &Connection,
+    now: Timestamp,
+    _counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    let end = |flight: &mut InFlightSend| {
+        let is_held = flight.until > now;
+        flight.until = now.min(flight.until);
+        is_held
+    };
+    let put = |row: &i64, flight: &InFlightSend| write_in_flight(connection, *row, flight);
+    update_records(connection, "SELECT rowid, body FROM in_flight", end, put).map(drop)
+}
+
+pub(crate) fn free_turn_places(
+    connection: &Connection,
+    _now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    counts.places += update_turn_places(connection, TurnPlaces::free_places)?;
+    Ok(())
+}
+
+pub(crate) fn free_journals(
+    connection: &Connection,
+    now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    counts.effects += update_journals(connection, |journal| journal.free_entries(now))?;
+    Ok(())
+}
+
+pub(crate) fn free_invitations(
+    connection: &Connection,
+    now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    let end_attempt = |invitation: &mut Invitation| {
+        let InvitationState::Email { outbox } = &mut invitation.state else {
+            return false;
+        };
+        let was_held = outbox.free_attempt(now);
+        if was_held {
+            invitation.raise_revision();
+        }
+        was_held
+    };
+    counts.emails += update_invitations(connection, now, end_attempt)?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Clock;
+    use crate::sql_records::execute_sql;
+    use crate::{Clock, Embedded};
     use recado_domain::ids::InstanceId;
     use recado_ports::ports::OutboxStore;
+    use rusqlite::params;
     use std::time::Duration;
 
     #[test]

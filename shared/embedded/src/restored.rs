@@ -9,6 +9,7 @@ use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
 use crate::store::{RestoredCounts, doubt_restored_rows};
 use jiff::Timestamp;
+use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::millis::from_unix_millis;
 use recado_ports::ports::PortResult;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -46,6 +47,17 @@ fn resume_rows(connection: &Connection, now: Timestamp) -> Result<Option<Restore
         params![RESTORED_AT, now.as_millisecond().to_string()],
     )?;
     Ok(Some(counts))
+}
+
+/// Sets the time of the last start on a backup back to now, if it lies ahead.
+pub(crate) fn reset_restore_time(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    let sql =
+        "UPDATE installation SET value = ?2 WHERE name = ?1 AND CAST(value AS INTEGER) > CAST(?2 AS INTEGER)";
+    execute_sql(
+        connection,
+        sql,
+        params![RESTORED_AT, back.now.as_millisecond().to_string()],
+    )
 }
 
 impl Embedded {

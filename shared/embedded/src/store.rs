@@ -44,17 +44,22 @@ mod unacknowledged;
 mod usage;
 mod webhook_records;
 
+pub(crate) use alerts::write_notification;
+pub(crate) use batches::upsert_batch;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
 pub(crate) use dead_letters::upsert_dead_letter;
+pub(crate) use effects::JournalRow;
 pub(crate) use event_states::{RecordedEvent, StoredEventState, record_given_up, select_event_state};
 pub use expiry::SweepCounts;
 pub(crate) use inbox::{EventRow, InboundRows};
+pub(crate) use invitations::write_invitation;
 pub use message_words::INDEX_BATCH;
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
 pub use restored::RestoredCounts;
 pub(crate) use restored::doubt_restored_rows;
+pub(crate) use webhook_records::{put_state, write_failed};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::revision::is_first_write;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, OutboxStore, Page,
@@ -52,7 +53,7 @@ pub(super) fn commit_actions(
 
 /// Returns the write by which the retention of a conversation begins, together with its first message.
 pub(super) fn begin_retention(conversation: &Conversation) -> Option<TransactionAction> {
-    let begins = conversation.rev == 1;
+    let begins = is_first_write(conversation.rev);
     begins.then(|| TransactionAction::Put(records::retention_item(conversation), None))
 }
 

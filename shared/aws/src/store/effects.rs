@@ -19,7 +19,7 @@ use recado_ports::ports::{
     EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, System, WriteOutcome,
 };
 
-/// Returns the condition that the stored journal has this `rev`; 0: none is stored.
+/// Returns the condition that the stored journal has this `rev`; none is stored of one that was never written.
 fn journal_has_revision(rev: u64) -> Expression {
     Expression::follows_revision("rev", rev.saturating_add(1))
 }

@@ -4,6 +4,7 @@
 use super::item::{number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
 use recado_domain::ids::InstanceId;
+use recado_domain::revision::revision_before;
 use std::collections::HashMap;
 
 /// An expression and its values.
@@ -53,12 +54,9 @@ impl Expression {
     /// Returns the condition that the stored record has the revision before `rev` in `attribute`. For the first
     /// revision, the record must not exist yet.
     pub(crate) fn follows_revision(attribute: &str, rev: u64) -> Self {
-        match rev.checked_sub(1) {
-            Some(before) if before > 0 => {
-                Self::new(format!("#{attribute} = :before")).with_number(":before", before)
-            }
-            _ => Self::record_absent(),
-        }
+        revision_before(rev).map_or_else(Self::record_absent, |before| {
+            Self::new(format!("#{attribute} = :before")).with_number(":before", before)
+        })
     }
 
     /// Combines two conditions: both must hold.

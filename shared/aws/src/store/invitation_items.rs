@@ -7,6 +7,7 @@ use super::transaction::{FailedConditions, TransactionAction};
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Guest, Invitation};
+use recado_domain::revision::is_first_write;
 use recado_ports::ports::{InvitationClaim, InvitationOutcome, Page, PortError, PortResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +19,7 @@ pub(super) fn is_absent(now: Timestamp) -> Expression {
 
 /// Returns the condition that the stored record has the revision before `rev`; for the first, that there is none.
 pub(super) fn follows(rev: u64, now: Timestamp) -> Expression {
-    if rev <= 1 {
+    if is_first_write(rev) {
         is_absent(now)
     } else {
         Expression::follows_revision("rev", rev)

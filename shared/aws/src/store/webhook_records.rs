@@ -27,6 +27,14 @@ pub(super) fn failed_item(what: &'static str, failed: &FailedEvent) -> PortResul
     Ok(key.into_item(item))
 }
 
+/// Returns the condition that the event is stored, and belongs to the same generation of its endpoint.
+fn is_of_generation(failed: &FailedEvent) -> Expression {
+    if failed.generation == 0 {
+        return Expression::new("attribute_exists(#pk) AND attribute_not_exists(#generation)");
+    }
+    Expression::new("#generation = :generation").with_number(":generation", failed.generation)
+}
+
 impl<A: System> WebhookRecords for DynamoStore<A> {
     async fn find_endpoint_state(
         &self,
@@ -68,19 +76,24 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         })
     }
 
-    async fn put_failed_event(&self, failed: &FailedEvent) -> PortResult<()> {
+    async fn replace_failed_event(&self, failed: &FailedEvent) -> PortResult<WriteOutcome> {
         const WHAT: &str = "storing an event that was not accepted";
-        let _unconditional = self
-            .table
-            .put_record(WHAT, failed_item(WHAT, failed)?, None)
-            .await?;
-        Ok(())
+        let same = Some(is_of_generation(failed));
+        let put = self.table.put_record(WHAT, failed_item(WHAT, failed)?, same);
+        Ok(match put.await? {
+            Ok(()) => WriteOutcome::Written,
+            Err(_refused) => WriteOutcome::Conflict,
+        })
     }
 
     async fn remove_failed_event(&self, failed: &FailedEvent) -> PortResult<()> {
+        const WHAT: &str = "removing an event that was not accepted";
         let key = TableKey::for_failed_event(&failed.tenant, &failed.endpoint, failed.cursor);
-        self.delete_any("removing an event that was not accepted", key)
-            .await
+        let _gone_or_another = self
+            .table
+            .delete_record(WHAT, key, is_of_generation(failed))
+            .await?;
+        Ok(())
     }
 
     async fn find_failed_event(

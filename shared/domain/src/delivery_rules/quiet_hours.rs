@@ -35,7 +35,8 @@ impl QuietHours {
         self.is_quiet_time_of_day(at.to_zoned(zone.clone()).time())
     }
 
-    /// Returns the earliest time from `at` on that is not quiet. Where the clocks skip the end, it is the first time after it.
+    /// Returns the earliest time from `at` on that is not quiet. Where the clocks skip the end, it is the first time after it, and
+    /// where they are put back over it, the next time that they show it.
     pub(super) fn find_end_of_quiet(self, at: Timestamp, zone: &TimeZone) -> Timestamp {
         let local = at.to_zoned(zone.clone()).datetime();
         if !self.is_in_valid_range() || !self.is_quiet_time_of_day(local.time()) {
@@ -47,9 +48,11 @@ impl QuietHours {
         } else {
             local.date().checked_add(1.day()).ok()
         };
-        let end = day.and_then(|day| day.to_datetime(self.to).to_zoned(zone.clone()).ok());
-        // Where the clocks are put back, the first time with this reading may be over.
-        end.map_or(at, |end| end.timestamp().max(at))
+        let end = day.map(|day| day.to_datetime(self.to));
+        let first = end.and_then(|end| end.to_zoned(zone.clone()).ok());
+        let second = end.and_then(|end| zone.to_ambiguous_zoned(end).later().ok());
+        let ends = [first, second].into_iter().flatten().map(|end| end.timestamp());
+        ends.filter(|end| *end > at).min().unwrap_or(at)
     }
 }
 

@@ -55,6 +55,9 @@ fn where_the_clocks_change_the_end_is_the_first_time_after_it() {
     assert_eq!(told, DeliveryTime::NotBefore(at("2026-03-08T03:30:00-04:00")));
     let told = quiet("22:00", "01:30").find_delivery_time(&[], at("2026-11-01T00:30:00-04:00"), &new_york);
     assert_eq!(told, DeliveryTime::NotBefore(at("2026-11-01T01:30:00-04:00")));
+    // At the first 01:30 the hours were over. They come again with the hour, and end again.
+    let told = quiet("22:00", "01:30").find_delivery_time(&[], at("2026-11-01T01:10:00-05:00"), &new_york);
+    assert_eq!(told, DeliveryTime::NotBefore(at("2026-11-01T01:30:00-05:00")));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId, ThreadId};
 use crate::millis::{self, add_duration};
+use crate::revision::start_revision;
 use jiff::{SignedDuration, Timestamp};
 pub use keeping::KNOWN_ENTRIES;
 use keeping::{list_cells_beyond, list_taken_cells};
@@ -47,7 +48,8 @@ pub struct Journal {
     /// The events that are booked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bookings: Vec<Booking>,
-    /// Revision: grows at every write. 0: nothing was stored yet.
+    /// Revision: grows at every write. It tells the journal from one that the thread had before it was erased (see
+    /// [`crate::revision`]).
     pub rev: u64,
 }
 
@@ -138,7 +140,9 @@ pub enum EntryError {
 impl Journal {
     /// Makes the journal of a thread without effects.
     pub fn start_new(thread: ThreadId, tenant: TenantId, instance: InstanceId, now: Timestamp) -> Self {
+        let begun = now.as_millisecond().to_string();
         Self {
+            rev: start_revision(&[thread.as_str(), &begun]),
             thread,
             tenant,
             instance,
@@ -146,7 +150,6 @@ impl Journal {
             last: 0,
             entries: Vec::new(),
             bookings: Vec::new(),
-            rev: 0,
         }
     }
 

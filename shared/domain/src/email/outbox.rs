@@ -1,6 +1,7 @@
 //! The outbox of one e-mail: `queued → sending → sent | dead`, with `sending → queued` and `dead → queued`. A transition that is not
 //! allowed is refused. The record that holds the outbox is written on condition that nobody changed it since it was read.
 
+mod correction;
 mod state;
 
 use super::Email;
@@ -115,6 +116,11 @@ impl EmailOutbox {
         outbox.wait_until(now, now);
         outbox.note(now, None);
         outbox
+    }
+
+    /// Returns whether the lease of the attempt that runs lasts for `needed` more.
+    pub fn is_leased_for(&self, needed: SignedDuration, now: Timestamp) -> bool {
+        matches!(self.state, EmailState::Sending { lease_until, .. } if add_duration(now, needed) <= lease_until)
     }
 
     /// Returns `true` while something is left to do.

@@ -28,6 +28,15 @@ impl DownloadBlock {
         self.until.filter(|until| now < *until)
     }
 
+    /// Ends a block that a clock that ran ahead began, and forgets failures of its time. Returns whether there were any.
+    pub(crate) fn set_times_back(&mut self, now: Timestamp) -> bool {
+        let longest = add_duration(now, Self::LENGTH);
+        let before = self.failed.len();
+        self.failed.retain(|at| *at <= now);
+        let is_ahead = self.until.take_if(|until| *until > longest).is_some();
+        is_ahead || self.failed.len() < before
+    }
+
     /// Records a download that failed. Returns `true` if downloads are blocked from now on.
     pub(super) fn record_failure(&mut self, now: Timestamp) -> bool {
         let since = add_duration(now, -Self::PERIOD);

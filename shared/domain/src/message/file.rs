@@ -1,5 +1,6 @@
 //! The file of a message: whether Recado has its bytes, and when it asks for them again.
 
+mod correction;
 mod text;
 
 use crate::content::Content;
@@ -33,6 +34,9 @@ pub struct MessageFile {
     /// Number of fetches that were begun.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub attempts: u32,
+    /// `true` while a worker fetches the file or reads its text. A worker that crashed leaves it so until the time of the next attempt.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub is_under_way: bool,
     /// `true` if the webhook held the bytes. Until they are stored they lie beside the large bodies.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub from_webhook: bool,
@@ -135,6 +139,7 @@ impl MessageFile {
                 next_at: add_duration(now, FIRST_LOOK),
             },
             attempts: 0,
+            is_under_way: false,
             from_webhook: false,
             is_blocked: false,
             kept_until: None,
@@ -201,6 +206,7 @@ impl MessageFile {
             return true;
         }
         self.attempts += 1;
+        self.is_under_way = true;
         self.is_blocked = false;
         self.state = FileState::Waiting { next_at: until };
         true
@@ -208,12 +214,21 @@ impl MessageFile {
 
     /// Puts the next work off until `later`, if the file or its text is waited for. No attempt is counted.
     pub fn put_off(&mut self, later: Timestamp) -> bool {
+        let Some(next_at) = self.next_attempt_mut() else {
+            return false;
+        };
+        *next_at = later;
+        self.is_under_way = false;
+        true
+    }
+
+    /// Returns the time of the next attempt to fetch the file or to read its text. `None`: neither is waited for.
+    fn next_attempt_mut(&mut self) -> Option<&mut Timestamp> {
         match (&mut self.state, &mut self.text) {
             (FileState::Waiting { next_at }, _)
-            | (FileState::Stored(_), Some(FileText::Waiting { next_at, .. })) => *next_at = later,
-            _ => return false,
+            | (FileState::Stored(_), Some(FileText::Waiting { next_at, .. })) => Some(next_at),
+            _ => None,
         }
-        true
     }
 
     /// Puts the fetch off until the provider allows downloads again. No attempt is counted. Returns `false` if the file waits for that
@@ -224,6 +239,7 @@ impl MessageFile {
             return false;
         }
         self.is_blocked = true;
+        self.is_under_way = false;
         self.state = waits;
         true
     }

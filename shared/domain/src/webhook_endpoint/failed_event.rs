@@ -1,6 +1,6 @@
 //! Events that an endpoint did not accept, apart from its place in the log.
 
-use super::{LeftEvent, PostError, TRIED_FOR, is_over, wait_after_failure};
+use super::{EndpointState, LeftEvent, PostError, TRIED_FOR, is_over, wait_after_failure};
 use crate::ids::{TenantId, WebhookEndpointId};
 use crate::millis::{self, add_duration};
 use crate::published_event::{EventCursor, PublishedEvent};
@@ -17,6 +17,9 @@ pub struct FailedEvent {
     pub tenant: TenantId,
     /// The endpoint.
     pub endpoint: WebhookEndpointId,
+    /// The generation of the endpoint's state. What belongs to an endpoint that had the name before is not stored any more.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub generation: u64,
     /// The place behind the event.
     pub cursor: EventCursor,
     /// The event.
@@ -38,16 +41,12 @@ pub struct FailedEvent {
 
 impl FailedEvent {
     /// Makes the record of an event that the place of its endpoint goes beyond.
-    pub fn from_left(
-        (tenant, endpoint): (&TenantId, &WebhookEndpointId),
-        left: LeftEvent,
-        event: PublishedEvent,
-        now: Timestamp,
-    ) -> Self {
+    pub fn from_left(of: &EndpointState, left: LeftEvent, event: PublishedEvent, now: Timestamp) -> Self {
         let next_at = add_duration(now, wait_after_failure(left.attempts.saturating_sub(1)));
         Self {
-            tenant: tenant.clone(),
-            endpoint: endpoint.clone(),
+            tenant: of.tenant.clone(),
+            endpoint: of.endpoint.clone(),
+            generation: of.generation(),
             cursor: left.cursor,
             event,
             since: left.since,

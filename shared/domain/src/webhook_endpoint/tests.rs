@@ -256,9 +256,7 @@ fn an_event_that_was_set_aside_is_tried_for_27_hours_and_again_as_long_after_a_r
         is_given_up: false,
         error: "it answered 500".to_owned(),
     };
-    let state = state();
-    let of = (&state.tenant, &state.endpoint);
-    let mut failed = FailedEvent::from_left(of, left, event("a", 0), at(25_000));
+    let mut failed = FailedEvent::from_left(&state(), left, event("a", 0), at(25_000));
     assert_eq!(failed.next_at, Some(at(105_000)));
     let error = PostError::Failed("no answer came in time".to_owned());
     let try_until_given_up = |failed: &mut FailedEvent| {

@@ -2,8 +2,8 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, decode_json, encode_json, execute_sql, query_all, query_one, to_sql_integer,
-    to_sql_limit,
+    NewestFirstQuery, decode_json, encode_json, execute_sql, follows_stored, query_all, query_one,
+    to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification, NotificationState};
@@ -57,7 +57,7 @@ fn follows_live(connection: &Connection, alert: &Alert) -> Result<bool, DbError>
     let stored: Option<i64> = statement
         .query_row([alert.condition_key()], |row| row.get(0))
         .optional()?;
-    Ok(stored.unwrap_or(0) + 1 == to_sql_integer(alert.rev))
+    Ok(follows_stored(stored, alert.rev))
 }
 
 pub(super) fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp) -> Result<(), DbError> {
@@ -89,7 +89,7 @@ pub(super) fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp
     Ok(())
 }
 
-pub(super) fn write_notification(
+pub(crate) fn write_notification(
     connection: &Connection,
     notification: &Notification,
 ) -> Result<(), DbError> {

@@ -4,7 +4,7 @@ use super::invitations::{encode_record, find_claimant, write_claimed_invitation}
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    execute_sql, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
+    execute_sql, follows_stored, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
@@ -15,7 +15,7 @@ use recado_ports::ports::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub(super) fn upsert_batch(connection: &Connection, batch: &Batch, body: &str) -> Result<(), DbError> {
+pub(crate) fn upsert_batch(connection: &Connection, batch: &Batch, body: &str) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO batches (tenant, id, due, expires, rev, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let due = batch.due_at.map(Timestamp::as_millisecond);
     let (expires, rev) = (batch.keep_until.as_millisecond(), to_sql_integer(batch.rev));
@@ -58,7 +58,7 @@ fn write_chunk(connection: &Connection, chunk: &BatchChunk, body: &str) -> Resul
         .prepare_cached(sql)?
         .query_row(params![tenant, batch, number], |row| row.get(0))
         .optional()?;
-    if stored.unwrap_or(0) + 1 != to_sql_integer(chunk.rev) {
+    if !follows_stored(stored, chunk.rev) {
         return Ok(WriteOutcome::Conflict);
     }
     upsert_chunk(connection, chunk, body)?;

@@ -3,7 +3,7 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, keep_readable, query_all, query_one, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, follows_stored, keep_readable, query_all, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::conversation::ConversationMode;
@@ -14,7 +14,7 @@ use recado_domain::published_event::derive_journal_events;
 use recado_ports::ports::{EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-/// Returns whether the stored journal of a thread has this `rev`; 0: none is stored.
+/// Returns whether the stored journal of a thread has this `rev`; none is stored of one that was never written.
 pub(super) fn journal_has_revision(
     connection: &Connection,
     thread: &ThreadId,
@@ -24,11 +24,11 @@ pub(super) fn journal_has_revision(
         .prepare_cached("SELECT rev FROM journals WHERE thread = ?1")?
         .query_row([thread.as_str()], |row| row.get(0))
         .optional()?;
-    Ok(stored.unwrap_or(0) == to_sql_integer(rev))
+    Ok(follows_stored(stored, rev.saturating_add(1)))
 }
 
 /// A row of the table of journals.
-pub(super) struct JournalRow {
+pub(crate) struct JournalRow {
     thread: ThreadId,
     tenant: TenantId,
     begun_at: i64,
@@ -47,7 +47,7 @@ impl JournalRow {
         Ok(row)
     }
 
-    pub(super) fn from_record(journal: &Journal) -> Result<Self, DbError> {
+    pub(crate) fn from_record(journal: &Journal) -> Result<Self, DbError> {
         Ok(Self {
             thread: journal.thread.clone(),
             tenant: journal.tenant.clone(),
@@ -96,7 +96,7 @@ impl JournalRow {
     }
 
     /// Inserts or replaces the row.
-    pub(super) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO journals (thread, tenant, begun_at, unknown_since, due, rev, body, booked_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let values = params![

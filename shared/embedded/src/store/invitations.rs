@@ -3,7 +3,7 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, follows_stored, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
@@ -37,7 +37,7 @@ fn write_guest(
         .prepare_cached("SELECT rev FROM guests WHERE tenant = ?1 AND occasion = ?2 AND id = ?3")?
         .query_row(params![tenant, occasion, id], |row| row.get(0))
         .optional()?;
-    if rev.unwrap_or(0) + 1 != to_sql_integer(guest.rev) {
+    if !follows_stored(rev, guest.rev) {
         return Ok(GuestOutcome::Conflict);
     }
     let same_phone =
@@ -55,7 +55,7 @@ fn write_guest(
 }
 
 /// Inserts or replaces an invitation, and publishes what that tells.
-pub(super) fn write_invitation(
+pub(crate) fn write_invitation(
     connection: &Connection,
     invitation: &Invitation,
     body: &str,

@@ -3,6 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_integer, to_sql_limit};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
+use recado_domain::revision::is_first_write;
 use recado_ports::ports::{KnowledgeRecords, PortResult, WriteOutcome};
 use rusqlite::{Connection, params};
 
@@ -37,15 +38,14 @@ impl KnowledgeRecords for Embedded {
         let (knowledge, changing) = (knowledge.clone(), self.config_cache().begin_config_change());
         self.run_write("save_knowledge", move |c| {
             let _held_until_committed = &changing;
-            let before = knowledge.rev.saturating_sub(1);
-            let sql = if before == 0 {
-                "INSERT OR IGNORE INTO knowledge (tenant, agent, rev, body) VALUES (?1, ?2, ?3 + 1, ?4)"
+            let sql = if is_first_write(knowledge.rev) {
+                "INSERT OR IGNORE INTO knowledge (tenant, agent, rev, body) VALUES (?1, ?2, ?3, ?4)"
             } else {
-                "UPDATE knowledge SET rev = ?3 + 1, body = ?4 WHERE tenant = ?1 AND agent = ?2 AND rev = ?3"
+                "UPDATE knowledge SET rev = ?3, body = ?4 WHERE tenant = ?1 AND agent = ?2 AND rev = ?3 - 1"
             };
             let (tenant, agent) = (knowledge.tenant.as_str(), knowledge.agent.as_str());
-            let before = i64::try_from(before).unwrap_or(i64::MAX - 1);
-            let written = execute_sql(c, sql, params![tenant, agent, before, encode_json(&knowledge)?])?;
+            let rev = to_sql_integer(knowledge.rev);
+            let written = execute_sql(c, sql, params![tenant, agent, rev, encode_json(&knowledge)?])?;
             Ok(if written == 0 {
                 WriteOutcome::Conflict
             } else {

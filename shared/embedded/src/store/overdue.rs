@@ -1,6 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, keep_readable, to_sql_limit};
+use crate::timed_tables::write_overdue_query;
 use jiff::Timestamp;
 use recado_domain::ids::{
     BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
@@ -9,26 +10,8 @@ use recado_domain::scheduled::ScheduledId;
 use recado_ports::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
-/// The query for overdue work. Each table gives its own longest overdue records, so that many of one kind do not hide
-/// the others.
-const SQL: &str = "
-    SELECT * FROM (SELECT 'event' AS kind, id AS what, 0 AS ordinal, due FROM events
-        WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'outgoing', conversation, ordinal, due FROM messages
-        WHERE due <= ?1 AND open = 1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'file', conversation, ordinal, due FROM messages
-        WHERE due <= ?1 AND open = 0 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'owed', id, 0, due FROM conversations WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'probe', id, 0, due FROM instance_states WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'parked', body, 0, due FROM parked WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'effects', thread, 0, due FROM journals WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'scheduled', id, 0, due FROM scheduled WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'batch', tenant || '#' || id, 0, due FROM batches WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    UNION ALL SELECT * FROM (SELECT 'email', tenant || '/' || id, 0, due FROM invitations WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    ORDER BY 4, 1, 2, 3";
-
 fn select_overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, DbError> {
-    let mut statement = connection.prepare_cached(SQL)?;
+    let mut statement = connection.prepare_cached(&write_overdue_query())?;
     let mut rows = statement.query(params![now.as_millisecond(), to_sql_limit(most)])?;
     let mut work = Vec::new();
     while let Some(row) = rows.next()? {

@@ -1,18 +1,19 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, make_page, query_all, query_found, query_one, row_exists, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
+use recado_domain::revision::is_first_write;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, WebhookRecords, WriteOutcome};
 use rusqlite::{Connection, params};
 
 fn write_state(connection: &Connection, state: &EndpointState) -> Result<WriteOutcome, DbError> {
     let rev = to_sql_integer(state.rev);
-    let sql = if rev == 1 {
+    let sql = if is_first_write(state.rev) {
         "INSERT OR IGNORE INTO webhook_endpoints (tenant, endpoint, rev, body) VALUES (?1, ?2, ?3, ?4)"
     } else {
         "UPDATE webhook_endpoints SET rev = ?3, body = ?4 WHERE tenant = ?1 AND endpoint = ?2 AND rev = ?3 - 1"
@@ -31,7 +32,7 @@ fn write_state(connection: &Connection, state: &EndpointState) -> Result<WriteOu
 }
 
 /// Writes a state in place of the stored one.
-pub(super) fn put_state(connection: &Connection, state: &EndpointState) -> Result<(), DbError> {
+pub(crate) fn put_state(connection: &Connection, state: &EndpointState) -> Result<(), DbError> {
     let sql =
         "INSERT OR REPLACE INTO webhook_endpoints (tenant, endpoint, rev, body) VALUES (?1, ?2, ?3, ?4)";
     let (tenant, endpoint, rev) = (
@@ -47,7 +48,7 @@ pub(super) fn put_state(connection: &Connection, state: &EndpointState) -> Resul
     .map(drop)
 }
 
-pub(super) fn write_failed(connection: &Connection, failed: &FailedEvent) -> Result<(), DbError> {
+pub(crate) fn write_failed(connection: &Connection, failed: &FailedEvent) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO failed_posts (tenant, endpoint, cursor, next_at, expires, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let values = params![
@@ -59,6 +60,20 @@ pub(super) fn write_failed(connection: &Connection, failed: &FailedEvent) -> Res
         encode_json(failed)?
     ];
     execute_sql(connection, sql, values).map(drop)
+}
+
+/// The condition that a row is of the same event and generation, by the values of [`failed_key`].
+const SAME_FAILED: &str = "tenant = ?1 AND endpoint = ?2 AND cursor = ?3
+    AND coalesce(json_extract(body, '$.generation'), 0) = ?4";
+
+fn failed_key(failed: &FailedEvent) -> (&str, &str, i64, i64) {
+    let (cursor, generation) = (to_sql_integer(failed.cursor.0), to_sql_integer(failed.generation));
+    (
+        failed.tenant.as_str(),
+        failed.endpoint.as_str(),
+        cursor,
+        generation,
+    )
 }
 
 impl WebhookRecords for Embedded {
@@ -106,18 +121,27 @@ impl WebhookRecords for Embedded {
         .await
     }
 
-    async fn put_failed_event(&self, failed: &FailedEvent) -> PortResult<()> {
+    async fn replace_failed_event(&self, failed: &FailedEvent) -> PortResult<WriteOutcome> {
         let failed = failed.clone();
-        self.run_write("put_failed_event", move |c| write_failed(c, &failed))
-            .await
+        self.run_write("replace_failed_event", move |c| {
+            if !row_exists(
+                c,
+                &format!("SELECT 1 FROM failed_posts WHERE {SAME_FAILED}"),
+                failed_key(&failed),
+            )? {
+                return Ok(WriteOutcome::Conflict);
+            }
+            write_failed(c, &failed)?;
+            Ok(WriteOutcome::Written)
+        })
+        .await
     }
 
     async fn remove_failed_event(&self, failed: &FailedEvent) -> PortResult<()> {
-        let (tenant, endpoint, cursor) = (failed.tenant.clone(), failed.endpoint.clone(), failed.cursor);
-        let sql = "DELETE FROM failed_posts WHERE tenant = ?1 AND endpoint = ?2 AND cursor = ?3";
+        let failed = failed.clone();
         self.run_write("remove_failed_event", move |c| {
-            let values = params![tenant.as_str(), endpoint.as_str(), to_sql_integer(cursor.0)];
-            execute_sql(c, sql, values).map(drop)
+            let sql = format!("DELETE FROM failed_posts WHERE {SAME_FAILED}");
+            execute_sql(c, &sql, failed_key(&failed)).map(drop)
         })
         .await
     }

@@ -226,9 +226,8 @@ pub(super) async fn delete_webhook_endpoint(
 ) -> Result<StatusCode, HttpProblem> {
     let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
-    let change = EndpointChange::Remove(id.clone());
+    let change = EndpointChange::Remove(id);
     change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
-    webhooks::forget_endpoint(&*api.deps, &tenant, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

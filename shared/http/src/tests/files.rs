@@ -31,6 +31,7 @@ async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8
     message.file = Some(MessageFile {
         state,
         attempts: 1,
+        is_under_way: false,
         from_webhook: false,
         is_blocked: false,
         kept_until: None,

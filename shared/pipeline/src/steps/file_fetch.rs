@@ -172,6 +172,7 @@ fn settle_file_fetch(
     if file.stored().is_some() {
         return false;
     }
+    file.is_under_way = false;
     match fetched {
         Ok(stored) => file.record_stored(kind.unwrap_or(MediaKind::Document), stored.clone(), now),
         Err(FileError::Lost(reason)) => file.state = FileState::Lost { reason: *reason },

@@ -128,6 +128,7 @@ fn settle(file: &mut MessageFile, read: &Reading, now: Timestamp) -> bool {
     if !matches!(file.text, Some(FileText::Waiting { .. })) {
         return false;
     }
+    file.is_under_way = false;
     match read {
         Reading::Found(found, _) => file.text = Some(FileText::Found(found.clone())),
         Reading::Missing(reason) => file.text = Some(FileText::Missing { reason: *reason }),

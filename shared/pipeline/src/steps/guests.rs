@@ -6,7 +6,9 @@ use recado_domain::config::Tenant;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Guest, GuestStatus, Occasion, PhoneKey};
+use recado_domain::revision::start_revision;
 use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
+use recado_ports::random_id::generate_nonce;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
 
@@ -51,7 +53,7 @@ pub(crate) async fn make_guest(
         reply: None,
         created_at: now,
         keep_until: occasion.keep_until(tenant.resolve_time_zone(), period, now),
-        rev: 1,
+        rev: start_revision(&[generate_nonce(deps.system()).as_str()]) + 1,
     })
 }
 

@@ -24,6 +24,7 @@ mod invitation_entries;
 mod onboarding;
 mod prune;
 mod questions;
+mod removed_endpoints;
 mod secret_rotation;
 mod surroundings;
 mod template_check;

@@ -232,15 +232,24 @@ async fn attempt_email(
         return Ok(Verdict::RETRY_SOON);
     }
     let now = deps.system().now();
-    if now >= permit
-        && let Some(outbox) = outbox_of(&mut invitation)
+    if let Some(outbox) = outbox_of(&mut invitation)
+        && let Some(why) = find_lateness(outbox, permit, now)
     {
-        let why = "whether it may leave was asked too long ago".to_owned();
+        let why = why.to_owned();
         let failed = FailedAttempt::Waits { why, next: now };
         let back = outbox.record_failure(failed, Some(&sender), limits(deps), now);
         return store_change(deps, invitation, back).await;
     }
     make_attempt(deps, senders, invitation, (&sender, &email)).await
+}
+
+/// Returns why it is too late to ask the carrier, after an attempt was stored. `None`: it is not. Where the lease is over,
+/// another worker may have taken the attempt for one that crashed.
+fn find_lateness(outbox: &EmailOutbox, permit: Timestamp, now: Timestamp) -> Option<&'static str> {
+    if now >= permit {
+        return Some("whether it may leave was asked too long ago");
+    }
+    (!outbox.is_leased_for(ATTEMPT_TIME, now)).then_some("its lease was nearly over")
 }
 
 /// Writes the result of a transition, if it was allowed.

@@ -11,8 +11,8 @@ mod signing;
 
 pub use failed_events::{FailedChoice, list_failed_events, redrive_failed_events};
 pub use managing::{
-    ConfiguredEndpoint, begin_posts, choose_endpoint_tenant, forget_endpoint, list_endpoints, read_endpoint,
-    replay_events, rotate_signing_secret, test_endpoint,
+    ConfiguredEndpoint, begin_posts, choose_endpoint_tenant, list_endpoints, read_endpoint, replay_events,
+    rotate_signing_secret, test_endpoint,
 };
 pub use posting::{list_posted_endpoints, post_due_events, remove_unknown_states};
 pub use serving::{handle_endpoint_job, list_due_jobs, list_jobs_of_news};

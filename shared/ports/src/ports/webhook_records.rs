@@ -25,17 +25,21 @@ pub trait WebhookRecords: Send + Sync {
     ) -> impl Future<Output = PortResult<Vec<EndpointState>>> + Send;
 
     /// Stores a state and events that the endpoint did not accept in one transaction. The `rev` of the state must be the stored one
-    /// plus one, and 1 for the first. [`WriteOutcome::Conflict`]: nothing was written.
+    /// plus one; for a first write there must be none. So a state that was made again since is not replaced. [`WriteOutcome::Conflict`]: nothing was written.
     fn save_endpoint_state(
         &self,
         state: &EndpointState,
         failed: &[FailedEvent],
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Stores or replaces an event that an endpoint did not accept.
-    fn put_failed_event(&self, failed: &FailedEvent) -> impl Future<Output = PortResult<()>> + Send;
+    /// Replaces an event that an endpoint did not accept. [`WriteOutcome::Conflict`]: it is not stored any more, or belongs to another
+    /// generation of the endpoint, and nothing was written.
+    fn replace_failed_event(
+        &self,
+        failed: &FailedEvent,
+    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Removes an event from those that an endpoint did not accept.
+    /// Removes an event of the same generation from those that an endpoint did not accept.
     fn remove_failed_event(&self, failed: &FailedEvent) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Returns the event at this place that an endpoint did not accept.

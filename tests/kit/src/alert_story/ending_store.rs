@@ -101,7 +101,7 @@ impl<S: Store> WebhookRecords for EndingStore<'_, S> {
         find_endpoint_state(tenant: &TenantId, endpoint: &WebhookEndpointId) -> Option<EndpointState>;
         list_endpoint_states(tenant: Option<&TenantId>, limit: usize) -> Vec<EndpointState>;
         save_endpoint_state(state: &EndpointState, failed: &[FailedEvent]) -> WriteOutcome;
-        put_failed_event(failed: &FailedEvent) -> ();
+        replace_failed_event(failed: &FailedEvent) -> WriteOutcome;
         remove_failed_event(failed: &FailedEvent) -> ();
         find_failed_event(tenant: &TenantId, endpoint: &WebhookEndpointId, cursor: EventCursor) -> Option<FailedEvent>;
         list_failed_events(tenant: &TenantId, endpoint: &WebhookEndpointId, page: &PageRequest) -> Page<FailedEvent>;

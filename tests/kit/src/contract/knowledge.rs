@@ -62,6 +62,24 @@ pub async fn a_write_of_an_old_revision_is_refused<S: Store>(store: &S) {
     assert_conflict(store.save_knowledge(&next)).await;
 }
 
+pub async fn the_knowledge_of_an_agent_that_is_made_again_is_another<S: Store>(store: &S) {
+    let before = begun(&tenant(), &agent());
+    assert_written(store.save_knowledge(&before)).await;
+    succeed(store.delete_knowledge(&before.tenant, &before.agent)).await;
+    let mut again = AgentKnowledge::new(before.tenant.clone(), before.agent.clone());
+    again.begin_snapshot(SnapshotName::from_random_bits(8), at(1), &[]);
+    assert_written(store.save_knowledge(&again)).await;
+    // A large document of the agent before was read until now. Both records are at the same write.
+    let mut late = before.clone();
+    let snapshot = KnowledgeSnapshot {
+        version: 1,
+        ..KnowledgeSnapshot::default()
+    };
+    assert!(late.switch_snapshot(&SnapshotName::from_random_bits(7), &snapshot, at(2)));
+    assert_conflict(store.save_knowledge(&late)).await;
+    assert_found(store, &again).await;
+}
+
 pub async fn of_ten_writers_at_once_one_wins<S: Store>(store: &S) {
     let (tenant, agent) = (tenant(), agent());
     let records: Vec<AgentKnowledge> = (0..10)

@@ -388,6 +388,18 @@ pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S)
     assert_done(store, forty_years, is_owed(&conversation)).await;
 }
 
+fn file_in(state: FileState, attempts: u32) -> MessageFile {
+    MessageFile {
+        state,
+        attempts,
+        is_under_way: false,
+        from_webhook: false,
+        is_blocked: false,
+        kept_until: None,
+        text: None,
+    }
+}
+
 pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(12));
     let mut conversation = fixture.conversation(1);
@@ -397,14 +409,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
     let waiting = |minute| FileState::Waiting {
         next_at: minutes(base, minute),
     };
-    message.file = Some(MessageFile {
-        state: waiting(2),
-        attempts: 0,
-        from_webhook: false,
-        is_blocked: false,
-        kept_until: None,
-        text: None,
-    });
+    message.file = Some(file_in(waiting(2), 0));
     let write = InboundWrite {
         event: &job.event,
         conversation: &conversation,
@@ -432,14 +437,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         ),
     ] {
         message.rev += 1;
-        message.file = Some(MessageFile {
-            state,
-            attempts: 1,
-            from_webhook: false,
-            is_blocked: false,
-            kept_until: None,
-            text: None,
-        });
+        message.file = Some(file_in(state, 1));
         assert_written(store.replace_message(&message, None)).await;
         match due {
             Some(minute) => drop(assert_due(store, minutes(base, minute), is_ours).await),
@@ -456,16 +454,8 @@ pub async fn the_file_of_a_message_that_was_sent_is_overdue_until_nothing_is_to_
     let (sending, flight) = claimed(&replied(store, &fixture, &mut conversation).await);
     claim(store, &sending, &flight).await;
     let mut sent = accepted(&sending);
-    sent.file = Some(MessageFile {
-        state: FileState::Waiting {
-            next_at: minutes(base, 2),
-        },
-        attempts: 0,
-        from_webhook: false,
-        is_blocked: false,
-        kept_until: None,
-        text: None,
-    });
+    let next_at = minutes(base, 2);
+    sent.file = Some(file_in(FileState::Waiting { next_at }, 0));
     assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
     let ours = OverdueWork::File {
         conversation: sent.conversation.clone(),

@@ -72,4 +72,11 @@ pub async fn places_go_with_their_tenant<S: Store>(store: &S) {
     let instances = [fixture.bound.instance.clone()];
     while succeed(store.delete_tenant_records(tenant, &instances, 100)).await > 0 {}
     assert_eq!(succeed(store.find_turn_places(tenant)).await, None);
+    // A tenant that gets the name later has places of its own, though they were written as often.
+    let again = with_turn_of(&TurnPlaces::default(), &conversation);
+    let written = succeed(store.save_turn_places(tenant, &again)).await;
+    assert_eq!(written, WriteOutcome::Written);
+    let late = with_turn_of(&places, &fixture.conversation(2));
+    let written = succeed(store.save_turn_places(tenant, &late)).await;
+    assert_eq!(written, WriteOutcome::Conflict);
 }

@@ -402,6 +402,68 @@ async fn a_worker_that_crashes_while_it_asks_leaves_an_unknown_outcome() {
     }
 }
 
+#[tokio::test]
+async fn a_worker_that_stalls_after_its_attempt_was_stored_does_not_ask_the_carrier() {
+    let setup = setup(EmailSenderKind::Smtp, DeliveryRules::default()).await;
+    let carriers = Carriers::default();
+    let id = invite(&setup).await;
+    let received = setup
+        .world
+        .store
+        .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
+    let job = succeed(received).await.remove(0);
+    let email = send_email::parse_email_job(&job.body).unwrap();
+    // Another worker may take the attempt for one that crashed before the carrier would have answered.
+    setup
+        .world
+        .system
+        .stall_at_next_number((EMAIL_LEASE.as_secs() - 20) * 1_000);
+    let verdict = send_email::handle_email_job(&setup.world, &carriers, &email, 1, None).await;
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    assert_eq!(carriers.given(), 0);
+    let later = setup.world.store.change_visibility(&job.receipt, Duration::ZERO);
+    assert!(succeed(later).await);
+    work(&setup, &carriers, 30).await;
+    assert_eq!(carriers.given(), 1, "it certainly was not sent before");
+    assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
+}
+
+#[tokio::test]
+async fn an_email_whose_process_was_killed_is_settled_at_the_start() {
+    let setup = setup(EmailSenderKind::Smtp, DeliveryRules::default()).await;
+    let carriers = Carriers::default();
+    let id = invite(&setup).await;
+    let received = setup
+        .world
+        .store
+        .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
+    let job = succeed(received).await.remove(0);
+    let email = send_email::parse_email_job(&job.body).unwrap();
+    {
+        let asked = Hanging(&carriers);
+        let mut worker = Box::pin(send_email::handle_email_job(
+            &setup.world,
+            &asked,
+            &email,
+            1,
+            None,
+        ));
+        while carriers.given() == 0 {
+            assert!(futures::poll!(&mut worker).is_pending());
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(setup.world.store.recover_after_crash().await.unwrap().emails, 1);
+    work(&setup, &carriers, 2).await;
+    assert_eq!(carriers.given(), 1);
+    let found = status(&setup, &id).await.status;
+    assert_eq!(
+        found,
+        InvitationStatus::Failed,
+        "nobody knows whether it was taken"
+    );
+}
+
 /// Carriers that take an e-mail and never answer.
 struct Hanging<'a>(&'a Carriers);
 

@@ -81,6 +81,26 @@ async fn a_turn_fetches_the_file_before_the_model_is_asked() {
 }
 
 #[tokio::test]
+async fn a_file_whose_process_was_killed_is_fetched_by_the_turn_after_the_next_start() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Hangs);
+    {
+        let mut turn = Box::pin(setup.turn(&setup.fixture));
+        while setup.files_asked() == 0 {
+            assert!(futures::poll!(&mut turn).is_pending());
+        }
+    }
+    let recovered = setup.world.store.recover_after_crash().await.unwrap();
+    assert_eq!(recovered.files, 1);
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.turn(&setup.fixture).await;
+    assert_eq!(setup.files_asked(), 2);
+    let file = setup.newest().await.file.unwrap();
+    assert!(file.stored().is_some() && !file.is_under_way, "{file:?}");
+}
+
+#[tokio::test]
 async fn a_file_that_takes_too_long_does_not_hold_the_reply_up() {
     let setup = setup().await;
     setup.sends(&setup.fixture, "A", &picture()).await;

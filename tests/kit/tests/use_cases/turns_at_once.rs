@@ -93,6 +93,29 @@ async fn a_place_whose_worker_crashed_is_free_when_a_lease_would_be_over() {
 }
 
 #[tokio::test]
+async fn a_place_whose_process_was_killed_is_free_at_the_next_start() {
+    let setup = limited(Some(1)).await;
+    take_place_of_another(&setup).await;
+    assert_eq!(setup.world.store.recover_after_crash().await.unwrap().places, 1);
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 1);
+}
+
+#[tokio::test]
+async fn a_place_that_was_taken_ahead_of_time_is_free_once_the_clock_is_set_back() {
+    let setup = limited(Some(1)).await;
+    let two_days = 2 * 86_400;
+    setup.pass(two_days);
+    take_place_of_another(&setup).await;
+    setup.pass(-two_days);
+    let (_, verdict) = setup.run_turn_job(&setup.fixture, None).await;
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    assert!(setup.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 1);
+}
+
+#[tokio::test]
 async fn two_turns_may_run_where_two_are_allowed() {
     let setup = limited(Some(2)).await;
     take_place_of_another(&setup).await;

@@ -10,6 +10,7 @@ use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, PostError};
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
+use recado_pipeline::configure::{ApplyOptions, apply_configuration};
 use recado_pipeline::ports::{
     ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, WebhookRecords,
 };
@@ -94,6 +95,24 @@ impl EndpointPosts for StandIn {
     }
 }
 
+/// An endpoint that is removed and made again while it is posted to.
+struct Replaces<'a> {
+    inner: &'a StandIn,
+    scene: &'a Scene,
+    made: &'a Mutex<Option<EndpointState>>,
+}
+
+impl EndpointPosts for Replaces<'_> {
+    async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
+        apply(self.scene, &[]).await;
+        apply(self.scene, &["crm"]).await;
+        // Its first pass makes its state.
+        assert!(!self.scene.pass(&StandIn::new(Does::Accepts), "crm").await);
+        *self.made.lock().unwrap() = Some(self.scene.state("crm").await);
+        self.inner.post_event(post).await
+    }
+}
+
 /// A tenant with these endpoints and two instances.
 struct Scene {
     setup: Setup,
@@ -150,7 +169,7 @@ impl Scene {
         }
     }
 
-    async fn pass(&self, posts: &StandIn, id: &str) -> bool {
+    async fn pass(&self, posts: &impl EndpointPosts, id: &str) -> bool {
         succeed(post_due_events(
             &self.setup.world,
             posts,
@@ -434,6 +453,55 @@ async fn what_is_known_of_an_endpoint_goes_when_a_document_removes_it() {
     let left = succeed(store.list_endpoint_states(Some(&scene.tenant), 10)).await;
     let left: Vec<&str> = left.iter().map(|state| state.endpoint.as_str()).collect();
     assert_eq!(left, ["crm"]);
+}
+
+/// A document with these endpoints is applied, as a person would.
+async fn apply(scene: &Scene, endpoints: &[&str]) {
+    let mut document = scene.setup.fixture.document();
+    document.tenants[0].webhooks = Some(endpoints.iter().map(|id| endpoint(id)).collect());
+    let caller = Caller::installation();
+    let world = &scene.setup.world;
+    let applied = apply_configuration(world, &caller, document, ApplyOptions::default());
+    Box::pin(applied).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_endpoint_that_documents_remove_and_add_again_begins_anew() {
+    let scene = Scene::begin(&["crm"]).await;
+    let crm = StandIn::new(Does::Fails);
+    scene.publish(0, 2).await;
+    scene.work(&crm, "crm").await;
+    let before = scene.state("crm").await;
+    apply(&scene, &[]).await;
+    apply(&scene, &["crm"]).await;
+    crm.now_does(Does::Accepts);
+    let posted = crm.count();
+    scene.work(&crm, "crm").await;
+    assert_eq!(crm.count(), posted, "it is told nothing of before it was added");
+    let after = scene.state("crm").await;
+    assert_ne!(after.salts.current, before.salts.current);
+    assert!(after.failing_since.is_none() && after.generation() != before.generation());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_made_again_during_a_post_keeps_its_own_secret_and_place() {
+    let scene = Scene::begin(&["crm"]).await;
+    let crm = StandIn::new(Does::Fails);
+    scene.publish(0, 1).await;
+    let made = Mutex::new(None);
+    let replacing = Replaces {
+        inner: &crm,
+        scene: &scene,
+        made: &made,
+    };
+    assert!(!scene.pass(&replacing, "crm").await);
+    let made = made.lock().unwrap().take().unwrap();
+    assert_eq!(scene.state("crm").await, made);
+    scene.publish(0, 1).await;
+    crm.now_does(Does::Accepts);
+    let posted = crm.count();
+    scene.work(&crm, "crm").await;
+    assert_eq!(crm.count(), posted + 1, "what was published since");
 }
 
 #[tokio::test]

@@ -56,11 +56,18 @@ use std::time::Duration;
 pub(crate) struct Time {
     now: Arc<AtomicI64>,
     dice: Arc<AtomicU64>,
+    /// Milliseconds that pass when the next number is drawn.
+    stall: Arc<AtomicI64>,
 }
 
 impl Time {
     pub(crate) fn pass(&self, milliseconds: i64) {
         self.now.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+
+    /// Lets the worker that draws the next random number stall there.
+    pub(crate) fn stall_at_next_number(&self, milliseconds: i64) {
+        self.stall.store(milliseconds, Ordering::SeqCst);
     }
 }
 
@@ -70,6 +77,7 @@ impl System for Time {
     }
 
     fn random_u64(&self) -> u64 {
+        self.pass(self.stall.swap(0, Ordering::SeqCst));
         self.dice.fetch_add(1, Ordering::SeqCst)
     }
 
@@ -773,6 +781,7 @@ impl Setup {
         let time = Time {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
             dice: Arc::default(),
+            stall: Arc::default(),
         };
         let clock = time.clone();
         let store = open(Clock::new(move || clock.now()));

@@ -1,6 +1,7 @@
 //! When something of a journal falls due.
 
-use super::{EffectEntry, EffectState, Journal};
+use super::super::entry::MARGIN;
+use super::{EffectEntry, EffectState, Journal, SETTLING_CALLS};
 use crate::millis::add_duration;
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,6 +34,46 @@ impl Journal {
         let entries = self.entries.iter().filter_map(entry_due_at);
         let looks = self.bookings.iter().map(|booking| booking.look_at);
         entries.chain(looks).min()
+    }
+
+    /// Frees the effects that were under way when their process ended, so that they are settled at once. Returns whether there
+    /// were any.
+    pub fn free_entries(&mut self, now: Timestamp) -> bool {
+        let open = self.entries.iter_mut().filter(|entry| entry.state.is_open());
+        let held: Vec<&mut EffectEntry> = open.filter(|entry| entry.until > now).collect();
+        let is_freed = !held.is_empty();
+        for entry in held {
+            entry.until = now;
+        }
+        self.rev += u64::from(is_freed);
+        is_freed
+    }
+
+    /// Sets times back that a clock that ran ahead gave. Returns whether there were any. An effect that began by a correct clock is
+    /// left to its worker, as long as its time is one that attempts have.
+    pub(crate) fn set_times_back(&mut self, now: Timestamp) -> bool {
+        let mut is_changed = false;
+        let mut set_back = |at: &mut Timestamp, latest: Timestamp| {
+            is_changed |= *at > latest;
+            *at = latest.min(*at);
+        };
+        for entry in &mut self.entries {
+            let longest = add_duration(
+                now,
+                entry.limit.saturating_mul(SETTLING_CALLS).saturating_add(MARGIN),
+            );
+            let is_ahead = entry.begun_at > now || entry.until > longest;
+            set_back(&mut entry.until, if is_ahead { now } else { longest });
+            set_back(&mut entry.begun_at, now);
+            if let Some(next_at) = &mut entry.next_at {
+                set_back(next_at, now);
+            }
+        }
+        for booking in &mut self.bookings {
+            set_back(&mut booking.look_at, now);
+        }
+        self.rev += u64::from(is_changed);
+        is_changed
     }
 
     /// Returns the begin of the oldest effect that is unknown.

@@ -183,6 +183,7 @@ impl MessageFile {
             return false;
         }
         let made = self.reading_attempts();
+        self.is_under_way = made as usize <= WAITS.len();
         self.text = Some(if made as usize > WAITS.len() {
             FileText::Missing {
                 reason: TextGap::TooManyAttempts,

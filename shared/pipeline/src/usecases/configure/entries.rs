@@ -2,6 +2,7 @@
 
 use super::audited_changes::list_audited_changes;
 use super::prune::plan_removal;
+use super::removed_endpoints::forget_removed_endpoints;
 use super::surroundings::read_surroundings;
 use super::{
     ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
@@ -218,6 +219,7 @@ async fn write_entry<T: ConfigEntry>(
                 Some(_) => ConfigureError::Changed(T::KIND),
             });
         }
+        forget_removed_endpoints(deps, &known, &change).await?;
         tracing::info!(by = %caller.name, kind = T::KIND, id, "an entry of the configuration was written");
     }
     let stored = T::list_of(&change).first().cloned();

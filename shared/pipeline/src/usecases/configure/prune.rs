@@ -1,5 +1,6 @@
 //! Removes what a document does not name, with the knowledge of agents: finds out which instances have a history, and which still owe replies.
 
+use super::removed_endpoints::forget_removed_endpoints;
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
@@ -68,6 +69,7 @@ pub(super) async fn write_changes(
         store.remove_configuration(&instances).await?;
     }
     store.apply_configuration(&change).await?;
+    forget_removed_endpoints(deps, known, &change).await?;
     if !others.is_empty() {
         let removed = |agent: &&Agent| others.agents.contains(&agent.id);
         let agents: Vec<&Agent> = known.agents.iter().filter(removed).collect();

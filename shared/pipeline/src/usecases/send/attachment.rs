@@ -51,6 +51,7 @@ pub(super) async fn keep_sent_file(
             message.file = stored.map(|stored| MessageFile {
                 state: FileState::Stored(stored),
                 attempts: 0,
+                is_under_way: false,
                 from_webhook: false,
                 is_blocked: false,
                 kept_until,

@@ -9,7 +9,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::FailedEvent;
-use recado_ports::ports::{Page, PageRequest, System, WebhookRecords};
+use recado_ports::ports::{Page, PageRequest, System, WebhookRecords, WriteOutcome};
 
 /// The number of failed events that are read at a time.
 const PAGE: usize = 200;
@@ -69,9 +69,11 @@ pub async fn redrive_failed_events(
     let done = AuditedAction::on_object(action, Some(&tenant.id), "webhook_endpoint", endpoint.id.as_str());
     audit_action(deps, caller, done.with_result(format!("{count} failed events"))).await?;
     let now = deps.system().now();
+    let mut redriven = 0;
     for mut failed in chosen {
         failed.redrive_event(now);
-        store.put_failed_event(&failed).await?;
+        let written = store.replace_failed_event(&failed).await?;
+        redriven += usize::from(written == WriteOutcome::Written);
     }
-    Ok(count)
+    Ok(redriven)
 }

@@ -102,15 +102,6 @@ pub async fn begin_posts(
     })
 }
 
-/// Removes what is known of an endpoint that was removed from the configuration.
-pub async fn forget_endpoint(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    endpoint: &WebhookEndpointId,
-) -> PortResult<()> {
-    deps.store().delete_endpoint_records(tenant, endpoint).await
-}
-
 fn audited(action: AuditAction, tenant: &TenantId, endpoint: &WebhookEndpointId) -> AuditedAction {
     AuditedAction::on_object(action, Some(tenant), "webhook_endpoint", endpoint.as_str())
 }

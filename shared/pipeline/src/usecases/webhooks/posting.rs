@@ -156,10 +156,9 @@ fn make_failed_events(
     left: Vec<LeftEvent>,
     now: Timestamp,
 ) -> Vec<FailedEvent> {
-    let of = (&state.tenant, &state.endpoint);
     let records = left.into_iter().filter_map(|left| {
         let logged = page.events.iter().find(|logged| logged.cursor == left.cursor)?;
-        Some(FailedEvent::from_left(of, left, logged.event.clone(), now))
+        Some(FailedEvent::from_left(state, left, logged.event.clone(), now))
     });
     records.collect()
 }
@@ -192,6 +191,8 @@ impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
                 .store()
                 .list_due_failed_events(tenant, endpoint, now, RETRIED);
             retried = due.await?;
+            // The endpoint may have been removed and made again since its state was read.
+            retried.retain(|failed| failed.generation == state.generation());
         }
         let new = self.post_chosen(state, page, &chosen);
         let (results, again) = join(new, self.post_again(state, retried)).await;
@@ -236,7 +237,9 @@ impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
                 Ok(()) => self.deps.store().remove_failed_event(&one).await.map(|()| true),
                 Err(error) => {
                     one.note_failure(&error, self.deps.system().now());
-                    self.deps.store().put_failed_event(&one).await.map(|()| false)
+                    let stored = self.deps.store().replace_failed_event(&one).await;
+                    // It may have been removed meanwhile, with the endpoint.
+                    stored.map(|_written_or_gone| false)
                 }
             }
         });

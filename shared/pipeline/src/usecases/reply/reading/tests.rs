@@ -196,6 +196,7 @@ fn document(ordinal: u64, chars: usize) -> Message {
         file: Some(MessageFile {
             state: FileState::Stored(stored),
             attempts: 1,
+            is_under_way: false,
             from_webhook: false,
             is_blocked: false,
             kept_until: None,

@@ -14,6 +14,7 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::ids::{ConversationId, InstanceId, StepId};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
+use recado_domain::revision::revision_before;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::TurnJob;
 use recado_ports::ports::{
@@ -134,7 +135,7 @@ async fn is_journal_changed(
         return Ok(conversation.has_journal);
     };
     let found = deps.store().find_journal(conversation.id.thread_id()).await?;
-    Ok(found.map_or(0, |journal| journal.rev) != known)
+    Ok(found.map(|journal| journal.rev) != revision_before(known.saturating_add(1)))
 }
 
 pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {

@@ -1,0 +1,25 @@
+//! Corrects the work on a file after its process ended, and after a clock that ran ahead was set back.
+
+use super::MessageFile;
+use jiff::Timestamp;
+
+impl MessageFile {
+    /// Lets the work on the file be repeated at once, if its process ended during it. Returns whether it was under way.
+    pub fn free_work(&mut self, now: Timestamp) -> bool {
+        let was_under_way = std::mem::take(&mut self.is_under_way);
+        if was_under_way && let Some(next_at) = self.next_attempt_mut() {
+            *next_at = now.min(*next_at);
+        }
+        was_under_way
+    }
+
+    /// Sets the time of the next attempt back to `now`, if a clock that ran ahead gave it. Returns whether it did.
+    pub(crate) fn set_times_back(&mut self, now: Timestamp) -> bool {
+        let next_at = self.next_attempt_mut().filter(|next_at| **next_at > now);
+        let is_ahead = next_at.is_some();
+        if let Some(next_at) = next_at {
+            *next_at = now;
+        }
+        is_ahead
+    }
+}
