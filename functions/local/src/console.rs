@@ -6,6 +6,10 @@ use recado_console::{ConsoleOptions, OneTimeLink, console_routes};
 use recado_local::keyring::Keyring;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The time within which the link of a start signs in.
+const LINK_LASTS: Duration = Duration::from_secs(30 * 60);
 
 /// The pages of the console, and the path at which a start says that they are.
 pub(crate) struct LocalConsole {
@@ -20,7 +24,7 @@ impl LocalConsole {
         let token = keyring.token.expose_secret().to_owned();
         let link = std::io::stdout()
             .is_terminal()
-            .then(|| OneTimeLink::generate(token))
+            .then(|| OneTimeLink::generate(token, LINK_LASTS))
             .flatten();
         let (one_time_link, path) =
             link.map_or((None, "/console".to_owned()), |(link, path)| (Some(link), path));

@@ -41,6 +41,7 @@ mod request_attempts;
 mod retention;
 mod samples;
 mod scheduled;
+mod sessions;
 mod stream_record;
 mod table;
 mod tenant_records;

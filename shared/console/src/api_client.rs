@@ -4,6 +4,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use recado_domain::access::{ConsoleRequest, SESSION_PATH};
+use recado_domain::secret::Secret;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -23,6 +25,13 @@ pub(crate) struct ApiRefusal {
 }
 
 impl ApiRefusal {
+    fn wrong_token() -> Self {
+        Self {
+            status: StatusCode::UNAUTHORIZED,
+            detail: "the token is wrong".to_owned(),
+        }
+    }
+
     fn unreadable() -> Self {
         Self {
             status: StatusCode::BAD_GATEWAY,
@@ -36,24 +45,65 @@ impl ApiClient {
         Self(api)
     }
 
-    /// Sends a request with the token and returns the answer. `headers` are those that the API is to see.
+    /// Sends a request within a session and returns the answer. `headers` are those that the API is to see.
     pub(crate) async fn send_request(
         &self,
         method: Method,
         path: &str,
-        token: &str,
+        session: &Secret,
         headers: HeaderMap,
         body: Body,
     ) -> Response {
-        let Ok(authorization) = HeaderValue::from_str(&format!("Bearer {token}")) else {
-            return StatusCode::UNAUTHORIZED.into_response();
-        };
+        let console = ConsoleRequest::Session(session.clone());
+        self.send_as(console, method, path, headers, body).await
+    }
+
+    /// Begins a session on a token. Returns its text.
+    pub(crate) async fn begin_session(&self, token: &str) -> Result<Secret, ApiRefusal> {
+        let authorization =
+            HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| ApiRefusal::wrong_token())?;
+        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, authorization)]);
+        let sent = self.send_as(
+            ConsoleRequest::SignIn,
+            Method::POST,
+            SESSION_PATH,
+            headers,
+            Body::empty(),
+        );
+        let answer = read_answer(sent.await).await?;
+        let session = answer
+            .get("session")
+            .and_then(Value::as_str)
+            .and_then(Secret::new);
+        session.ok_or_else(ApiRefusal::unreadable)
+    }
+
+    /// Ends a session on the server.
+    pub(crate) async fn end_session(&self, session: &Secret) -> Result<(), ApiRefusal> {
+        let sent = self.send_request(
+            Method::DELETE,
+            SESSION_PATH,
+            session,
+            HeaderMap::new(),
+            Body::empty(),
+        );
+        read_answer(sent.await).await.map(drop)
+    }
+
+    async fn send_as(
+        &self,
+        console: ConsoleRequest,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Response {
         let built = Request::builder().method(method).uri(path).body(body);
         let Ok(mut request) = built else {
             return StatusCode::NOT_FOUND.into_response();
         };
         *request.headers_mut() = headers;
-        request.headers_mut().insert(header::AUTHORIZATION, authorization);
+        request.extensions_mut().insert(console);
         match self.0.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -61,8 +111,8 @@ impl ApiClient {
     }
 
     /// Reads what `path` answers to GET.
-    pub(crate) async fn read_json_answer(&self, path: &str, token: &str) -> Result<Value, ApiRefusal> {
-        let (answer, _) = self.read_answer_with_version(path, token).await?;
+    pub(crate) async fn read_json_answer(&self, path: &str, session: &Secret) -> Result<Value, ApiRefusal> {
+        let (answer, _) = self.read_answer_with_version(path, session).await?;
         Ok(answer)
     }
 
@@ -70,9 +120,9 @@ impl ApiClient {
     pub(crate) async fn read_answer_with_version(
         &self,
         path: &str,
-        token: &str,
+        session: &Secret,
     ) -> Result<(Value, String), ApiRefusal> {
-        let sent = self.send_request(Method::GET, path, token, HeaderMap::new(), Body::empty());
+        let sent = self.send_request(Method::GET, path, session, HeaderMap::new(), Body::empty());
         let response = sent.await;
         let version = response
             .headers()

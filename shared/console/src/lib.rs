@@ -1,7 +1,7 @@
 //! Recado's console: pages for people, made of what the API answers.
 //!
 //! The console is a client of the API within the same process. A page names the requests that it is made of; each is sent to
-//! the API's own router with the token that the person signed in with. So roles, tenants and the audit hold for pages as they
+//! the API's own router within the session that the person signed in to. So roles, tenants and the audit hold for pages as they
 //! hold for programs, and no page reads a record by another way. Forms are requests of the API, too ([`api_bridge`]).
 //!
 //! Templates, texts in three languages and assets are part of the binary.
@@ -19,6 +19,7 @@ mod page_table;
 mod pages;
 mod session;
 mod sign_in;
+mod sign_in_limit;
 mod templates;
 mod texts;
 
@@ -28,6 +29,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{any, get};
 pub use one_time_link::OneTimeLink;
+use sign_in_limit::SignInLimit;
 use std::sync::Arc;
 use templates::PageTemplates;
 
@@ -67,6 +69,7 @@ pub(crate) struct Console(Arc<ConsoleParts>);
 pub(crate) struct ConsoleParts {
     pub(crate) api: ApiClient,
     pub(crate) options: ConsoleOptions,
+    pub(crate) sign_in_limit: SignInLimit,
     pub(crate) templates: PageTemplates,
     /// The value of the header `Content-Security-Policy` of every page.
     pub(crate) content_policy: String,
@@ -101,6 +104,7 @@ pub fn console_routes(api: Router, options: ConsoleOptions) -> Result<Router, Co
         api: ApiClient::new(api),
         content_policy: page_response::write_content_policy(&options),
         options,
+        sign_in_limit: SignInLimit::default(),
         templates: PageTemplates::load()?,
     }));
     let pages = page_table::PAGES.iter().fold(Router::new(), |router, page| {

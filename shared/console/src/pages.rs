@@ -129,5 +129,5 @@ async fn read_page_part(
         status: StatusCode::NOT_FOUND,
         detail: "there is no such page".to_owned(),
     })?;
-    console.api.read_answer_with_version(&path, &session.token).await
+    console.api.read_answer_with_version(&path, &session.secret).await
 }

@@ -1,22 +1,27 @@
-//! The session of a person: the token that the person signed in with, in a cookie that only the browser and Recado read.
+//! The session of a person: a text in a cookie that only the browser and Recado read. It is no token: only the console's own requests
+//! within the process can show it to the API.
 //!
-//! Nothing is stored for a session. A token that is revoked or expires ends it with the next request.
+//! The API stores its hash, renews it while it is used, and deletes it at the sign-out. A token that is revoked or expires ends the
+//! sessions that began with it with their next request.
 
 use crate::Console;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use recado_domain::access::ConsoleSession;
+use recado_domain::secret::Secret;
 use serde::{Deserialize, Serialize};
 
-/// The name of the cookie.
-const COOKIE: &str = "recado_session";
+/// The name of the cookie where the browser reached Recado over TLS. By the prefix, browsers take it from this very host alone.
+const SECURE_COOKIE: &str = "__Host-recado_session";
 
-/// The time after which a browser forgets the session, in seconds: a working day.
-const SESSION_SECONDS: u32 = 12 * 60 * 60;
+/// The name of the cookie without TLS.
+const PLAIN_COOKIE: &str = "recado_session";
+
+/// The time after which a browser forgets the session, in seconds. Each page begins it anew.
+const SESSION_SECONDS: i64 = ConsoleSession::IDLE.as_secs();
 
 /// The facts about the token of a session, as `GET /v1/token` tells them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -32,7 +37,8 @@ pub(crate) struct TokenFacts {
 /// A person who is signed in.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
-    pub(crate) token: String,
+    /// The session's text.
+    pub(crate) secret: Secret,
     pub(crate) facts: TokenFacts,
 }
 
@@ -46,38 +52,49 @@ impl Session {
     }
 }
 
-/// Lets a request pass if its cookie holds a token that the API knows. A page is answered with the way to the sign-in, all
-/// else with a 401.
+/// Lets a request pass if its cookie holds a session that the API knows. A page keeps the cookie for longer. Without a session a page
+/// is answered with the way to the sign-in, all else with a 401.
 pub(crate) async fn require_session(
     State(console): State<Console>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(token) = read_session_cookie(request.headers()) else {
+    let Some(secret) = read_session_cookie(request.headers()) else {
         return ask_to_sign_in(&request);
     };
-    match find_session(&console, token).await {
+    let renewed =
+        is_page_request(&request).then(|| make_session_cookie(&secret, is_secure_request(request.headers())));
+    match find_session(&console, secret).await {
         Ok(session) => {
             request.extensions_mut().insert(session);
-            next.run(request).await
+            let mut response = next.run(request).await;
+            if let Some(Ok(cookie)) = renewed.map(|cookie| HeaderValue::from_str(&cookie)) {
+                response.headers_mut().append(header::SET_COOKIE, cookie);
+            }
+            response
         }
         Err(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => ask_to_sign_in(&request),
         Err(status) => status.into_response(),
     }
 }
 
-/// Asks the API what the token opens. The error is the status of a refusal.
-pub(crate) async fn find_session(console: &Console, token: String) -> Result<Session, StatusCode> {
-    let facts = console.api.read_json_answer("/v1/token", &token).await;
+/// Returns `true` if a request asks for a whole page.
+fn is_page_request(request: &Request) -> bool {
+    request.method() == Method::GET
+        && !request.uri().path().starts_with("/console/api/")
+        && !request.headers().contains_key("hx-request")
+}
+
+/// Asks the API what the session opens. The error is the status of a refusal.
+pub(crate) async fn find_session(console: &Console, secret: Secret) -> Result<Session, StatusCode> {
+    let facts = console.api.read_json_answer("/v1/token", &secret).await;
     let facts = facts.map_err(|refusal| refusal.status)?;
     let facts = serde_json::from_value(facts).map_err(|_| StatusCode::BAD_GATEWAY)?;
-    Ok(Session { token, facts })
+    Ok(Session { secret, facts })
 }
 
 fn ask_to_sign_in(request: &Request) -> Response {
     let is_part = request.headers().contains_key("hx-request");
-    let is_page =
-        request.method() == axum::http::Method::GET && !request.uri().path().starts_with("/console/api/");
     let wanted = request
         .uri()
         .path_and_query()
@@ -90,28 +107,41 @@ fn ask_to_sign_in(request: &Request) -> Response {
         let header = HeaderValue::from_str(&target).unwrap_or(HeaderValue::from_static("/console/sign-in"));
         return (StatusCode::UNAUTHORIZED, [("hx-redirect", header)]).into_response();
     }
-    if is_page {
+    if is_page_request(request) {
         return Redirect::to(&target).into_response();
     }
     StatusCode::UNAUTHORIZED.into_response()
 }
 
 /// Makes the cookie that begins a session. `is_secure`: the browser sends it over TLS alone.
-pub(crate) fn make_session_cookie(token: &str, is_secure: bool) -> String {
-    let value = URL_SAFE_NO_PAD.encode(token);
-    let secure = if is_secure { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; Path=/console; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}{secure}")
+pub(crate) fn make_session_cookie(session: &Secret, is_secure: bool) -> String {
+    let value = session.expose_secret();
+    write_cookie(is_secure, value, SESSION_SECONDS)
 }
 
-/// Makes the cookie that ends a session.
-pub(crate) fn make_ended_cookie() -> String {
-    format!("{COOKIE}=; Path=/console; HttpOnly; SameSite=Strict; Max-Age=0")
+/// Makes the cookies that end a session, with TLS and without.
+pub(crate) fn make_ended_cookies() -> [String; 2] {
+    [true, false].map(|is_secure| write_cookie(is_secure, "", 0))
 }
 
-/// Returns the token in the session's cookie.
-pub(crate) fn read_session_cookie(headers: &HeaderMap) -> Option<String> {
-    let value = read_cookie(headers, COOKIE)?;
-    String::from_utf8(URL_SAFE_NO_PAD.decode(value).ok()?).ok()
+fn write_cookie(is_secure: bool, value: &str, seconds: i64) -> String {
+    // The prefix of the secure one asks for the whole host.
+    let (name, path, secure) = if is_secure {
+        (SECURE_COOKIE, "/", "; Secure")
+    } else {
+        (PLAIN_COOKIE, "/console", "")
+    };
+    format!("{name}={value}; Path={path}; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+}
+
+/// Returns the text of the session's cookie. Over TLS the one without the prefix does not count: another host could have set it.
+pub(crate) fn read_session_cookie(headers: &HeaderMap) -> Option<Secret> {
+    let name = if is_secure_request(headers) {
+        SECURE_COOKIE
+    } else {
+        PLAIN_COOKIE
+    };
+    Secret::new(read_cookie(headers, name)?)
 }
 
 /// Returns the value of a cookie of the request.

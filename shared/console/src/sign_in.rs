@@ -3,13 +3,15 @@
 use crate::Console;
 use crate::page_request::PageLanguage;
 use crate::page_response::{self, redirect_to_page};
-use crate::session::{find_session, is_secure_request, make_ended_cookie, make_session_cookie};
-use axum::Form;
+use crate::session::{Session, is_secure_request, make_ended_cookies, make_session_cookie};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Form};
 use minijinja::context;
+use recado_domain::secret::Secret;
 use serde::Deserialize;
+use std::time::{Duration, Instant};
 
 /// The page that a person came from, to which the sign-in leads back.
 #[derive(Debug, Default, Deserialize)]
@@ -39,13 +41,29 @@ pub(crate) async fn sign_in(
     headers: HeaderMap,
     Form(form): Form<SignInForm>,
 ) -> Response {
-    let token = form.token.trim().to_owned();
-    match find_session(&console, token.clone()).await {
-        Ok(_) => begin_session(&token, &headers, &keep_console_path(form.next)),
-        Err(StatusCode::FORBIDDEN) => render_form(&console, &headers, form.next, Some("sign_in.role")),
-        Err(StatusCode::UNAUTHORIZED) => render_form(&console, &headers, form.next, Some("sign_in.wrong")),
-        Err(_) => render_form(&console, &headers, form.next, Some("sign_in.unavailable")),
+    if let Some(wait) = console.sign_in_limit.find_wait(Instant::now()) {
+        return refuse_for_now(&console, &headers, form.next, wait);
     }
+    match console.api.begin_session(form.token.trim()).await {
+        Ok(session) => begin_session(&session, &headers, &keep_console_path(form.next)),
+        Err(refusal) => match refusal.status {
+            StatusCode::FORBIDDEN => render_form(&console, &headers, form.next, Some("sign_in.role")),
+            StatusCode::UNAUTHORIZED => {
+                console.sign_in_limit.note_wrong_token(Instant::now());
+                render_form(&console, &headers, form.next, Some("sign_in.wrong"))
+            }
+            _ => render_form(&console, &headers, form.next, Some("sign_in.unavailable")),
+        },
+    }
+}
+
+/// Asks to try again later, after many wrong tokens.
+fn refuse_for_now(console: &Console, headers: &HeaderMap, next: Option<String>, wait: Duration) -> Response {
+    let mut response = render_form(console, headers, next, Some("sign_in.too_many"));
+    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    let seconds = HeaderValue::from(wait.as_secs().saturating_add(1));
+    response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    response
 }
 
 /// Begins a session by the link that the start prints. A link that was used leads to the form.
@@ -55,27 +73,44 @@ pub(crate) async fn open_one_time_link(
     headers: HeaderMap,
 ) -> Response {
     let link = console.options.one_time_link.as_ref();
-    match link.and_then(|link| link.use_code(&code)) {
-        Some(token) => begin_session(&token, &headers, "/console"),
-        None => render_form(&console, &headers, None, Some("sign_in.used_link")),
+    let Some(token) = link.and_then(|link| link.use_code(&code)) else {
+        return render_form(&console, &headers, None, Some("sign_in.used_link"));
+    };
+    match console.api.begin_session(&token).await {
+        Ok(session) => begin_session(&session, &headers, "/console"),
+        Err(_) => render_form(&console, &headers, None, Some("sign_in.unavailable")),
     }
 }
 
-/// Ends the session.
-pub(crate) async fn end_own_session() -> Response {
+/// Ends the session on the server, and in the browser. If the server cannot end it, the browser keeps it, so that the person can try
+/// again.
+pub(crate) async fn end_own_session(
+    State(console): State<Console>,
+    Extension(session): Extension<Session>,
+) -> Response {
+    if let Err(refusal) = console.api.end_session(&session.secret).await {
+        return refusal.status.into_response();
+    }
     let mut response = redirect_to_page("/console/sign-in");
-    if let Ok(cookie) = HeaderValue::from_str(&make_ended_cookie()) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
+    for cookie in make_ended_cookies() {
+        append_cookie(&mut response, &cookie);
     }
     response
 }
 
-fn begin_session(token: &str, headers: &HeaderMap, target: &str) -> Response {
+fn begin_session(session: &Secret, headers: &HeaderMap, target: &str) -> Response {
     let mut response = redirect_to_page(target);
-    if let Ok(cookie) = HeaderValue::from_str(&make_session_cookie(token, is_secure_request(headers))) {
+    append_cookie(
+        &mut response,
+        &make_session_cookie(session, is_secure_request(headers)),
+    );
+    response
+}
+
+fn append_cookie(response: &mut Response, cookie: &str) {
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
-    response
 }
 
 /// Returns the path if it is one of the console. So no link leads a person who signs in to another site.

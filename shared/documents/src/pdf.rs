@@ -2,7 +2,8 @@
 //! the function `api`, which each runs as a process of its own.
 //!
 //! At a damaged document the library may panic, run out of its stack or never end, and all of that must end the reading of that
-//! document only. So the process limits its memory and its time before it reads.
+//! document only. So the process limits its memory and its time before it reads. Before it looks at the document it gives up all further
+//! files and connections, so that a fault of the library reaches neither the data folder nor the network.
 
 #[cfg_attr(not(feature = "pdf"), path = "pdf/pages_left_out.rs")]
 mod pages;
@@ -78,6 +79,7 @@ pub fn print_pdf_text(limits: PdfLimits) -> io::Result<()> {
     set_hook(Box::new(|_| {}));
     let mut bytes = Vec::new();
     stdin().lock().read_to_end(&mut bytes)?;
+    forbid_opening()?;
     let reading = thread::Builder::new().stack_size(STACK_BYTES);
     let read = reading.spawn(move || extract_pdf_pages(&bytes))?.join();
     let text = serde_json::to_vec(&read.unwrap_or(PdfText::Damaged))?;
@@ -86,22 +88,46 @@ pub fn print_pdf_text(limits: PdfLimits) -> io::Result<()> {
 }
 
 fn limit_this_process(limits: PdfLimits) -> io::Result<()> {
-    let set = |resource, most: u64| {
-        let limit = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
-        setrlimit(resource, limit)
+    limit_resource(Resource::As, limits.memory_mib.saturating_mul(1024 * 1024))?;
+    limit_resource(Resource::Cpu, limits.seconds)?;
+    limit_resource(Resource::Core, 0)
+}
+
+/// Lets this process open no file and no socket any more. What is open stays so: its input and its output.
+fn forbid_opening() -> io::Result<()> {
+    limit_resource(Resource::Nofile, 0)
+}
+
+fn limit_resource(resource: Resource, most: u64) -> io::Result<()> {
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
     };
-    set(Resource::As, limits.memory_mib.saturating_mul(1024 * 1024))?;
-    set(Resource::Cpu, limits.seconds)?;
-    set(Resource::Core, 0)?;
-    Ok(())
+    Ok(setrlimit(resource, limit)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[ignore = "the next test runs it in a process of its own"]
+    fn nothing_is_opened_in_this_process_any_more() {
+        forbid_opening().unwrap();
+        assert!(std::fs::File::open("/dev/null").is_err());
+        assert!(std::net::TcpListener::bind("127.0.0.1:0").is_err());
+    }
+
+    #[test]
+    fn who_reads_a_document_opens_no_file_and_no_connection() {
+        let test = "pdf::tests::nothing_is_opened_in_this_process_any_more";
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", test])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && told.contains("1 passed"), "{told}");
+    }
 
     #[test]
     fn a_command_is_known_by_its_arguments_and_no_other_is() {

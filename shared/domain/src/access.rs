@@ -1,13 +1,31 @@
 //! Access to the API: the tokens, their roles, and the permissions of each role.
 
+mod session;
+
 use crate::ids::{CorrelationId, TenantId, TokenName};
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+pub use session::{ConsoleRequest, ConsoleSession, SESSION_PATH};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The shortest token that is accepted, in characters: a shorter one can be guessed.
 pub const TOKEN_LENGTH_MIN: usize = 32;
+
+/// The fewest different characters of a token that is accepted. Random ones of 32 hexadecimal digits have about 14.
+const DIFFERENT_MIN: usize = 8;
+
+/// Returns `true` if a token is hard to guess. It is long, of several characters, and repeats no part of itself.
+pub fn is_strong_token(text: &str) -> bool {
+    let different: BTreeSet<char> = text.chars().collect();
+    // A text that repeats itself holds itself once more, a bit later.
+    let is_repetition = text.get(1..).is_some_and(|rest| {
+        let twice = format!("{rest}{text}");
+        twice.find(text).is_some_and(|at| (at + 1) * 2 <= text.len())
+    });
+    text.len() >= TOKEN_LENGTH_MIN && different.len() >= DIFFERENT_MIN && !is_repetition
+}
 
 /// The role of a token: what its holder may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -202,6 +220,29 @@ impl Token {
 mod tests {
     use super::*;
     use Permission::{Administer, Configure, Operate, Read, Send};
+
+    #[test]
+    fn a_token_of_few_or_repeated_characters_is_weak() {
+        for weak in [
+            "short".to_owned(),
+            "a".repeat(32),
+            "ab".repeat(16),
+            "password".repeat(4),
+            "0123456789".repeat(4),
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaabcd".to_owned(),
+        ] {
+            assert!(!is_strong_token(&weak), "{weak}");
+        }
+        for strong in [
+            "operator-token-1-of-32-characters",
+            "0f6e5a1b9c3d7284e6a0b5c1d9f83e72",
+            "recado_9d2f",
+        ]
+        .map(|text| format!("{text}-of-this-test-and-no-other"))
+        {
+            assert!(is_strong_token(&strong), "{strong}");
+        }
+    }
 
     #[test]
     fn each_role_has_the_permissions_that_its_description_names() {

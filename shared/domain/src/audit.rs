@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The longest id, state or change that an entry holds, in characters. The rest is cut off.
 const TEXT_MAX: usize = 400;
 
+/// The text in place of what the configuration of a removed tenant held.
+pub const NOT_KEPT: &str = "(not kept)";
+
 /// An action that is audited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -191,9 +191,30 @@ pub struct Delivery {
     /// `true` if the provider's charge for the message is part of the sums of use.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub charged: bool,
+    /// The key of the record that holds what is known. `Some`: this record only leads there, from the key of the provider's
+    /// id to that of Recado's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<DeliveryKey>,
 }
 
 impl Delivery {
+    /// Makes the record under the key of the provider's id that leads to the one under `key`.
+    pub fn leading_to(key: &DeliveryKey) -> Self {
+        Self {
+            same_as: Some(key.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// Stores what the statuses of another record of the same message report.
+    pub fn merge_record(&mut self, other: &Self) {
+        for (status, at) in other.times.reached_statuses() {
+            self.record_status(status, at);
+        }
+        self.detail.merge_later_detail(&other.detail);
+        self.charged |= other.charged;
+    }
+
     /// Stores everything that a status reports. Returns `false` if the status says nothing new; nothing of it is stored
     /// then.
     pub fn apply_update(&mut self, update: &StatusUpdate) -> bool {

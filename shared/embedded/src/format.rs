@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 /// The scripts that make the tables, in order. A new database runs them all, an older one those that it lacks. A script of a
 /// release is never changed: whoever changes a table or a record adds one.
-const SCHEMA: [&str; 35] = [
+const SCHEMA: [&str; 38] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -43,6 +43,9 @@ const SCHEMA: [&str; 35] = [
     include_str!("message_words.sql"),
     include_str!("webhooks.sql"),
     include_str!("contact_words.sql"),
+    include_str!("delivery_leads.sql"),
+    include_str!("audit_of_removed.sql"),
+    include_str!("sessions.sql"),
 ];
 
 /// The scripts that make the table of the intake log, as those of [`SCHEMA`].

@@ -35,6 +35,7 @@ mod restored;
 mod retention;
 mod samples;
 mod scheduled;
+mod sessions;
 mod tenant_records;
 mod tokens;
 mod trace;

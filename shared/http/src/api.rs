@@ -17,6 +17,7 @@ mod calendars;
 mod catch_up;
 mod checks;
 mod config;
+mod console_sessions;
 mod contacts;
 mod conversations;
 mod dead_letters;
@@ -393,5 +394,6 @@ pub fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
     make_router(list_operator_routes!(plain_routes))
         .route_layer(from_fn_with_state(api.clone(), auth::require_permission))
         .merge(make_router(list_public_routes!(plain_routes)))
+        .merge(console_sessions::session_routes())
         .with_state(api)
 }

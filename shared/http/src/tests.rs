@@ -7,6 +7,7 @@ mod attacks;
 mod catching_up;
 mod changes;
 mod config;
+mod console_sessions;
 mod contacts;
 mod contents;
 mod credentials;

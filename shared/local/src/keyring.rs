@@ -2,7 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
-use recado_domain::access::TOKEN_LENGTH_MIN;
+use recado_domain::access::{TOKEN_LENGTH_MIN, is_strong_token};
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
@@ -65,10 +65,10 @@ impl Keyring {
             .collect();
         let webhook = environment.webhook.clone().with_masters(masters);
         let token = kept(&environment.token, "operator-token")?;
-        if token.expose_secret().len() < TOKEN_LENGTH_MIN {
+        if !is_strong_token(token.expose_secret()) {
             bail!(
                 "the operators' token (RECADO_TOKEN, or the file operator-token of the data folder) has less than \
-                 {TOKEN_LENGTH_MIN} characters, so it could be guessed"
+                 {TOKEN_LENGTH_MIN} characters, or repeats a few of them, so it could be guessed"
             );
         }
         let metrics = environment.metrics_token.as_ref();

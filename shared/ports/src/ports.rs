@@ -52,6 +52,7 @@ mod samples;
 mod scheduled;
 mod search_words;
 mod secrets;
+mod sessions;
 mod system;
 mod tenant_records;
 mod tokens;
@@ -120,6 +121,7 @@ pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
+pub use sessions::Sessions;
 pub use system::System;
 pub use tenant_records::TenantRecords;
 pub use tokens::Tokens;
@@ -258,6 +260,7 @@ join_ports!(
         + Alerts
         + CorrelationIndex
         + Tokens
+        + Sessions
         + Audit
         + TypingSigns
         + KnowledgeRecords

@@ -52,6 +52,7 @@ pub mod replies;
 pub mod retention;
 pub mod samples;
 pub mod scheduled;
+pub mod sessions;
 pub mod settlements;
 pub mod stored_messages;
 pub mod tenant_records;

@@ -1,14 +1,15 @@
 //! The audit: one item per entry, in its tenant's partition. The index `lists` holds those of all tenants.
 
 use super::DynamoStore;
-use super::expression::Expression;
+use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, AUDIT_LIST_KEY, TableKey};
 use super::lists::{self, ListPosition, ListSource, ListTimeRange};
 use super::table::RecordQuery;
+use aws_sdk_dynamodb::types::ReturnValue;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use recado_domain::audit::AuditEntry;
+use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{Audit, AuditFilter, Page, PageRequest, PortResult, System};
 
@@ -33,6 +34,31 @@ impl<A: System> DynamoStore<A> {
             .put_record(WHAT, item, Some(Expression::record_absent()))
             .await?;
         Ok(())
+    }
+
+    /// Takes out of a tenant's audit what its configuration held, in at most `limit` entries. Returns in how many.
+    pub(super) async fn forget_audited_contents(&self, tenant: &TenantId, limit: usize) -> PortResult<usize> {
+        const WHAT: &str = "taking contents out of the audit";
+        let shown = Expression::new("#action = :changed AND begins_with(#after, :fields)")
+            .with_text(":changed", AuditAction::ConfigurationChanged.as_str())
+            .with_text(":fields", "{");
+        let query = RecordQuery {
+            filter: Some(shown),
+            ..RecordQuery::for_partition(keys::audit_pk(Some(tenant)), None, None)
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        let found: Vec<TableKey> = found.iter().take(limit).filter_map(TableKey::from_item).collect();
+        let change = UpdateChange::default()
+            .set_value("after", text_attribute(NOT_KEPT))
+            .remove_attributes(&["before"]);
+        for key in &found {
+            let exists = Some(Expression::new("attribute_exists(#pk)"));
+            let _expired = self
+                .table
+                .update_record(WHAT, key.clone(), &change, exists, ReturnValue::None)
+                .await?;
+        }
+        Ok(found.len())
     }
 
     /// Reads the entries of a tenant that come after the cursor and that `wanted` accepts: one more than the page holds,

@@ -3,13 +3,12 @@ use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::alerts::WAIT_TENANT;
 use super::keys::{self, TableKey};
-use super::table::{ConditionFailed, RecordQuery};
+use super::table::ConditionFailed;
 use super::transaction::TransactionAction;
 use super::usage::add_charge_to_sum;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::ids::MessageId;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{Deliveries, PortResult, System};
 use std::collections::HashMap;
@@ -36,9 +35,6 @@ fn time_attribute(status: DeliveryStatus) -> &'static str {
 /// The attributes that hold a status's details: the fields of `StatusDetail`.
 const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
 
-/// The number of links of one key that are looked at: a client may have given a request the key as its correlation id.
-const LINKS_MAX: usize = 100;
-
 /// The attribute of a delivery that has a status: the shard of the index `open` under which nobody looks for it.
 pub(super) const ACKNOWLEDGED: &str = "acknowledged";
 
@@ -49,7 +45,18 @@ const AWAITED: [&str; 5] = ["open_shard", "open_due", "since", WAIT_TENANT, "ins
 pub(super) const ERASED: &str = "erased";
 
 /// The attribute of a delivery whose charge is part of the sums of use.
-const CHARGED: &str = "charged";
+pub(super) const CHARGED: &str = "charged";
+
+/// The attribute of a record that only leads to another one: the key of that. It is a field of `Delivery`.
+const SAME_AS: &str = "same_as";
+
+/// Returns the key to which a record leads; `None` if it holds what is known itself.
+fn leading_key(what: &'static str, item: &Item) -> PortResult<Option<DeliveryKey>> {
+    if !item.contains_key(SAME_AS) {
+        return Ok(None);
+    }
+    Ok(item::decode_record::<Delivery>(what, item)?.same_as)
+}
 
 /// Encodes the details of a status as attributes.
 fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
@@ -98,7 +105,7 @@ fn news_change(
     };
     let news = format!(
         "(attribute_not_exists(#ttl) OR #ttl >= :now) AND attribute_not_exists(#{ERASED})
-            AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
+            AND attribute_not_exists(#{SAME_AS}) AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
     );
     let news = Expression::new(news).with_number(":now", now.as_second());
     let change = status_change(what, update)?
@@ -122,12 +129,33 @@ fn restart_change(
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
     let older: Vec<&str> = times
         .chain(details)
-        .chain([ERASED, "trace", "trace_of"])
+        .chain([ERASED, SAME_AS, "trace", "trace_of"])
         .chain(others.iter().copied())
         .collect();
     Ok(status_change(what, update)?
         .set_value("ttl", number_attribute(expires.as_second()))
         .remove_attributes(&older))
+}
+
+/// Returns the condition that a record has no statuses, or those of `early` alone. `:now` is the present time.
+pub(super) fn early_condition(early: Option<&Delivery>) -> Expression {
+    let absent = format!("attribute_not_exists(#{ACKNOWLEDGED}) OR #ttl < :now");
+    let Some(early) = early else {
+        return Expression::new(absent);
+    };
+    let reached = early.times.reached_statuses();
+    let same = ALL_STATUSES.map(|status| {
+        let time = time_attribute(status);
+        if reached.iter().any(|(told, _)| *told == status) {
+            format!("#{time} = :{time}")
+        } else {
+            format!("attribute_not_exists(#{time})")
+        }
+    });
+    let condition = Expression::new(format!("{absent} OR ({})", same.join(" AND ")));
+    reached.into_iter().fold(condition, |condition, (status, at)| {
+        condition.with_number(&format!(":{}", time_attribute(status)), at.as_millisecond())
+    })
 }
 
 /// Decodes the record of a delivery. Its status is computed from the stored times.
@@ -138,20 +166,40 @@ pub(super) fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Deli
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads a delivery that no running transaction holds: a caller that found an attempt's note gone must find the
-    /// link that the same transaction wrote.
-    async fn get_settled_delivery(&self, what: &'static str, key: &DeliveryKey) -> PortResult<Option<Item>> {
-        let found = self
-            .table
-            .get_settled_records(what, vec![TableKey::for_delivery(key)])
-            .await?;
+    /// Reads the item under a key, unless it has expired.
+    async fn get_settled_item(&self, what: &'static str, key: &DeliveryKey) -> PortResult<Option<Item>> {
+        let keys = vec![TableKey::for_delivery(key)];
+        let found = self.table.get_settled_records(what, keys).await?;
         let found = found.into_iter().next().flatten();
         Ok(found.and_then(|item| item::unexpired(item, self.table.system.now())))
     }
-}
 
-impl<A: System> Deliveries for DynamoStore<A> {
-    async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
+    /// Reads the items under many keys, without those that have expired.
+    async fn get_unexpired_items(&self, what: &'static str, keys: Vec<TableKey>) -> PortResult<Vec<Item>> {
+        let now = self.table.system.now();
+        let found = self.table.get_records(what, keys, false).await?.into_iter();
+        Ok(found.filter_map(|item| item::unexpired(item, now)).collect())
+    }
+
+    /// Reads a delivery that no running transaction holds: a caller that found an attempt's note gone must find the
+    /// link that the same transaction wrote.
+    async fn get_settled_delivery(&self, what: &'static str, key: &DeliveryKey) -> PortResult<Option<Item>> {
+        let Some(found) = self.get_settled_item(what, key).await? else {
+            return Ok(None);
+        };
+        match leading_key(what, &found)? {
+            Some(key) => self.get_settled_item(what, &key).await,
+            None => Ok(Some(found)),
+        }
+    }
+
+    /// Stores a status under the key that it names. Returns the key to which the record leads if it holds no statuses itself:
+    /// then nothing was stored.
+    async fn try_to_record_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+    ) -> PortResult<Option<DeliveryKey>> {
         const WHAT: &str = "recording a delivery status";
         let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
         let (change, news) = news_change(WHAT, update, expires, now)?;
@@ -159,11 +207,11 @@ impl<A: System> Deliveries for DynamoStore<A> {
             .table
             .update_record(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
         let Err(ConditionFailed(Some(found))) = sent.await? else {
-            return Ok(());
+            return Ok(None);
         };
-        if item::unexpired(found, now).is_some() {
-            // The status was recorded before, or its message was erased.
-            return Ok(());
+        if let Some(found) = item::unexpired(found, now) {
+            // Without another key, the status was recorded before, or its message was erased.
+            return leading_key(WHAT, &found);
         }
         let change = restart_change(WHAT, update, expires, &[CHARGED])?;
         let over = Expression::new("#ttl < :now").with_number(":now", now.as_second());
@@ -171,15 +219,16 @@ impl<A: System> Deliveries for DynamoStore<A> {
             .table
             .update_record(WHAT, key, &change, Some(over), ReturnValue::None)
             .await?;
-        Ok(())
+        Ok(None)
     }
 
-    async fn record_charged_status(
+    /// Does the same with a status that tells of a charge.
+    async fn try_to_record_charge(
         &self,
         update: &StatusUpdate,
         expires: Timestamp,
         charge: &UsageSum,
-    ) -> PortResult<()> {
+    ) -> PortResult<Option<DeliveryKey>> {
         const WHAT: &str = "recording a charged delivery status";
         let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
         let make_actions = |written: UpdateChange, condition: Expression| {
@@ -193,13 +242,13 @@ impl<A: System> Deliveries for DynamoStore<A> {
         let uncharged = Expression::new(format!("attribute_not_exists(#{CHARGED})"));
         let first = make_actions(newer, news.and_condition(uncharged));
         let Err(failed) = self.table.run_transaction(WHAT, first).await? else {
-            return Ok(());
+            return Ok(None);
         };
         let found = failed.for_action(0).and_then(|failed| failed.0.clone());
-        let is_over = found.is_some_and(|item| item::unexpired(item, now).is_none());
-        if !is_over {
-            // An earlier status added the charge, or this one is no news.
-            return self.record_status(update, expires).await;
+        let is_present = |item: &Item| item::unexpired(item.clone(), now).is_some();
+        if found.as_ref().is_none_or(is_present) {
+            // An earlier status added the charge, this one is no news, or the record leads to another.
+            return self.try_to_record_status(update, expires).await;
         }
         let restarted = restart_change(WHAT, update, expires, &[])?;
         let over = Expression::new("#ttl < :now").with_number(":now", now.as_second());
@@ -207,7 +256,59 @@ impl<A: System> Deliveries for DynamoStore<A> {
             .table
             .run_transaction(WHAT, make_actions(restarted, over))
             .await?;
+        Ok(None)
+    }
+
+    /// Moves early statuses to the record under `key`. They came under the key of the provider's id before it was known whose they are.
+    /// `told`: the record that was found under the provider's. A repeat does no harm.
+    pub(super) async fn move_early_statuses(
+        &self,
+        key: &DeliveryKey,
+        told: &Delivery,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        for (status, at) in told.times.reached_statuses() {
+            let update = StatusUpdate {
+                key: key.clone(),
+                status,
+                at,
+                provider_message_id: told.provider_message_id.clone(),
+                detail: Some(Box::new(told.detail.clone())),
+            };
+            self.record_status(&update, expires).await?;
+        }
         Ok(())
+    }
+}
+
+impl<A: System> Deliveries for DynamoStore<A> {
+    async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
+        let Some(key) = self.try_to_record_status(update, expires).await? else {
+            return Ok(());
+        };
+        let update = StatusUpdate {
+            key,
+            ..update.clone()
+        };
+        self.try_to_record_status(&update, expires).await.map(drop)
+    }
+
+    async fn record_charged_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: &UsageSum,
+    ) -> PortResult<()> {
+        let Some(key) = self.try_to_record_charge(update, expires, charge).await? else {
+            return Ok(());
+        };
+        let update = StatusUpdate {
+            key,
+            ..update.clone()
+        };
+        self.try_to_record_charge(&update, expires, charge)
+            .await
+            .map(drop)
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
@@ -227,50 +328,34 @@ impl<A: System> Deliveries for DynamoStore<A> {
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         const WHAT: &str = "reading deliveries";
-        let found = self
-            .table
-            .get_records(WHAT, keys.iter().map(TableKey::for_delivery).collect(), false)
-            .await?;
-        let now = self.table.system.now();
-        let found: Vec<Item> = found
-            .into_iter()
-            .filter_map(|item| item::unexpired(item, now))
-            .filter(|item| !item.contains_key(ERASED))
-            .collect();
-        let by_pk: HashMap<&str, &Item> = found
+        let named: Vec<TableKey> = keys.iter().map(TableKey::for_delivery).collect();
+        let named = self.get_unexpired_items(WHAT, named).await?;
+        let mut targets: HashMap<String, DeliveryKey> = HashMap::new();
+        for item in &named {
+            if let (Some(pk), Some(target)) = (item::get_string(item, "pk"), leading_key(WHAT, item)?) {
+                targets.insert(pk.to_owned(), target);
+            }
+        }
+        let led = if targets.is_empty() {
+            Vec::new()
+        } else {
+            let targets = targets.values().map(TableKey::for_delivery).collect();
+            self.get_unexpired_items(WHAT, targets).await?
+        };
+        let by_pk: HashMap<&str, &Item> = named
             .iter()
+            .chain(&led)
+            .filter(|item| !item.contains_key(ERASED))
             .filter_map(|item| Some((item::get_string(item, "pk")?, item)))
             .collect();
         let one = |key: &DeliveryKey| {
-            by_pk
-                .get(TableKey::for_delivery(key).pk.as_str())
-                .map(|item| parse_delivery(WHAT, item))
-                .transpose()
+            let pk = TableKey::for_delivery(key).pk;
+            let pk = targets
+                .get(&pk)
+                .map_or(pk, |target| TableKey::for_delivery(target).pk);
+            let found = by_pk.get(pk.as_str());
+            found.map(|item| parse_delivery(WHAT, item)).transpose()
         };
         keys.iter().map(one).collect()
-    }
-
-    async fn find_linked_message(&self, provider_key: &DeliveryKey) -> PortResult<Option<MessageId>> {
-        const WHAT: &str = "finding a sent message";
-        let query = RecordQuery {
-            index: Some("trace"),
-            keys: Expression::new("#trace = :trace").with_text(":trace", provider_key.as_str()),
-            filter: None,
-            reverse: false,
-            limit: Some(LINKS_MAX),
-        };
-        let (found, _) = self.table.query_page(WHAT, &query, None).await?;
-        let keys = found.iter().filter_map(keys::parse_delivery_key).collect();
-        let now = self.table.system.now();
-        for item in self.table.get_records(WHAT, keys, true).await? {
-            let is_present = item::get_string(&item, "trace") == Some(provider_key.as_str());
-            if let Some(item) = item::unexpired(item, now).filter(|_| is_present) {
-                let delivery = parse_delivery(WHAT, &item)?;
-                if delivery.message.is_some() {
-                    return Ok(delivery.message);
-                }
-            }
-        }
-        Ok(None)
     }
 }

@@ -9,7 +9,7 @@
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{thread}` | `{number}#{ordinal}` |
 //! | client's key | `K#{scope}` | `{key}` |
-//! | delivery | `D#{key}` | `D` |
+//! | delivery; under the key of the provider's id, what leads to the one under the key of Recado's own | `D#{key}` | `D` |
 //! | instance's state | `I#{instance}` | `STATE` |
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
@@ -30,6 +30,7 @@
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
 //! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
 //! | token, by its hash | `U#{hash}` | `U` |
+//! | session of the console, by its hash | `H#{hash}` | `H` |
 //! | token, by its name | `G#U` | `{tenant}#{name}`, `#{name}` for one of the installation |
 //! | configuration of alerts | `G#L` | `alerts` |
 //! | what the last look for alerts left | `T#W` | `alerts` |
@@ -46,7 +47,7 @@
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
-//! message, the provider's instance of an event) holds the keys of events and messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
+//! message, the provider's instance of an event) holds the keys of events and messages. Index
 //! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
 //! `X#{tenant}` (those of nobody under `X#`), its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, under `W#{tenant}` its conversations in which a person owes an answer, and under
 //! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
@@ -61,6 +62,7 @@ mod lists;
 mod moved;
 mod open;
 mod opt_outs;
+mod tokens;
 mod trace;
 mod turn_places;
 mod usage;
@@ -82,18 +84,16 @@ pub(super) use lists::{
 };
 pub(super) use open::{OPEN_KINDS, count_shards};
 pub(super) use opt_outs::opt_outs_partition_key;
-pub(super) use trace::{delivery_owner, event_owner, index_trace, message_owner, parse_delivery_key};
+pub(super) use trace::{event_owner, index_trace, message_owner};
 pub(super) use turn_places::turn_places_pk;
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
-use recado_domain::access::TokenHash;
 use recado_domain::audit::AuditEntry;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    AgentId, ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, TokenName,
-    hash_parts,
+    AgentId, ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
@@ -150,17 +150,6 @@ impl TableKey {
     /// Returns the key of the installation's identity key.
     pub(crate) fn for_identity_key() -> Self {
         Self::new("G#K".to_owned(), "identity")
-    }
-
-    /// Returns the key of a token's record under its hash.
-    pub(crate) fn for_token(hash: &TokenHash) -> Self {
-        Self::new(format!("U#{}", hash.as_str()), "U")
-    }
-
-    /// Returns the key of a token's record under its tenant and name.
-    pub(crate) fn for_named_token(tenant: Option<&TenantId>, name: &TokenName) -> Self {
-        let tenant = tenant.map_or("", TenantId::as_str);
-        Self::new(TOKENS.to_owned(), format!("{tenant}#{name}"))
     }
 
     /// Returns the key of an entry of the audit.

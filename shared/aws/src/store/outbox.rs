@@ -1,6 +1,6 @@
 use super::DynamoStore;
 use super::conversations::follows_stored;
-use super::deliveries::ACKNOWLEDGED;
+use super::deliveries::{ACKNOWLEDGED, CHARGED, early_condition, parse_delivery};
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::alerts::WAIT_TENANT;
@@ -8,8 +8,10 @@ use super::keys::{self, TableKey};
 use super::records;
 use super::table::ConditionFailed;
 use super::transaction::{FailedConditions, TransactionAction, TransactionResult};
-use aws_sdk_dynamodb::types::ReturnValue;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::delivery::Delivery;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
@@ -46,6 +48,9 @@ fn write_outcome(transacted: &TransactionResult) -> WriteOutcome {
         WriteOutcome::Conflict
     }
 }
+
+/// Number of times that a message is settled again since statuses of it came in between.
+const EARLY_ROUNDS_MAX: usize = 8;
 
 /// Returns whether a refused claim found its own effect, since the client library sent it twice.
 fn is_own_claim(message: &Message, found: Option<&Item>) -> bool {
@@ -101,17 +106,16 @@ fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
 
 impl<A: System> DynamoStore<A> {
     /// Links a delivery to its message. A status that came first is kept.
-    fn link_delivery(message: &Message, link: &DeliveryLink) -> TransactionAction {
+    /// `early`: what statuses told under the key of the provider's id; it is moved already.
+    fn link_delivery(message: &Message, link: &DeliveryLink, early: Option<&Delivery>) -> TransactionAction {
         let mut change = UpdateChange::default()
             .set_value("message", text_attribute(message.message_id().as_str()))
             .set_value("ttl", number_attribute(link.expires.as_second()));
         if let Some(id) = &link.provider_message_id {
             change = change.set_value("provider_message_id", text_attribute(id));
         }
-        if let Some(provider_key) = &link.provider_key {
-            change = change
-                .set_value("trace", text_attribute(provider_key.as_str()))
-                .set_value("trace_of", text_attribute(keys::delivery_owner()));
+        if early.is_some_and(|early| early.charged) {
+            change = change.set_value(CHARGED, AttributeValue::Bool(true));
         }
         let key = TableKey::for_delivery(&link.key);
         if let Some(awaited) = &link.acknowledgement {
@@ -129,6 +133,72 @@ impl<A: System> DynamoStore<A> {
                 .set_value("instance", text_attribute(awaited.instance.as_str()));
         }
         TransactionAction::Update(key, change, None)
+    }
+
+    /// Makes the record under the key of the provider's id, which leads to the delivery. It replaces the statuses of `early` and no
+    /// others.
+    fn lead_to_delivery(
+        what: &'static str,
+        link: &DeliveryLink,
+        early: Option<&Delivery>,
+        now: Timestamp,
+    ) -> PortResult<Option<TransactionAction>> {
+        let Some(provider_key) = &link.provider_key else {
+            return Ok(None);
+        };
+        let mut item = item::encode_record(what, &Delivery::leading_to(&link.key))?;
+        item.insert("ttl".to_owned(), number_attribute(link.expires.as_second()));
+        let condition = early_condition(early).with_number(":now", now.as_second());
+        let item = TableKey::for_delivery(provider_key).into_item(item);
+        Ok(Some(TransactionAction::Put(item, Some(condition))))
+    }
+
+    /// Makes the parts of the transaction that settles a message. The last is [`Self::lead_to_delivery`], if there is one.
+    fn settle_actions(
+        &self,
+        what: &'static str,
+        settled: (
+            &Message,
+            Option<&InFlightSend>,
+            Option<&DeliveryLink>,
+            Option<&Conversation>,
+        ),
+        early: Option<&Delivery>,
+    ) -> PortResult<Vec<TransactionAction>> {
+        let (message, landed, link, conversation) = settled;
+        let condition = revision_condition(what, message)?;
+        let mut actions = if records::stays_open(message) {
+            // The message is dead and has no dead letter yet. It keeps its open copy, so that `reconcile` finds it.
+            vec![TransactionAction::Put(
+                records::open_message_item(what, message)?,
+                condition,
+            )]
+        } else {
+            vec![
+                TransactionAction::Delete(
+                    TableKey::for_open_message(&message.conversation, message.ordinal),
+                    condition,
+                ),
+                TransactionAction::Put(records::message_item(what, message)?, None),
+            ]
+        };
+        actions.extend(landed.map(|flight| remove_in_flight(message, flight)));
+        if let Some(conversation) = conversation {
+            actions.push(TransactionAction::Put(
+                records::conversation_item(what, conversation)?,
+                Some(follows_stored(conversation)),
+            ));
+        }
+        if let Some(link) = link {
+            actions.push(Self::link_delivery(message, link, early));
+            actions.extend(Self::lead_to_delivery(
+                what,
+                link,
+                early,
+                self.table.system.now(),
+            )?);
+        }
+        Ok(actions)
     }
 }
 
@@ -224,31 +294,25 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "settling a message";
-        let condition = revision_condition(WHAT, message)?;
-        let mut actions = if records::stays_open(message) {
-            // The message is dead and has no dead letter yet. It keeps its open copy, so that `reconcile` finds it.
-            vec![TransactionAction::Put(
-                records::open_message_item(WHAT, message)?,
-                condition,
-            )]
-        } else {
-            vec![
-                TransactionAction::Delete(
-                    TableKey::for_open_message(&message.conversation, message.ordinal),
-                    condition,
-                ),
-                TransactionAction::Put(records::message_item(WHAT, message)?, None),
-            ]
-        };
-        actions.extend(landed.map(|flight| remove_in_flight(message, flight)));
-        actions.extend(link.map(|link| Self::link_delivery(message, link)));
-        if let Some(conversation) = conversation {
-            actions.push(TransactionAction::Put(
-                records::conversation_item(WHAT, conversation)?,
-                Some(follows_stored(conversation)),
-            ));
+        let settled = (message, landed, link, conversation);
+        let mut early: Option<Delivery> = None;
+        for _ in 0..EARLY_ROUNDS_MAX {
+            let actions = self.settle_actions(WHAT, settled, early.as_ref())?;
+            let last = actions.len() - 1;
+            let Err(refusals) = self.table.run_transaction(WHAT, actions).await? else {
+                return Ok(WriteOutcome::Written);
+            };
+            let led = link.filter(|link| link.provider_key.is_some());
+            let found = refusals.for_action(last).and_then(|failed| failed.0.as_ref());
+            let (Some(link), Some(found), None) = (led, found, refusals.first_before(last)) else {
+                return Ok(WriteOutcome::Conflict);
+            };
+            // A status that names the provider's id alone came before the answer.
+            let told = parse_delivery(WHAT, found)?;
+            self.move_early_statuses(&link.key, &told, link.expires).await?;
+            early = Some(told);
         }
-        Ok(write_outcome(&self.table.run_transaction(WHAT, actions).await?))
+        Err(PortError::contended("delivery"))
     }
 
     async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {

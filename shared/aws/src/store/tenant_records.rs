@@ -137,6 +137,7 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         }
         deleted += self.delete_event_log(tenant, limit).await?;
         deleted += self.delete_push_connections(tenant, limit).await?;
+        deleted += self.forget_audited_contents(tenant, limit).await?;
         Ok(deleted + self.delete_invitations(tenant, limit).await?)
     }
 

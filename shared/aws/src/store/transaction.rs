@@ -38,6 +38,11 @@ impl FailedConditions {
     pub(crate) fn for_action(&self, action: usize) -> Option<&ConditionFailed> {
         self.0.get(action).and_then(Option::as_ref)
     }
+
+    /// Returns the first failed condition of the actions before this one.
+    pub(crate) fn first_before(&self, action: usize) -> Option<&ConditionFailed> {
+        self.0.iter().take(action).find_map(Option::as_ref)
+    }
 }
 
 #[cfg(test)]

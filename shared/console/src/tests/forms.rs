@@ -163,3 +163,34 @@ async fn a_refusal_is_shown_and_a_page_is_loaded_again_where_the_form_is() {
     let (status, ..) = send(&api.console(), unknown).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
 }
+
+#[tokio::test]
+async fn no_request_that_another_page_can_make_becomes_one_that_changes_something() {
+    let api = ApiStandIn::for_role("admin");
+    let (console, cookie) = (api.console(), sign_in());
+    let mut tried = 0;
+    for (_, route) in super::described_api::DescribedApi::shared().list_routes() {
+        let path = format!("/console/api{}", route.replace(['{', '}'], ""));
+        for method in ["GET", "HEAD", "OPTIONS"] {
+            let request = axum::extract::Request::builder()
+                .method(method)
+                .uri(&path)
+                .header(axum::http::header::COOKIE, &cookie)
+                .header(
+                    axum::http::header::CONTENT_TYPE,
+                    "application/x-www-form-urlencoded",
+                )
+                .header("sec-fetch-site", "cross-site")
+                .body(axum::body::Body::from("_method=DELETE&text=x"));
+            send(&console, request.unwrap()).await;
+            let changes = api.take_changes().into_iter();
+            let made: Vec<String> = changes
+                .map(|asked| asked.method)
+                .filter(|asked| asked.as_str() != method)
+                .collect();
+            assert!(made.is_empty(), "{method} {path} became {made:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}

@@ -1,11 +1,12 @@
 //! Signing in, and what holds a session safe.
 
-use super::stand_in::{ApiStandIn, TOKEN, get, post, send, sign_in};
+use super::stand_in::{ApiStandIn, SESSION, TOKEN, get, post, send, sign_in};
 use crate::{ConsoleOptions, OneTimeLink, console_routes};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
+use std::time::Duration;
 
 fn make_console(options: ConsoleOptions) -> Router {
     console_routes(ApiStandIn::for_role("operator").router(), options).unwrap()
@@ -43,7 +44,7 @@ async fn a_stranger_is_led_to_the_sign_in_and_back() {
         cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && cookie.contains("Path=/console"),
         "{cookie}"
     );
-    assert!(!cookie.contains(TOKEN), "the token stands in the cookie as it is");
+    assert!(!cookie.contains(TOKEN) && cookie.contains(SESSION), "{cookie}");
     let (status, _, page) = send(&console, get("/console/conversations", &cookie_of(&headers))).await;
     assert_eq!(status, StatusCode::OK, "{page}");
 }
@@ -70,8 +71,86 @@ async fn a_wrong_token_begins_no_session() {
 }
 
 #[tokio::test]
+async fn a_sign_out_ends_the_session_on_the_server() {
+    let api = ApiStandIn::for_role("operator");
+    let (console, cookie) = (api.console(), sign_in());
+    let cookie = cookie.split(';').next().unwrap();
+    let (status, ..) = send(&console, get("/console/conversations", cookie)).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, headers, _) = send(&console, post("/console/sign-out", cookie, "")).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    assert!(api.has_ended());
+    let forgotten: Vec<_> = headers.get_all(header::SET_COOKIE).iter().collect();
+    assert!(
+        forgotten
+            .iter()
+            .all(|cookie| cookie.to_str().unwrap().contains("Max-Age=0"))
+            && forgotten.len() == 2
+    );
+    let (status, headers, _) = send(&console, get("/console/conversations", cookie)).await;
+    assert_eq!(
+        status,
+        StatusCode::SEE_OTHER,
+        "a copy of the cookie opens nothing any more"
+    );
+    assert!(
+        headers[header::LOCATION]
+            .to_str()
+            .unwrap()
+            .starts_with("/console/sign-in")
+    );
+}
+
+#[tokio::test]
+async fn over_tls_the_cookie_is_of_this_host_alone_and_each_page_keeps_it_for_longer() {
+    let console = make_console(ConsoleOptions::default());
+    let over_tls = |mut request: Request| {
+        let protocol = "https".parse().unwrap();
+        request.headers_mut().insert("x-forwarded-proto", protocol);
+        request
+    };
+    let signed_in = post("/console/sign-in", "", &format!("token={TOKEN}"));
+    let (_, headers, _) = send(&console, over_tls(signed_in)).await;
+    let cookie = headers[header::SET_COOKIE].to_str().unwrap().to_owned();
+    assert!(cookie.starts_with("__Host-recado_session=session_"), "{cookie}");
+    assert!(
+        cookie.contains("Path=/;") && cookie.ends_with("; Secure") && !cookie.contains("Domain"),
+        "{cookie}"
+    );
+    let (status, headers, _) = send(
+        &console,
+        over_tls(get("/console/conversations", &cookie_of(&headers))),
+    )
+    .await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(headers[header::SET_COOKIE].to_str().unwrap(), cookie);
+    let plain = sign_in();
+    let (status, ..) = send(&console, over_tls(get("/console/conversations", &plain))).await;
+    assert_eq!(
+        status,
+        StatusCode::SEE_OTHER,
+        "a cookie that another host could have set"
+    );
+}
+
+#[tokio::test]
+async fn after_ten_wrong_tokens_the_next_must_wait() {
+    let console = make_console(ConsoleOptions::default());
+    for _ in 0..10 {
+        let (status, ..) = send(&console, post("/console/sign-in", "", "token=wrong")).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+    }
+    let right = format!("token={TOKEN}");
+    let (status, headers, _) = send(&console, post("/console/sign-in", "", &right)).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(headers.contains_key(header::RETRY_AFTER) && !headers.contains_key(header::SET_COOKIE));
+    let (status, ..) = send(&console, get("/console/conversations", &sign_in())).await;
+    assert_eq!(status, StatusCode::OK, "who is signed in is not concerned");
+}
+
+#[tokio::test]
 async fn a_one_time_link_signs_in_once() {
-    let (link, path) = OneTimeLink::generate(TOKEN.to_owned()).unwrap();
+    let (link, path) = OneTimeLink::generate(TOKEN.to_owned(), Duration::from_secs(600)).unwrap();
     let console = make_console(ConsoleOptions {
         one_time_link: Some(link),
         ..ConsoleOptions::default()
@@ -84,6 +163,18 @@ async fn a_one_time_link_signs_in_once() {
     assert_eq!(status, StatusCode::OK);
     let (status, ..) = send(&console, get(&path, "")).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_one_time_link_whose_time_is_over_signs_nobody_in() {
+    let (link, path) = OneTimeLink::generate(TOKEN.to_owned(), Duration::ZERO).unwrap();
+    let console = make_console(ConsoleOptions {
+        one_time_link: Some(link),
+        ..ConsoleOptions::default()
+    });
+    let (status, headers, _) = send(&console, get(&path, "")).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    assert!(!headers.contains_key(header::SET_COOKIE));
 }
 
 #[tokio::test]

@@ -6,13 +6,19 @@ use crate::{ConsoleOptions, console_routes};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use recado_domain::access::{ConsoleRequest, SESSION_PATH};
+use recado_domain::secret::Secret;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tower::ServiceExt;
 
 pub(super) const TOKEN: &str = "a-token-of-at-least-32-characters";
+
+/// The text of the session that the API begins.
+pub(super) const SESSION: &str = "session_0123456789abcdef";
 
 /// What would run in a page if it were no text.
 pub(super) const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 1234567 * 9 }}";
@@ -35,6 +41,7 @@ pub(super) struct ApiStandIn {
     /// `true`: whatever is no page's own subject is refused.
     pub(super) refuses: bool,
     asked: Arc<Mutex<Vec<AskedRequest>>>,
+    ended: Arc<AtomicBool>,
 }
 
 impl ApiStandIn {
@@ -49,7 +56,13 @@ impl ApiStandIn {
             },
             refuses: false,
             asked: Arc::default(),
+            ended: Arc::default(),
         }
+    }
+
+    /// Whether the session was ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
     }
 
     /// Takes the requests that changed something.
@@ -77,13 +90,18 @@ impl ApiStandIn {
 
     async fn answer(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
-        if parts
-            .headers
-            .get(header::AUTHORIZATION)
-            .map(axum::http::HeaderValue::as_bytes)
-            != Some(format!("Bearer {TOKEN}").as_bytes())
-        {
-            return (StatusCode::UNAUTHORIZED, "{}").into_response();
+        let shown = parts.headers.get(header::AUTHORIZATION);
+        let signs_in = shown.is_some_and(|shown| shown.as_bytes() == format!("Bearer {TOKEN}").as_bytes());
+        match parts.extensions.get::<ConsoleRequest>() {
+            Some(ConsoleRequest::SignIn) if signs_in && parts.uri.path() == SESSION_PATH => {
+                return json!({"session": SESSION}).to_string().into_response();
+            }
+            Some(ConsoleRequest::Session(session)) if session.matches(SESSION) && !self.has_ended() => {}
+            _ => return (StatusCode::UNAUTHORIZED, "{}").into_response(),
+        }
+        if parts.uri.path() == SESSION_PATH && parts.method == Method::DELETE {
+            self.ended.store(true, Ordering::SeqCst);
+            return StatusCode::NO_CONTENT.into_response();
         }
         let body = to_bytes(body, usize::MAX).await.unwrap();
         self.asked.lock().unwrap().push(AskedRequest {
@@ -139,7 +157,7 @@ impl ApiStandIn {
 
 /// Makes the cookie of a session.
 pub(super) fn sign_in() -> String {
-    make_session_cookie(TOKEN, false)
+    make_session_cookie(&Secret::from_generated(SESSION.to_owned()), false)
 }
 
 pub(super) async fn send(console: &Router, request: Request) -> (StatusCode, HeaderMap, String) {

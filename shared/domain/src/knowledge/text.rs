@@ -1,7 +1,7 @@
 //! Blocks of knowledge, as the model reads them: between marks that no document and no contact can write.
 
 use super::FoundBlock;
-use crate::file_text::{clean_file_name, disarm_marks};
+use crate::file_text::{clean_file_name, disarm_text};
 use std::fmt::Write;
 
 /// Instructions for a model that reads blocks of knowledge.
@@ -24,7 +24,7 @@ pub fn render_texts_of_blocks<'a>(
     let mut marked = String::new();
     for (title, place, text) in blocks {
         let (title, place) = (clean_file_name(title), clean_file_name(place));
-        let words = disarm_marks(text.trim());
+        let words = disarm_text(text.trim());
         // Writing to a text never fails.
         let _ = write!(
             marked,

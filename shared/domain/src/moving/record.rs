@@ -108,9 +108,6 @@ pub struct MovedDelivery {
     /// The record; `None` if its message was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<Delivery>,
-    /// The key of the provider's id, where `key` is made of Recado's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider_key: Option<DeliveryKey>,
     /// The acknowledgement that is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaited: Option<AwaitedAcknowledgement>,

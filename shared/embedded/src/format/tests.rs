@@ -49,6 +49,20 @@ fn the_tables_are_made_once() {
 }
 
 #[test]
+fn the_link_of_an_older_release_leads_from_the_providers_id_to_its_delivery() {
+    let connection = open_empty();
+    prepare_with(&connection, &SCHEMA[..35], 35).unwrap();
+    let rows = "INSERT INTO deliveries (key, expires, body, provider_key) VALUES
+        ('a-own', 9, '{}', 'b-theirs'), ('c-own', 9, 'erased', 'd-theirs'), ('e-evolution', 9, '{}', NULL)";
+    connection.execute_batch(rows).unwrap();
+    prepare_tables(&connection).unwrap();
+    let sql = "SELECT key || ' ' || expires || ' ' || body FROM deliveries ORDER BY key";
+    let leading = r#"b-theirs 9 {"same_as":"a-own"}"#;
+    let expected = ["a-own 9 {}", leading, "c-own 9 erased", "e-evolution 9 {}"];
+    assert_eq!(select_texts(&connection, sql), expected);
+}
+
+#[test]
 fn a_database_of_an_older_release_runs_the_scripts_that_it_lacks() {
     let connection = open_empty();
     prepare_with(&connection, &FIRST, 2).unwrap();

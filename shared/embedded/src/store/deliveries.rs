@@ -2,7 +2,7 @@ use super::published_events::{insert_published_events, select_message_owner};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, query_one, row_exists};
+use crate::sql_records::{decode_json, encode_json, execute_sql};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -15,27 +15,71 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// The body of a delivery whose message was erased.
 pub(super) const ERASED_DELIVERY: &str = "erased";
 
-/// Returns the record of a delivery, unless it has expired or was erased.
+/// The record of a delivery, found under its own key or under one that leads to it.
+struct FoundDelivery {
+    /// The key of the record.
+    key: DeliveryKey,
+    /// Time at which it expires, in milliseconds.
+    expires: i64,
+    /// The record; `None` if its message was erased.
+    record: Option<Delivery>,
+}
+
+fn select_row(
+    connection: &Connection,
+    key: &DeliveryKey,
+    now: Timestamp,
+) -> Result<Option<FoundDelivery>, DbError> {
+    let sql = "SELECT body, expires FROM deliveries WHERE key = ?1 AND expires > ?2";
+    let row = connection
+        .prepare_cached(sql)?
+        .query_row(params![key.as_str(), now.as_millisecond()], |row| {
+            Ok((row.get::<_, String>(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((body, expires)) = row else {
+        return Ok(None);
+    };
+    let record = (body != ERASED_DELIVERY)
+        .then(|| decode_json(&body))
+        .transpose()?;
+    Ok(Some(FoundDelivery {
+        key: key.clone(),
+        expires,
+        record,
+    }))
+}
+
+/// Returns the record that a key names, unless it has expired. A key that leads to a record which is no longer there names an
+/// empty one.
+fn find_record(
+    connection: &Connection,
+    key: &DeliveryKey,
+    now: Timestamp,
+) -> Result<Option<FoundDelivery>, DbError> {
+    let Some(found) = select_row(connection, key, now)? else {
+        return Ok(None);
+    };
+    let Some(target) = found.record.as_ref().and_then(|record| record.same_as.as_ref()) else {
+        return Ok(Some(found));
+    };
+    Ok(Some(select_row(connection, target, now)?.unwrap_or_else(|| {
+        FoundDelivery {
+            key: target.clone(),
+            expires: found.expires,
+            record: Some(Delivery::default()),
+        }
+    })))
+}
+
+/// Returns what is known of a delivery, unless it has expired or was erased.
 fn select_delivery(
     connection: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
 ) -> Result<Option<Delivery>, DbError> {
-    let sql = "SELECT body FROM deliveries WHERE key = ?1 AND expires > ?2 AND body <> ?3";
-    query_one(
-        connection,
-        sql,
-        params![key.as_str(), now.as_millisecond(), ERASED_DELIVERY],
-    )
-}
-
-fn is_erased(connection: &Connection, key: &DeliveryKey, now: Timestamp) -> Result<bool, DbError> {
-    let sql = "SELECT 1 FROM deliveries WHERE key = ?1 AND expires > ?2 AND body = ?3";
-    row_exists(
-        connection,
-        sql,
-        params![key.as_str(), now.as_millisecond(), ERASED_DELIVERY],
-    )
+    let found = find_record(connection, key, now)?.and_then(|found| found.record);
+    Ok(found.filter(|record| *record != Delivery::default()))
 }
 
 fn upsert_delivery(
@@ -45,20 +89,18 @@ fn upsert_delivery(
     expires: i64,
     link: Option<&DeliveryLink>,
 ) -> Result<(), DbError> {
-    // A status leaves the provider's key, and is the acknowledgement.
-    let sql = "INSERT INTO deliveries (key, expires, body, provider_key, ack_owner, ack_since, ack_due)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    // A status is the acknowledgement.
+    let sql = "INSERT INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body,
-            provider_key = coalesce(excluded.provider_key, provider_key), ack_owner = excluded.ack_owner,
+            ack_owner = excluded.ack_owner,
             ack_since = excluded.ack_since, ack_due = excluded.ack_due";
-    let provider_key = link.and_then(|link| link.provider_key.as_ref());
     let awaited = link.and_then(|link| link.acknowledgement.as_ref());
     let awaited = awaited.filter(|_| delivery.status.is_none());
     let values = params![
         key.as_str(),
         expires,
         encode_json(delivery)?,
-        provider_key.map(DeliveryKey::as_str),
         awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
@@ -69,9 +111,8 @@ fn upsert_delivery(
 
 /// Writes the delivery of another store in place of the one under its key.
 pub(super) fn upsert_moved_delivery(connection: &Connection, moved: &MovedDelivery) -> Result<(), DbError> {
-    let sql =
-        "INSERT OR REPLACE INTO deliveries (key, expires, body, provider_key, ack_owner, ack_since, ack_due)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let body = match &moved.record {
         Some(delivery) => encode_json(delivery)?,
         None => ERASED_DELIVERY.to_owned(),
@@ -81,7 +122,6 @@ pub(super) fn upsert_moved_delivery(connection: &Connection, moved: &MovedDelive
         moved.key.as_str(),
         moved.expires.as_millisecond(),
         body,
-        moved.provider_key.as_ref().map(DeliveryKey::as_str),
         awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
@@ -112,10 +152,12 @@ fn apply_status(
     now: Timestamp,
     charge: Option<&UsageSum>,
 ) -> Result<(), DbError> {
-    let known = select_delivery(connection, &update.key, now)?;
-    if known.is_none() && is_erased(connection, &update.key, now)? {
-        return Ok(());
-    }
+    let found = find_record(connection, &update.key, now)?;
+    let (key, expires, known) = match found {
+        None => (update.key.clone(), expires.as_millisecond(), None),
+        Some(FoundDelivery { record: None, .. }) => return Ok(()),
+        Some(FoundDelivery { key, expires, record }) => (key, expires, record),
+    };
     let mut delivery = known.clone().unwrap_or_default();
     if !delivery.apply_update(update) {
         return Ok(());
@@ -125,26 +167,20 @@ fn apply_status(
         add_usage_to_sum(connection, charge)?;
     }
     publish_delivery(connection, known.as_ref(), &delivery, now)?;
-    let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
-    let known: Option<i64> = connection
-        .prepare_cached(sql)?
-        .query_row(params![update.key.as_str(), now.as_millisecond()], |row| {
-            row.get(0)
-        })
-        .optional()?;
-    let expires = known.unwrap_or(expires.as_millisecond());
-    upsert_delivery(connection, &update.key, &delivery, expires, None)
+    upsert_delivery(connection, &key, &delivery, expires, None)
 }
 
-/// Links a delivery to its message. A status that came first is kept.
+/// Links a delivery to its message. A status that came first is kept, also under the key of the provider's id, which leads to
+/// the record from then on.
 pub(super) fn link_message(
     connection: &Connection,
     link: &DeliveryLink,
     message: &MessageId,
     now: Timestamp,
 ) -> Result<(), DbError> {
+    let expires = link.expires.as_millisecond();
     let known = select_delivery(connection, &link.key, now)?.unwrap_or_default();
-    let delivery = Delivery {
+    let mut delivery = Delivery {
         message: Some(message.clone()),
         provider_message_id: link
             .provider_message_id
@@ -152,8 +188,15 @@ pub(super) fn link_message(
             .or_else(|| known.provider_message_id.clone()),
         ..known.clone()
     };
+    if let Some(provider_key) = &link.provider_key {
+        let told = select_row(connection, provider_key, now)?.and_then(|found| found.record);
+        if let Some(told) = told.filter(|told| told.same_as.is_none()) {
+            delivery.merge_record(&told);
+        }
+        let leading = Delivery::leading_to(&link.key);
+        upsert_delivery(connection, provider_key, &leading, expires, None)?;
+    }
     publish_delivery(connection, Some(&known), &delivery, now)?;
-    let expires = link.expires.as_millisecond();
     upsert_delivery(connection, &link.key, &delivery, expires, Some(link))
 }
 
@@ -188,8 +231,8 @@ impl Deliveries for Embedded {
     async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
         let (key, now) = (key.clone(), self.current_time());
         self.run_lookup("sent_message", move |c| {
-            let known = select_delivery(c, &key, now)?;
-            Ok(known.is_some_and(|delivery| delivery.message.is_some()) || is_erased(c, &key, now)?)
+            let found = find_record(c, &key, now)?;
+            Ok(found.is_some_and(|found| found.record.is_none_or(|record| record.message.is_some())))
         })
         .await
     }
@@ -200,20 +243,5 @@ impl Deliveries for Embedded {
             keys.iter().map(|key| select_delivery(c, key, now)).collect()
         })
         .await
-    }
-
-    async fn find_linked_message(&self, provider_key: &DeliveryKey) -> PortResult<Option<MessageId>> {
-        let (key, now) = (provider_key.clone(), self.current_time());
-        let sql = "SELECT body FROM deliveries WHERE provider_key = ?1 AND expires > ?2 AND body <> ?3";
-        let found: Option<Delivery> = self
-            .run_lookup("linked_message", move |c| {
-                query_one(
-                    c,
-                    sql,
-                    params![key.as_str(), now.as_millisecond(), ERASED_DELIVERY],
-                )
-            })
-            .await?;
-        Ok(found.and_then(|delivery| delivery.message))
     }
 }

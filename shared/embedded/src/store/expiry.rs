@@ -67,6 +67,8 @@ pub struct SweepCounts {
     pub copies: usize,
     /// Notes of instances that were removed long ago.
     pub removed_instances: usize,
+    /// Sessions of the console.
+    pub sessions: usize,
     /// Large bodies that no pending or dead event needs, and uploads that nothing names any more.
     pub payloads: usize,
 }
@@ -124,6 +126,7 @@ fn delete_expired_rows(
             "DELETE FROM installation WHERE name IN (SELECT name FROM installation
                 WHERE name >= 'removed.' AND name < 'removed/' AND CAST(value AS INTEGER) <= ?1 LIMIT ?2)",
         )?,
+        sessions: delete("sessions", "hash", "expires")?,
         payloads: 0,
     })
 }

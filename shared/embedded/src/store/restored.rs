@@ -44,6 +44,8 @@ pub(crate) fn doubt_restored_rows(
 ) -> Result<RestoredCounts, DbError> {
     skip_lost_numbers(c, now)?;
     expect_missed_messages(c, taken_at)?;
+    // Who signed out since must not be signed in again.
+    c.execute("DELETE FROM sessions", [])?;
     Ok(RestoredCounts {
         taken_at,
         messages: doubt_messages(c, taken_at, now)?,

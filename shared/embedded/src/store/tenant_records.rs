@@ -4,6 +4,7 @@ use crate::db_error::DbError;
 use crate::queue::delete_tenant_messages;
 use crate::sql_records::{execute_sql, query_all, row_exists, to_sql_limit};
 use jiff::Timestamp;
+use recado_domain::audit::NOT_KEPT;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
@@ -59,6 +60,13 @@ const BY_INSTANCE: [&str; 4] = [
     "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE scope = ?1 LIMIT ?2)",
 ];
 
+/// Takes out of the audit what the configuration of a tenant held: `?1` is the tenant, `?2` the number of entries, `?3` what stands
+/// in its place.
+const AUDITED_CONTENTS: &str =
+    "UPDATE audit SET body = json_set(json_remove(body, '$.before'), '$.after', ?3)
+    WHERE (at, id) IN (SELECT at, id FROM audit WHERE tenant = ?1 AND action = 'configuration_changed'
+        AND json_extract(body, '$.after') LIKE '{%' LIMIT ?2)";
+
 /// The events of the instance that a provider, `?1`, calls `?2`.
 const EVENTS: &str = "DELETE FROM events WHERE rowid IN (SELECT rowid FROM events
     WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3)";
@@ -81,6 +89,11 @@ fn delete_records(
     for sql in BY_TENANT {
         deleted += execute_sql(connection, sql, params![tenant.as_str(), limit])?;
     }
+    deleted += execute_sql(
+        connection,
+        AUDITED_CONTENTS,
+        params![tenant.as_str(), limit, NOT_KEPT],
+    )?;
     for instance in instances {
         for sql in BY_INSTANCE {
             deleted += execute_sql(connection, sql, params![instance.id.as_str(), limit])?;

@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use recado_domain::Timestamp;
-use recado_domain::access::{Caller, TOKEN_LENGTH_MIN, TokenRole};
+use recado_domain::access::{Caller, ConsoleRequest, TOKEN_LENGTH_MIN, TokenRole, is_strong_token};
+use recado_domain::secret::Secret;
 use recado_pipeline::ports::System;
 use recado_pipeline::trace_span::TRACE_TARGET;
 use recado_pipeline::{Deps, tokens};
@@ -28,7 +29,7 @@ pub(super) async fn require_permission(
 ) -> Result<Response, HttpProblem> {
     let mut caller = match identify_metrics_reader(&api, path.as_str(), request.headers()).await? {
         Some(caller) => caller,
-        None => identify_caller(&api, request.headers()).await?,
+        None => identify_asker(&api, request.extensions().get::<ConsoleRequest>(), request.headers()).await?,
     };
     check_permission(&caller, request.method(), path.as_str())?;
     let mut span = Span::none();
@@ -67,19 +68,38 @@ async fn identify_metrics_reader(
     }))
 }
 
+/// Returns the caller of a request: of the session that the console shows, else of the token in the headers.
+pub(super) async fn identify_asker(
+    api: &Api<impl ApiContext>,
+    console: Option<&ConsoleRequest>,
+    headers: &HeaderMap,
+) -> Result<Caller, HttpProblem> {
+    let Some(ConsoleRequest::Session(session)) = console else {
+        return identify_caller(api, headers).await;
+    };
+    let own = require_own_token(api).await?;
+    let found = tokens::find_session_caller(&*api.deps, session, &own).await?;
+    found.ok_or_else(|| token_challenge(r#"Bearer realm="recado""#))
+}
+
+/// Returns the installation's own token. The error is a 503: without a strong one nobody gets in.
+async fn require_own_token(api: &Api<impl ApiContext>) -> Result<Secret, HttpProblem> {
+    let own = api.keys.operator_token().await?;
+    own.filter(|own| is_strong_token(own.expose_secret())).ok_or_else(|| {
+        tracing::error!(
+            "a request was refused because no operator token of {TOKEN_LENGTH_MIN} characters, and no mere repetition, is configured"
+        );
+        HttpProblem::unavailable("no operator token is configured")
+    })
+}
+
 /// Returns the caller whose token the request carries. The error is a 401, or a 503 if no installation's token is
 /// configured or the tokens cannot be read.
 pub(super) async fn identify_caller(
     api: &Api<impl ApiContext>,
     headers: &HeaderMap,
 ) -> Result<Caller, HttpProblem> {
-    let own = api.keys.operator_token().await?;
-    let Some(own) = own.filter(|own| own.expose_secret().len() >= TOKEN_LENGTH_MIN) else {
-        tracing::error!(
-            "a request was refused because no operator token of {TOKEN_LENGTH_MIN} characters is configured"
-        );
-        return Err(HttpProblem::unavailable("no operator token is configured"));
-    };
+    let own = require_own_token(api).await?;
     let Some(shown) = bearer_token(headers) else {
         return Err(token_challenge(r#"Bearer realm="recado""#));
     };
@@ -111,7 +131,7 @@ fn token_challenge(challenge: &'static str) -> HttpProblem {
         .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
 }
 
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers
         .get(header::AUTHORIZATION)?
         .to_str()

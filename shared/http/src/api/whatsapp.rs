@@ -10,10 +10,11 @@ use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
 use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
+use recado_domain::access::{Caller, ConsoleRequest};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
@@ -192,14 +193,17 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
 ))]
 pub(super) async fn get_whatsapp_health(
     State(api): State<Api<impl ApiContext>>,
+    console: Option<Extension<ConsoleRequest>>,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> HealthAnswer {
     // A request for one instance always needs the token: strangers must not learn which instances exist.
-    if wanted.instance.is_none() && !headers.contains_key(header::AUTHORIZATION) {
+    let is_stranger = console.is_none() && !headers.contains_key(header::AUTHORIZATION);
+    if wanted.instance.is_none() && is_stranger {
         return get_public_status(&api).await;
     }
-    let caller = auth::identify_caller(&api, &headers).await?;
+    let console = console.as_ref().map(|Extension(console)| console);
+    let caller = auth::identify_asker(&api, console, &headers).await?;
     auth::check_permission(&caller, &Method::GET, ROUTE)?;
     let mut connection = BTreeMap::from([
         (ConnectionStatus::Open.as_str(), 0),

@@ -56,6 +56,9 @@ fn allowed(text: &str) -> BTreeSet<(String, String)> {
     let mut pairs = BTreeSet::new();
     for statement in text.split("- Sid: ").skip(1) {
         let statement = without_comments(statement);
+        if statement.contains("Effect: Deny") {
+            continue;
+        }
         assert!(statement.contains("Effect: Allow"), "{statement}");
         let (_, rest) = statement.split_once("Action:").expect("a statement has actions");
         let (actions, rest) = rest.split_once("Resource:").expect("a statement has resources");
@@ -377,6 +380,112 @@ fn the_vector_bucket_is_searched_and_written_by_those_that_are_given_it() {
             needs.name == "Api",
             "{}",
             needs.name
+        );
+    }
+}
+
+/// The statements of a role that refuse something.
+fn refused(role: &str) -> Vec<&str> {
+    let statements = role.split("- Sid: ").skip(1);
+    statements
+        .filter(|statement| statement.contains("Effect: Deny"))
+        .collect()
+}
+
+#[test]
+fn what_strangers_reach_writes_no_token_no_configuration_and_no_message() {
+    let webhook = role("Webhook");
+    let on_table = webhook
+        .split("- Sid: ")
+        .filter(|statement| statement.contains("Resource: !Ref TableArn"));
+    let keys: Vec<&str> = on_table
+        .map(|statement| {
+            let (_, keys) = statement
+                .split_once("ForAllValues:StringLike: { dynamodb:LeadingKeys: [")
+                .unwrap();
+            keys.split(']').next().unwrap()
+        })
+        .collect();
+    let [read, written] = keys.as_slice() else {
+        panic!("{keys:?}")
+    };
+    assert!(read.contains("\"G#*\"") && !read.contains("C#"), "{read}");
+    for (name, key) in [
+        ("token", "U#x"),
+        ("token by its name", "G#U"),
+        ("tenant", "G#T"),
+        ("instance", "G#I"),
+        ("audit", "L#clinic"),
+        ("message", "C#x"),
+    ] {
+        let may_write = written.split(", ").any(|pattern| {
+            let pattern = pattern.trim_matches('"');
+            let beginning = pattern.strip_suffix('*');
+            beginning.map_or(pattern == key, |beginning| key.starts_with(beginning))
+        });
+        assert!(!may_write, "{name}: {written}");
+    }
+}
+
+#[test]
+fn what_works_on_words_of_strangers_makes_no_token_and_proves_no_webhook() {
+    for function in ["Processor", "DeferredReply", "Sender"] {
+        let role = role(function);
+        let refused = refused(&role).join("\n");
+        for key in ["U#*", "G#U", "G#T", "G#A", "G#I", "G#C#*", "G#X#*"] {
+            assert!(refused.contains(&format!("\"{key}\"")), "{function}: {key}");
+        }
+    }
+    for needs in &FUNCTIONS {
+        let reads_all = needs.configured_secrets.contains(&INSTANCE_SECRETS);
+        let role = role(needs.name);
+        let refuses = refused(&role).join("\n").contains("instances/*/app-secret*");
+        // The API shows whether an instance's webhooks can be proven.
+        assert_eq!(refuses, reads_all && needs.name != "Api", "{}", needs.name);
+    }
+}
+
+#[test]
+fn a_list_of_the_bucket_stays_in_the_folders_that_the_function_reads() {
+    for needs in &FUNCTIONS {
+        let role = role(needs.name);
+        let lists = role
+            .split("- Sid: ")
+            .filter(|statement| statement.contains("s3:ListBucket"));
+        for statement in lists {
+            let folders: Vec<String> = needs
+                .objects
+                .iter()
+                .filter(|(_, actions)| actions.contains(&"GetObject"))
+                .map(|(folder, _)| format!("\"{folder}/*\""))
+                .collect();
+            let (_, prefixes) = statement
+                .split_once("s3:prefix: [")
+                .expect("a condition on the prefix");
+            let prefixes = prefixes.split(']').next().unwrap_or_default();
+            assert_eq!(prefixes.split(", ").count(), folders.len(), "{}", needs.name);
+            for folder in folders {
+                assert!(prefixes.contains(&folder), "{}: {folder}", needs.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_works_behind_the_webhook_has_the_concurrency_of_its_queue_for_itself() {
+    let default = resource(TEMPLATE, "WorkersReserved").join("\n");
+    assert!(default.contains("Default: \"yes\""), "{default}");
+    for (function, parameter) in [
+        ("ProcessorFunction", "InboundConcurrency"),
+        ("DeferredReplyFunction", "TurnsConcurrency"),
+        ("SenderFunction", "OutboundConcurrency"),
+    ] {
+        let lines = resource(TEMPLATE, function).join("\n");
+        let reserved = format!("ReservedConcurrentExecutions: !If [ReservesWorkers, !Ref {parameter},");
+        assert!(lines.contains(&reserved), "{function}");
+        assert!(
+            lines.contains(&format!("MaximumConcurrency: !Ref {parameter}")),
+            "{function}"
         );
     }
 }

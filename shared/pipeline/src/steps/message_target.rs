@@ -16,8 +16,8 @@ use recado_ports::ports::{Conversations, Deliveries, Inbox, PortResult};
 const NEWEST: usize = 100;
 
 /// Returns the message with the provider's id `target`: one that came in, by its event; one that was sent, by its
-/// delivery. Where statuses carry Recado's own id, no delivery is stored under the provider's; then the newest messages of
-/// the contact at `address` are looked through. The message may be another instance's: a number may have belonged to it
+/// delivery. Where statuses carry Recado's own id, one may name another id of the provider than its answer did; then the newest
+/// messages of the contact at `address` are looked through. The message may be another instance's: a number may have belonged to it
 /// when the message was stored.
 pub(crate) async fn find_target_message(
     deps: &impl Deps,
@@ -48,7 +48,7 @@ pub(crate) async fn find_target_message(
 
 /// Finds a message that was sent in the contact's newest conversation. The provider's id stands in the message, or in its
 /// delivery if the provider's answer had another id.
-async fn find_in_newest_messages(
+pub(crate) async fn find_in_newest_messages(
     deps: &impl Deps,
     bound: &InstanceConfig,
     external: &ExternalId,

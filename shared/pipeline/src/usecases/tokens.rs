@@ -1,5 +1,7 @@
 //! Creates, lists and revokes the tokens of the API, and finds the caller that a token stands for.
 
+mod sessions;
+
 use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::identity::load_identity_key;
@@ -11,6 +13,7 @@ use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
 use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System, Tokens};
 use recado_ports::random_id::generate_nonce;
+pub use sessions::{begin_session, end_session, find_session_caller};
 use std::collections::BTreeSet;
 
 /// The prefix of every token's text, by which people and scanners recognize it.
@@ -82,7 +85,7 @@ pub async fn create_token(
         return Err(TokenError::Expired);
     }
     let tenant = choose_tenant(deps, caller, new.tenant).await?;
-    let text = generate_token_text(deps.system());
+    let text = generate_random_text(deps.system(), PREFIX);
     let token = Token {
         name: new.name,
         tenant,
@@ -142,10 +145,10 @@ async fn choose_tenant(
     }
 }
 
-/// Generates the text of a token: 256 random bits, as two nonces.
-fn generate_token_text(system: &impl System) -> Secret {
+/// Generates the text of a token or a session: 256 random bits, as two nonces, behind a prefix.
+fn generate_random_text(system: &impl System, prefix: &str) -> Secret {
     let (first, second) = (generate_nonce(system), generate_nonce(system));
-    Secret::from_generated(format!("{PREFIX}{first}{second}"))
+    Secret::from_generated(format!("{prefix}{first}{second}"))
 }
 
 /// Lists the tokens within the caller's scope, or those of `tenant`.

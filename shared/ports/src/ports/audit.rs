@@ -32,7 +32,8 @@ impl AuditFilter {
     }
 }
 
-/// A store of the audit. Entries can be appended and listed; there is no way to change or delete one before it expires.
+/// A store of the audit. Entries can be appended and listed; there is no way to change or delete one before it
+/// expires, but for what the configuration of a removed tenant held ([`super::TenantRecords::delete_tenant_records`]).
 pub trait Audit: Send + Sync {
     /// Appends entries, which are kept until `expires`. A stored entry with the same time and id is left as it is.
     fn append_audit(

@@ -1,11 +1,11 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
-use recado_domain::ids::MessageId;
 use recado_domain::usage::UsageSum;
 use std::future::Future;
 
-/// A store of delivery records, which hold the statuses of accepted messages.
+/// A store of delivery records, which hold the statuses of accepted messages. After a link ([`super::DeliveryLink`]), the key
+/// of the provider's id and that of Recado's own name one record, in every method here.
 pub trait Deliveries: Send + Sync {
     /// Stores the time of a delivery status in one conditional upsert, by [`Delivery::record_status`]. The record's
     /// status is the best of all statuses that were stored. A repeated status is no error. A new record expires at
@@ -38,11 +38,4 @@ pub trait Deliveries: Send + Sync {
         &self,
         keys: &[DeliveryKey],
     ) -> impl Future<Output = PortResult<Vec<Option<Delivery>>>> + Send;
-
-    /// Returns the message whose link has the key `provider_key` ([`super::DeliveryLink::provider_key`]), while its delivery
-    /// is kept. The newest link of a delivery counts. On AWS a link is found some moments after it was written.
-    fn find_linked_message(
-        &self,
-        provider_key: &DeliveryKey,
-    ) -> impl Future<Output = PortResult<Option<MessageId>>> + Send;
 }

@@ -32,7 +32,8 @@ pub enum ClaimOutcome {
 pub struct DeliveryLink {
     /// Key of the delivery record.
     pub key: DeliveryKey,
-    /// Key made of the provider's id, if `key` is made of Recado's own: the message is found by it.
+    /// Key made of the provider's id, if `key` is made of Recado's own. From then on it names the record of `key`, also where
+    /// another link of `key` follows; what statuses told under it before becomes part of that record.
     pub provider_key: Option<DeliveryKey>,
     /// Provider's id of the message.
     pub provider_message_id: Option<String>,

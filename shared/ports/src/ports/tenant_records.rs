@@ -26,7 +26,8 @@ pub trait TenantRecords: Send + Sync {
 
     /// Deletes records of a tenant that belong to no conversation, at most `limit` of each kind, and returns how many: of its
     /// instances the states, parked conversations, notes of in-flight sends and idempotency keys; its samples, alerts,
-    /// notifications; the notices of the accounts that `instances` name. A store that can find
+    /// notifications; the notices of the accounts that `instances` name. Entries of its audit stay, but what its configuration held is
+    /// taken out of them (`recado_domain::audit::NOT_KEPT`). A store that can find
     /// them deletes its events, scheduled messages and queue messages, too. Fewer than `limit`: nothing was left. An index may
     /// be some seconds old.
     fn delete_tenant_records(

@@ -4,7 +4,7 @@ use super::patience::{INDEX, eventually};
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
 use recado_domain::access::{Caller, Scope, TokenRole};
-use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
+use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction, NOT_KEPT};
 use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
 use recado_ports::ports::{AuditFilter, PageRequest, Store};
 
@@ -166,4 +166,33 @@ pub async fn an_expired_entry_is_left_out<S: Store>(store: &S) {
     succeed(store.append_audit(&[old], long_ago())).await;
     succeed(store.append_audit(std::slice::from_ref(&kept), far_ahead())).await;
     assert_listed(store, &of_tenant(&tenant), 10, &[kept]).await;
+}
+
+pub async fn what_the_configuration_of_a_removed_tenant_held_is_taken_out_and_the_rest_stays<S: Store>(
+    store: &S,
+) {
+    let (gone, stays) = (tenant(), tenant());
+    let configured = |tenant: &TenantId, second| AuditEntry {
+        before: Some(r#"{"system_prompt":"old"}"#.to_owned()),
+        after: Some(r#"{"system_prompt":"new"}"#.to_owned()),
+        ..entry(Some(tenant), "ana", AuditAction::ConfigurationChanged, second)
+    };
+    let removed = AuditEntry {
+        before: None,
+        after: Some("removed".to_owned()),
+        ..entry(Some(&gone), "ana", AuditAction::ConfigurationChanged, 3)
+    };
+    let taken = entry(Some(&gone), "ana", AuditAction::ConversationTakenOver, 2);
+    let (theirs, others) = (configured(&gone, 1), configured(&stays, 1));
+    let all = [removed.clone(), taken.clone(), theirs.clone(), others.clone()];
+    succeed(store.append_audit(&all, far_ahead())).await;
+    assert_eq!(succeed(store.delete_tenant_records(&gone, &[], 100)).await, 1);
+    assert_eq!(succeed(store.delete_tenant_records(&gone, &[], 100)).await, 0);
+    let emptied = AuditEntry {
+        before: None,
+        after: Some(NOT_KEPT.to_owned()),
+        ..theirs
+    };
+    assert_listed(store, &of_tenant(&gone), 10, &[removed, taken, emptied]).await;
+    assert_listed(store, &of_tenant(&stays), 10, &[others]).await;
 }

@@ -3,8 +3,7 @@
 use super::given::{
     assert_conflict, assert_written, claim, find_stored, open_ordinals, replied, updated, with_reply,
 };
-use super::patience::{INDEX, eventually};
-use crate::builders::{Fixture, accepted, at, claimed, far_ahead, fresh, long_ago, out};
+use crate::builders::{Fixture, accepted, at, claimed, far_ahead, long_ago, out};
 use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -195,36 +194,117 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
     assert_eq!(delivery.message, Some(sent.message_id()));
 }
 
-pub async fn a_sent_message_is_found_by_the_key_of_the_providers_id<S: Store>(store: &S) {
-    let external = ExternalId::parse("line").unwrap();
-    let key_of = |id: &str| DeliveryKey::from_provider_id(Provider::Meta, &external, id);
-    for (says_first, expires) in [(true, far_ahead()), (false, far_ahead()), (false, long_ago())] {
+/// Returns the message as it was accepted, its link, and the key of the provider's id.
+fn accepted_with_id(s: &Sending) -> (Message, DeliveryLink, DeliveryKey) {
+    let sent = accepted(&s.message);
+    let link = link(&sent);
+    let theirs = link.provider_key.clone().unwrap();
+    (sent, link, theirs)
+}
+
+pub async fn the_key_of_the_providers_id_names_the_delivery_of_a_sent_message<S: Store>(store: &S) {
+    for expires in [far_ahead(), long_ago()] {
         let s = sending(store).await;
-        let mut sent = accepted(&s.message);
-        let id = fresh("wamid");
-        sent.provider_message_id = Some(id.clone());
-        let link = DeliveryLink {
-            expires,
-            ..link(&sent)
-        };
-        if says_first {
-            succeed(store.record_status(&status(&link, DeliveryStatus::Sent), far_ahead())).await;
-        }
+        let (sent, link, theirs) = accepted_with_id(&s);
+        let link = DeliveryLink { expires, ..link };
         assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
-        let kept = (expires == far_ahead()).then(|| sent.message_id());
-        let find = async || succeed(store.find_linked_message(&key_of(&id))).await;
-        assert_eq!(eventually(INDEX, find, |found| *found == kept).await, kept);
-        if kept.is_none() {
-            continue;
-        }
-        succeed(store.record_status(&status(&link, DeliveryStatus::Read), far_ahead())).await;
-        assert_eq!(find().await, kept, "a later status leaves it");
+        let is_kept = expires == far_ahead();
+        assert_eq!(succeed(store.is_sent_message(&theirs)).await, is_kept);
+        let ours = succeed(store.find_delivery(&link.key)).await;
         assert_eq!(
-            succeed(store.find_linked_message(&key_of(&fresh("wamid")))).await,
-            None
+            ours.as_ref().and_then(|found| found.message.clone()),
+            is_kept.then(|| sent.message_id())
         );
-        succeed(store.erase_deliveries(std::slice::from_ref(&link.key), far_ahead())).await;
-        assert_eq!(find().await, None, "it was erased");
+        assert_eq!(succeed(store.find_delivery(&theirs)).await, ours);
+        let both = [theirs.clone(), link.key.clone(), theirs.clone()];
+        assert_eq!(
+            succeed(store.find_deliveries(&both)).await,
+            [ours.clone(), ours.clone(), ours]
+        );
+    }
+}
+
+pub async fn a_status_that_names_the_providers_id_alone_is_the_messages<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let (sent, link, theirs) = accepted_with_id(&s);
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+    let told = |word| StatusUpdate {
+        key: theirs.clone(),
+        ..status(&link, word)
+    };
+    succeed(store.record_status(&told(DeliveryStatus::Delivered), far_ahead())).await;
+    succeed(store.record_status(&status(&link, DeliveryStatus::Sent), far_ahead())).await;
+    succeed(store.record_status(&told(DeliveryStatus::Read), far_ahead())).await;
+    for key in [&theirs, &link.key] {
+        let found = succeed(store.find_delivery(key)).await.unwrap();
+        assert_eq!(found.status, Some(DeliveryStatus::Read));
+        assert_eq!(found.times.reached_statuses().len(), 3);
+        assert_eq!(found.message, Some(sent.message_id()));
+    }
+}
+
+pub async fn a_status_of_the_providers_id_that_came_before_the_link_is_kept<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let (sent, link, theirs) = accepted_with_id(&s);
+    let told = |word| StatusUpdate {
+        key: theirs.clone(),
+        ..status(&link, word)
+    };
+    succeed(store.record_status(&told(DeliveryStatus::Sent), far_ahead())).await;
+    succeed(store.record_status(&told(DeliveryStatus::Delivered), far_ahead())).await;
+    assert!(!succeed(store.is_sent_message(&theirs)).await);
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+    succeed(store.record_status(&told(DeliveryStatus::Read), far_ahead())).await;
+    for key in [&theirs, &link.key] {
+        let found = succeed(store.find_delivery(key)).await.unwrap();
+        assert_eq!(found.status, Some(DeliveryStatus::Read));
+        assert_eq!(found.times.reached_statuses().len(), 3);
+        assert_eq!(found.message, Some(sent.message_id()));
+    }
+}
+
+pub async fn an_attempts_earlier_id_names_the_message_after_it_was_sent_again<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let (sent, link, theirs) = accepted_with_id(&s);
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+    let mut dead = sent.clone();
+    out(&mut dead)
+        .mark_dead(at(8), Reason::WhatsappPermanentError, None)
+        .unwrap();
+    assert_written(store.update_closed_message(&dead)).await;
+    out(&mut dead).requeue_dead(at(9), at(8)).unwrap();
+    assert_written(store.save_open_message(&dead, None)).await;
+    let (sending, flight) = claimed(&dead);
+    claim(store, &sending, &flight).await;
+    let again = accepted(&sending);
+    let second = self::link(&again);
+    assert_written(store.settle_message(&again, Some(&flight), Some(&second), None)).await;
+    let newer = second.provider_key.unwrap();
+    assert_ne!(newer, theirs);
+    for key in [&theirs, &newer] {
+        assert!(succeed(store.is_sent_message(key)).await);
+        let found = succeed(store.find_delivery(key)).await.unwrap();
+        assert_eq!(found.message, Some(sent.message_id()));
+    }
+}
+
+pub async fn an_erased_delivery_is_known_under_both_keys_and_takes_no_status<S: Store>(store: &S) {
+    for also_theirs in [false, true] {
+        let s = sending(store).await;
+        let (sent, link, theirs) = accepted_with_id(&s);
+        assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+        let mut keys = vec![link.key.clone()];
+        keys.extend(also_theirs.then(|| theirs.clone()));
+        succeed(store.erase_deliveries(&keys, far_ahead())).await;
+        let late = StatusUpdate {
+            key: theirs.clone(),
+            ..status(&link, DeliveryStatus::Read)
+        };
+        succeed(store.record_status(&late, far_ahead())).await;
+        for key in [&theirs, &link.key] {
+            assert_eq!(succeed(store.find_delivery(key)).await, None);
+            assert!(succeed(store.is_sent_message(key)).await);
+        }
     }
 }
 

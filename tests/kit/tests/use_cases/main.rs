@@ -55,6 +55,7 @@ mod occasion_reminders;
 mod openings;
 mod opt_outs;
 mod order;
+mod own_messages;
 mod people;
 mod phone;
 mod pictures;

@@ -14,6 +14,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
+use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::effects::EffectId;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
@@ -32,12 +33,12 @@ use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, EffectTool,
-    Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument, FetchedFile, FileBytes, FileError,
-    FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite,
-    Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall,
-    OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer, Providers, ReadDocument,
-    RecordEventOutcome, Recording, RecordingUse, SearchedQuestion, SendEvidence, SendOutcome,
+    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, Deliveries, DocumentReader,
+    EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument, FetchedFile, FileBytes,
+    FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore,
+    InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest,
+    ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer, Providers,
+    ReadDocument, RecordEventOutcome, Recording, RecordingUse, SearchedQuestion, SendEvidence, SendOutcome,
     StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber,
     Transcript, TranscriptionError,
 };
@@ -900,6 +901,18 @@ impl Setup {
             RecordEventOutcome::New
         );
         job
+    }
+
+    /// What is known of the delivery of a message, as the views show it.
+    pub(crate) async fn delivery_of(&self, message: &Message) -> Option<Delivery> {
+        let (provider, external) = (self.fixture.bound.instance.provider, self.fixture.external());
+        let key = if provider.capabilities().echoes_our_id {
+            DeliveryKey::from_own_id(provider, &external, &message.message_id())
+        } else {
+            let stored = succeed(self.world.store.find_message(&message.message_id())).await?;
+            DeliveryKey::from_provider_id(provider, &external, &stored.provider_message_id?)
+        };
+        succeed(self.world.store.find_delivery(&key)).await
     }
 
     /// One receive of an event.

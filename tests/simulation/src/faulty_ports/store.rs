@@ -11,7 +11,7 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use recado_domain::access::{Token, TokenHash};
+use recado_domain::access::{ConsoleSession, Token, TokenHash};
 use recado_domain::access_list::AccessList;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::audit::AuditEntry;
@@ -47,7 +47,7 @@ use recado_pipeline::ports::{
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
     OpenWork, OptOuts, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, PublishedEvents,
-    PublishedPage, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
+    PublishedPage, RetainedRecords, Samples, ScheduledMessages, Sessions, Store, TenantRecords, Tokens,
     TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
     UsageRecords, WaitingForPerson, WriteOutcome,
 };
@@ -87,7 +87,6 @@ impl<S: Store> Deliveries for FaultyPort<S> {
         record_charged_status(update: &StatusUpdate, expires: Timestamp, charge: &UsageSum) -> ();
         find_delivery(key: &DeliveryKey) -> Option<Delivery>;
         find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
-        find_linked_message(provider_key: &DeliveryKey) -> Option<MessageId>;
     }
 
     async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
@@ -461,6 +460,16 @@ impl<S: Store> Tokens for FaultyPort<S> {
         find_token(hash: &TokenHash) -> Option<Token>;
         list_tokens(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Token>;
         delete_token(tenant: Option<&TenantId>, name: &TokenName) -> bool;
+    }
+}
+
+/// No use case of a message's way calls it.
+impl<S: Store> Sessions for FaultyPort<S> {
+    delegate_calls! { directly:
+        put_session(session: &ConsoleSession) -> ();
+        find_session(hash: &TokenHash) -> Option<ConsoleSession>;
+        renew_session(hash: &TokenHash, expires: Timestamp) -> ();
+        delete_session(hash: &TokenHash) -> ();
     }
 }
 

@@ -1,8 +1,8 @@
 //! The keys of the index `trace`. Its range key is the owner of a record, so that a tenant's are read alone. It is short, since
 //! each event and message has it.
 
-use super::super::item::{Item, get_string, text_attribute};
-use super::{TableKey, hash_parts};
+use super::super::item::{Item, text_attribute};
+use super::hash_parts;
 use recado_domain::ids::{CorrelationId, ExternalId, TenantId};
 use recado_domain::provider::Provider;
 
@@ -19,19 +19,8 @@ pub(crate) fn event_owner(provider: Provider, external: &ExternalId) -> String {
     hash_parts(&["instance", provider.as_str(), external.as_str()], OWNER_BYTES)
 }
 
-/// Returns the owner of deliveries, which no tenant looks for by a correlation id.
-pub(crate) fn delivery_owner() -> String {
-    "D".to_owned()
-}
-
 /// Adds the correlation id and the owner to `item`, so that the index `trace` finds it.
 pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId, owner: String) {
     item.insert("trace".to_owned(), text_attribute(correlation.as_str()));
     item.insert("trace_of".to_owned(), text_attribute(owner));
-}
-
-/// Returns the key of the delivery that an item of the index `trace` names; `None` if it names another record.
-pub(crate) fn parse_delivery_key(item: &Item) -> Option<TableKey> {
-    let pk = get_string(item, "pk").filter(|pk| pk.starts_with("D#"))?;
-    Some(TableKey::new(pk.to_owned(), get_string(item, "sk")?))
 }

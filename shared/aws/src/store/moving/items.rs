@@ -263,10 +263,6 @@ fn delivery_item(what: &'static str, delivery: &MovedDelivery) -> PortResult<Ite
     // Both are made of the times when the record is read.
     item.remove("status");
     item.remove("at");
-    if let Some(provider_key) = &delivery.provider_key {
-        item.insert("trace".to_owned(), text_attribute(provider_key.as_str()));
-        item.insert("trace_of".to_owned(), text_attribute(keys::delivery_owner()));
-    }
     if record.status.is_some() {
         item.insert(ACKNOWLEDGED.to_owned(), text_attribute(acknowledged_shard(&key)));
     } else if let Some(awaited) = &delivery.awaited {

@@ -99,8 +99,8 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
         }
-        // Revisions of journals, open copies of messages, signs of typing, lists of retention, and places of turns that run.
-        "J" | "O" | "P" | "R" | "W" => return Ok(Nothing),
+        // Sessions, revisions of journals, open copies of messages, signs of typing, lists of retention, and places of turns that run.
+        "H" | "J" | "O" | "P" | "R" | "W" => return Ok(Nothing),
         _ => return Err(unknown()),
     };
     Ok(Whole(record))
@@ -172,13 +172,9 @@ fn parse_moved_delivery(what: &'static str, key: &str, item: &Item) -> PortResul
     let is_erased = item.contains_key(ERASED);
     let record = (!is_erased).then(|| parse_delivery(what, item)).transpose()?;
     let is_waited_for = record.as_ref().is_some_and(|record| record.status.is_none());
-    let provider_key = item::get_string(item, "trace");
     let delivery = MovedDelivery {
         key: parse_delivery_key(what, key)?,
         record,
-        provider_key: provider_key
-            .map(|key| parse_delivery_key(what, key))
-            .transpose()?,
         awaited: parse_awaited(item).filter(|_| is_waited_for),
         expires: require_expiry(what, item)?,
     };

@@ -8,6 +8,7 @@ use crate::Deps;
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_age::is_stale;
+use crate::steps::message_target::find_in_newest_messages;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +24,7 @@ use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{OutboxState, hash_text};
+use recado_ports::deps::capabilities;
 use recado_ports::ports::{
     ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
     System,
@@ -266,7 +268,25 @@ async fn is_own_echo(
             return Ok(true);
         }
     }
-    Ok(false)
+    is_known_by_its_status(deps, job, bound, inbound).await
+}
+
+/// Returns `true` if a status of a sent message named the provider's id. The provider's answer had another then. Only where statuses
+/// carry Recado's own id.
+async fn is_known_by_its_status(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<bool> {
+    let Some(id) = &inbound.provider_message_id else {
+        return Ok(false);
+    };
+    if !capabilities(deps, bound).echoes_our_id {
+        return Ok(false);
+    }
+    let found = find_in_newest_messages(deps, bound, &job.external, &inbound.address, id);
+    Ok(Box::pin(found).await?.is_some())
 }
 
 /// Returns how sure it is that `said` is the echo of `flight`; `None` if it is not. If `flight` went to a linked

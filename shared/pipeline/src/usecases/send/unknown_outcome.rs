@@ -259,7 +259,7 @@ enum EchoEvidence {
 }
 
 /// Looks for evidence in the echoes that were matched to attempts at `message`. `attempt` is the attempt whose outcome
-/// is unknown; `None` if a failure is of no interest. A provider that echoes our own id has no such echoes.
+/// is unknown; `None` if a failure is of no interest.
 async fn find_echo_evidence(
     deps: &impl Deps,
     bound: &InstanceConfig,
@@ -269,16 +269,17 @@ async fn find_echo_evidence(
     let (Some(external), id) = (bound.instance.resolve_external_id(), message.message_id()) else {
         return Ok(EchoEvidence::Nothing);
     };
-    if capabilities(deps, bound).echoes_our_id {
-        return Ok(EchoEvidence::Nothing);
-    }
     for flight in deps.store().list_in_flight(&message.instance).await? {
         let Some(echo) = flight.echo.filter(|_| flight.message == id) else {
             continue;
         };
         let key = DeliveryKey::from_provider_id(bound.instance.provider, &external, &echo);
-        let delivery = deps.store().find_delivery(&key).await?;
-        if delivery.and_then(|delivery| delivery.status) != Some(DeliveryStatus::Failed) {
+        // The failure stands under the provider's id, or under our own with the provider's beside it.
+        let own = find_own_delivery(deps, bound, message).await?;
+        let own = own.filter(|own| own.provider_message_id.as_ref() == Some(&echo));
+        let told = deps.store().find_delivery(&key).await?.into_iter().chain(own);
+        let mut statuses = told.filter_map(|delivery| delivery.status);
+        if !statuses.any(|status| status == DeliveryStatus::Failed) {
             return Ok(EchoEvidence::Echo(echo));
         }
         if attempt == Some(&flight.nonce) {

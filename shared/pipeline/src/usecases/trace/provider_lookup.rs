@@ -8,7 +8,7 @@ use recado_domain::config::Instance;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{ConfigurationStore, Deliveries, Inbox, PortResult, Providers};
+use recado_ports::ports::{ConfigurationStore, Deliveries, Inbox, PortResult};
 
 /// Greatest number of instances that are looked through for one id.
 const INSTANCES_MAX: usize = 100;
@@ -59,12 +59,7 @@ async fn find_on_instance(deps: &impl Deps, instance: Instance, id: &str) -> Por
         return Ok(Some(TraceTarget::Event(event)));
     }
     let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
-    // Where the provider echoes Recado's own id, the delivery has that, and its link names the key of the provider's.
-    let sent = if deps.providers().capabilities(instance.provider).echoes_our_id {
-        deps.store().find_linked_message(&key).await?
-    } else {
-        let delivery = deps.store().find_delivery(&key).await?;
-        delivery.and_then(|delivery| delivery.message)
-    };
+    let delivery = deps.store().find_delivery(&key).await?;
+    let sent = delivery.and_then(|delivery| delivery.message);
     Ok(sent.map(TraceTarget::Message))
 }

@@ -21,8 +21,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_ports::ports::{
-    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers,
-    ScheduledMessages, System,
+    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, ScheduledMessages,
+    System,
 };
 
 /// Number of messages that are read at the same time for a list.
@@ -139,12 +139,8 @@ async fn find_provider_message(deps: &impl Deps, tenant: &Tenant, id: &str) -> P
             continue;
         };
         let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
-        let sent = if deps.providers().capabilities(instance.provider).echoes_our_id {
-            deps.store().find_linked_message(&key).await?
-        } else {
-            let delivery = deps.store().find_delivery(&key).await?;
-            delivery.and_then(|delivery| delivery.message)
-        };
+        let delivery = deps.store().find_delivery(&key).await?;
+        let sent = delivery.and_then(|delivery| delivery.message);
         if sent.is_some() {
             return Ok(sent);
         }

@@ -1,0 +1,59 @@
+//! Sessions of the console: begun on a token, renewed while they are used, and ended on the server.
+
+use super::generate_random_text;
+use crate::Deps;
+use crate::steps::identity::load_identity_key;
+use recado_domain::access::{Caller, ConsoleSession};
+use recado_domain::secret::Secret;
+use recado_ports::ports::{PortResult, Sessions, System, Tokens};
+
+/// The prefix of every session's text. No token has it.
+const PREFIX: &str = "session_";
+
+/// Begins a session for the holder of the token `token`, which the caller has checked. Returns its text, which nobody can read again.
+pub async fn begin_session(deps: &impl Deps, token: &str) -> PortResult<Secret> {
+    let key = load_identity_key(deps).await?;
+    let text = generate_random_text(deps.system(), PREFIX);
+    let hash = key.hash_token(text.expose_secret());
+    let session = ConsoleSession::begin(hash, key.hash_token(token), None, deps.system().now());
+    deps.store().put_session(&session).await?;
+    Ok(text)
+}
+
+/// Returns the caller who is signed in by the session with the text `shown`, and renews the session. `None`: it ended, or its token
+/// is not accepted any more. `own` is the installation's own token.
+pub async fn find_session_caller(
+    deps: &impl Deps,
+    shown: &Secret,
+    own: &Secret,
+) -> PortResult<Option<Caller>> {
+    if !shown.expose_secret().starts_with(PREFIX) {
+        return Ok(None);
+    }
+    let key = load_identity_key(deps).await?;
+    let now = deps.system().now();
+    let found = deps
+        .store()
+        .find_session(&key.hash_token(shown.expose_secret()))
+        .await?;
+    let Some(session) = found.filter(|session| session.is_valid_at(now)) else {
+        return Ok(None);
+    };
+    let caller = if session.token == key.hash_token(own.expose_secret()) {
+        Some(Caller::installation())
+    } else {
+        let token = deps.store().find_token(&session.token).await?;
+        let valid = token.filter(|token| token.hash == session.token && token.is_valid_at(now));
+        valid.map(|token| token.to_caller())
+    };
+    if let (Some(_), Some(expires)) = (&caller, session.renew_at(now)) {
+        deps.store().renew_session(&session.hash, expires).await?;
+    }
+    Ok(caller)
+}
+
+/// Ends the session with the text `shown`.
+pub async fn end_session(deps: &impl Deps, shown: &Secret) -> PortResult<()> {
+    let hash = load_identity_key(deps).await?.hash_token(shown.expose_secret());
+    deps.store().delete_session(&hash).await
+}
