@@ -14,12 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # What `cargo run` compiles, what serves people, and the function that strangers reach.
 CRATES_MAX = {
-    ("recado",): 258,
-    ("recado", "--features", "recado/full"): 332,
-    ("webhook",): 338,
+    ("recado",): 263,
+    ("recado", "--features", "recado/full"): 334,
+    ("webhook",): 340,
 }
 # Compiled once, and read by each crate above it.
-LIBRARY_MB_MAX = 60
+LIBRARY_MB_MAX = 110
 
 
 def main():

@@ -1,5 +1,7 @@
 //! Takes the place of `mcp` in a program without the Model Context Protocol.
 
+#![expect(clippy::unused_async, reason = "it has the functions of what it stands for")]
+
 use crate::command_environment::CommandEnvironment;
 use anyhow::{Result, bail};
 use clap::Args;

@@ -6,7 +6,7 @@
 
 use crate::Console;
 use crate::api_client::{ApiRefusal, read_answer};
-use crate::form_body::{ApiForm, FormContent, parse_console_form};
+use crate::form_body::{ApiForm, FormContent, FormError, FormFields};
 use crate::page_request::PageLanguage;
 use crate::page_response::{html_or_error, redirect_to_page};
 use crate::session::Session;
@@ -24,6 +24,9 @@ const PREFIX: &str = "/console/api";
 
 /// The largest form, in bytes: a prompt of an agent fits.
 const FORM_MAX: usize = 1024 * 1024;
+
+/// The words for a form whose request the session's token does not open.
+const NOT_OPENED: &str = "a token with this role does not open this";
 
 /// The headers of a request that the API sees.
 const PASSED_HEADERS: [HeaderName; 5] = [
@@ -51,17 +54,29 @@ pub(crate) async fn pass_request(
             .send_request(parts.method, &path, &session.secret, headers, body)
             .await;
     }
-    let form = match to_bytes(body, FORM_MAX).await {
-        Ok(bytes) => parse_console_form(&bytes),
-        Err(_) => return StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+    let Ok(bytes) = to_bytes(body, FORM_MAX).await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let form = match form {
-        Ok(form) => form,
-        Err(wrong) => return (StatusCode::BAD_REQUEST, wrong.to_string()).into_response(),
-    };
-    let sent = send_form_request(&console, &session, &path, &form).await;
     let is_part = parts.headers.contains_key("hx-request");
     let language = PageLanguage::from_headers(&parts.headers);
+    let refuse = |wrong: FormError| (StatusCode::BAD_REQUEST, wrong.to_string()).into_response();
+    let fields = match FormFields::split(&bytes) {
+        Ok(fields) => fields,
+        Err(wrong) => return refuse(wrong),
+    };
+    // Whoever may not send the request has nothing made of what was sent.
+    if !session.opens_path(fields.method().as_str(), &path) {
+        let refusal = ApiRefusal {
+            status: StatusCode::FORBIDDEN,
+            detail: NOT_OPENED.to_owned(),
+        };
+        return show_refusal(&console, language, &refusal, is_part);
+    }
+    let form = match fields.into_request() {
+        Ok(form) => form,
+        Err(wrong) => return refuse(wrong),
+    };
+    let sent = send_form_request(&console, &session, &path, &form).await;
     match (sent, &form.shown_by) {
         (Ok(answer), Some(name)) => show_answer_to_form(&console, &session, language, name, &answer, is_part),
         (Ok(answer), None) => follow_sent_form(&form, &answer, &parts.headers),

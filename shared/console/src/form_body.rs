@@ -15,12 +15,28 @@
 //!
 //! An empty field of another kind is left out. A name that begins with `?` is a parameter of the request's query. Names
 //! that begin with `_` are for the console itself ([`ApiForm`]).
+//!
+//! A form is read in two steps, each in time that grows with its size: [`FormFields::split`] counts its fields and the parts
+//! of their names, and [`FormFields::into_request`] makes the request of them. Between both, the caller asks whether the session's
+//! token opens the route.
 
 use crate::day_lines::{parse_day_lines, read_day_begin, read_day_end, read_utc_time};
 use axum::http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
+
+/// Maximum number of fields of a form. The largest page of the console has some 60.
+const FIELDS_MAX: usize = 200;
+
+/// Maximum length of the name of a field, in bytes.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Maximum number of parts of a name, with dots between.
+const NAME_PARTS_MAX: usize = 8;
+
+/// Maximum number of entries that one field becomes.
+const ENTRIES_MAX: usize = 10_000;
 
 /// A form that becomes a request.
 #[derive(Debug, PartialEq)]
@@ -61,6 +77,12 @@ pub(crate) enum FormError {
     /// The body is no form.
     #[error("the form is malformed")]
     Malformed,
+    /// The form has more fields, longer names or more entries than any page makes.
+    #[error(
+        "the form has more than {FIELDS_MAX} fields, a name of more than {NAME_BYTES_MAX} bytes or {NAME_PARTS_MAX} parts, or a field \
+         of more than {ENTRIES_MAX} entries"
+    )]
+    TooLarge,
     /// A value is not of the kind that its field names.
     #[error("`{field}` must be {expected}")]
     Value {
@@ -81,14 +103,42 @@ impl ApiForm {
     }
 }
 
-/// Reads a form.
-pub(crate) fn parse_console_form(bytes: &[u8]) -> Result<ApiForm, FormError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| FormError::Malformed)?;
-    let mut read = FormReader::default();
-    for (name, value) in split_form_fields(text) {
-        read.add_form_field(&name, value)?;
+/// The fields of a form, within their limits.
+#[derive(Debug)]
+pub(crate) struct FormFields {
+    method: Method,
+    fields: Vec<(String, String)>,
+}
+
+impl FormFields {
+    /// Splits a form into its fields.
+    pub(crate) fn split(bytes: &[u8]) -> Result<Self, FormError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| FormError::Malformed)?;
+        let fields = split_form_fields(text)?;
+        // A form that names GET is a POST: GET has no body.
+        let mut method = Method::POST;
+        for (_, value) in fields.iter().filter(|(name, _)| name == "_method") {
+            method = match value.parse().map_err(|_| FormError::Malformed)? {
+                Method::GET => Method::POST,
+                named => named,
+            };
+        }
+        Ok(Self { method, fields })
     }
-    Ok(read.finish_reading())
+
+    /// Returns the method of the request.
+    pub(crate) fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Makes the request of the fields.
+    pub(crate) fn into_request(self) -> Result<ApiForm, FormError> {
+        let mut reader = FormReader::default();
+        for (name, value) in self.fields {
+            reader.add_form_field(&name, value)?;
+        }
+        Ok(reader.finish_reading(self.method))
+    }
 }
 
 /// A form of which some fields were read.
@@ -96,7 +146,6 @@ pub(crate) fn parse_console_form(bytes: &[u8]) -> Result<ApiForm, FormError> {
 struct FormReader {
     /// The fields that are for the console itself.
     own: BTreeMap<String, String>,
-    method: Method,
     query: String,
     fields: Map<String, Value>,
     has_fields: bool,
@@ -110,8 +159,6 @@ impl FormReader {
                 return Err(expect_kind(name, "a JSON object"));
             };
             (self.fields, self.has_fields) = (whole, true);
-        } else if name == "_method" {
-            self.method = value.parse().map_err(|_| FormError::Malformed)?;
         } else if let Some(own) = name.strip_prefix('_') {
             self.own.insert(own.to_owned(), value);
         } else if let Some(name) = name.strip_prefix('?') {
@@ -133,7 +180,7 @@ impl FormReader {
         Ok(())
     }
 
-    fn finish_reading(mut self) -> ApiForm {
+    fn finish_reading(mut self, method: Method) -> ApiForm {
         let mut take = |name: &str| self.own.remove(name).filter(|value| !value.is_empty());
         let mime_type = take("type").unwrap_or_else(|| "text/plain".to_owned());
         let body = match take("text") {
@@ -148,30 +195,31 @@ impl FormReader {
             replaced_version: take("match"),
             shown_by: take("show"),
             then: take("then"),
-            method: match self.method {
-                Method::GET => Method::POST,
-                named => named,
-            },
+            method,
             query: self.query,
         }
     }
 }
 
 /// Splits `application/x-www-form-urlencoded`. Of a checked box and the hidden field before it, the last counts.
-fn split_form_fields(text: &str) -> Vec<(String, String)> {
+fn split_form_fields(text: &str) -> Result<Vec<(String, String)>, FormError> {
     let decode = |part: &str| {
         let spaced = part.replace('+', " ");
         percent_encoding::percent_decode_str(&spaced)
             .decode_utf8_lossy()
             .into_owned()
     };
-    let pairs = text.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(name), decode(value).replace("\r\n", "\n"))
-        })
-        .collect()
+    let mut fields = Vec::new();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name);
+        let is_long = name.len() > NAME_BYTES_MAX || name.split('.').count() > NAME_PARTS_MAX;
+        if is_long || fields.len() == FIELDS_MAX {
+            return Err(FormError::TooLarge);
+        }
+        fields.push((name, decode(value).replace("\r\n", "\n")));
+    }
+    Ok(fields)
 }
 
 fn expect_kind(field: &str, expected: &'static str) -> FormError {
@@ -192,16 +240,9 @@ fn parse_field_value(field: &str, kind: &str, text: String) -> Result<Option<Val
     let is_empty = text.trim().is_empty();
     let value = match kind {
         "bool" => Value::Bool(matches!(text.as_str(), "on" | "true" | "1")),
-        "list" => text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .collect(),
-        "words" => text
-            .split(['\n', ','])
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-            .collect(),
+        "list" => collect_entries(text.lines())?,
+        "words" => collect_entries(text.split(['\n', ',']))?,
+        "days" if text.split(['\n', ',']).nth(ENTRIES_MAX).is_some() => return Err(FormError::TooLarge),
         "days" => parse_day_lines(&text).ok_or_else(|| expect_kind(field, DAYS_EXPECTED))?,
         "null" if is_empty => Value::Null,
         "empty" if is_empty => Value::String(String::new()),
@@ -221,17 +262,29 @@ fn parse_field_value(field: &str, kind: &str, text: String) -> Result<Option<Val
     Ok(Some(value))
 }
 
+fn collect_entries<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Value, FormError> {
+    let mut entries = parts.map(str::trim).filter(|entry| !entry.is_empty());
+    let kept: Value = entries.by_ref().take(ENTRIES_MAX).collect();
+    match entries.next() {
+        Some(_) => Err(FormError::TooLarge),
+        None => Ok(kept),
+    }
+}
+
 /// Puts a value where its path says. A part of the path that is no object yet becomes one.
 fn insert_at_path(body: &mut Map<String, Value>, path: &str, value: Value) {
-    let Some((first, rest)) = path.split_once('.') else {
-        body.insert(path.to_owned(), value);
-        return;
+    let (parents, last) = match path.rsplit_once('.') {
+        Some((parents, last)) => (Some(parents), last),
+        None => (None, path),
     };
-    let inner = body.entry(first).or_insert_with(|| Value::Object(Map::new()));
-    if !inner.is_object() {
-        *inner = Value::Object(Map::new());
+    let mut place = body;
+    for part in parents.into_iter().flat_map(|parents| parents.split('.')) {
+        let inner = place.entry(part).or_insert(Value::Null);
+        if !inner.is_object() {
+            *inner = Value::Object(Map::new());
+        }
+        let Value::Object(inner) = inner else { return };
+        place = inner;
     }
-    if let Value::Object(inner) = inner {
-        insert_at_path(inner, rest, value);
-    }
+    place.insert(last.to_owned(), value);
 }

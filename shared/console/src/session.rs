@@ -50,6 +50,28 @@ impl Session {
             .iter()
             .any(|opened| opened.split_once(' ') == Some((method, route)))
     }
+
+    /// Returns `true` if the session's token opens a route that has this path, with or without a query.
+    pub(crate) fn opens_path(&self, method: &str, path: &str) -> bool {
+        let path = path.split_once('?').map_or(path, |(path, _)| path);
+        let has_path = |route: &str| {
+            let (mut parts, mut asked) = (route.split('/'), path.split('/'));
+            loop {
+                match (parts.next(), asked.next()) {
+                    (None, None) => return true,
+                    (Some(part), Some(_)) if part.starts_with('{') => {}
+                    (Some(part), Some(given)) if part == given => {}
+                    _ => return false,
+                }
+            }
+        };
+        let mut opened = self
+            .facts
+            .routes
+            .iter()
+            .filter_map(|opened| opened.split_once(' '));
+        opened.any(|(known, route)| known == method && has_path(route))
+    }
 }
 
 /// Lets a request pass if its cookie holds a session that the API knows. A page keeps the cookie for longer. Without a session a page

@@ -165,5 +165,6 @@ fn read_archived_text(
     Err(DocumentError::LeftOut)
 }
 
-#[cfg(all(test, feature = "archives"))]
+#[cfg(test)]
+#[cfg(feature = "archives")]
 mod tests;

@@ -1,5 +1,7 @@
 //! Takes the place of `smtp` in a program without the client of mail servers: no e-mail is given to one, and the error says why.
 
+#![expect(clippy::unused_async, reason = "it has the functions of what it stands for")]
+
 use crate::EmailClients;
 use recado_domain::config::EmailSender;
 use recado_domain::email::Email;

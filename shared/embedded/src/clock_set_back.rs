@@ -3,7 +3,9 @@
 
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table, to_sql_integer};
+use crate::sql_records::{
+    decode_column, encode_json, execute_sql, keep_readable, name_table, to_sql_integer,
+};
 use crate::store::{
     ConversationRow, JournalRow, MessageRow, put_state, upsert_batch, write_failed, write_invitation,
     write_notification,
@@ -97,7 +99,9 @@ pub(crate) fn reset_conversations(connection: &Connection, back: ClockRollback) 
         ConversationRow::from_conversation(conversation)?.write_row(connection, back.now)
     };
     let now = back.now.as_millisecond();
-    let ahead = CONVERSATION_TIMES.map(|field| format!("OR CASE WHEN json_valid(body) THEN json_extract(body, '$.{field}') END > {now}"));
+    let ahead = CONVERSATION_TIMES.map(|field| {
+        format!("OR CASE WHEN json_valid(body) THEN json_extract(body, '$.{field}') END > {now}")
+    });
     let sql = format!(
         "SELECT rowid, body FROM conversations WHERE last_at > {now} OR due > {now} {}",
         ahead.join(" ")

@@ -121,9 +121,9 @@ impl IntakeLog {
             return Ok(None);
         }
         let moved = *self.moved.borrow();
-        let (job, answer) = ClosureJob::boxed(move |c| select_oldest(c, moved), Vec::new());
+        let (job, answer) = create_job(move |c| select_oldest(c, moved), Vec::new());
         self.writer.submit_job(job, Urgency::Ordinary);
-        answer.await.unwrap_or(Err(DbError::Closed))
+        answer.receive().await
     }
 
     /// Waits until what callers know to be in the log is in the database.

@@ -3,9 +3,9 @@
 use crate::db_error::DbError;
 use jiff::Timestamp;
 use recado_domain::millis;
-use recado_pipeline::measure::count_unreadable_record;
 use recado_domain::revision::revision_before;
 use recado_ports::ports::{Page, PageRequest};
+use recado_ports::unreadable_record::count_unreadable_record;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
 use serde::Serialize;

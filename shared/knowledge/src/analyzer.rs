@@ -78,7 +78,7 @@ mod tests {
             (
                 BlockLanguage::Fr,
                 "les horaires d'ouverture",
-                &["horair", "ouvertur"],
+                &["horair", "d'ouvertur"],
             ),
             (BlockLanguage::It, "gli orari di apertura", &["orar", "apertur"]),
         ] {

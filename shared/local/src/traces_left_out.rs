@@ -1,5 +1,7 @@
 //! Takes the place of `traces` in a program that exports no traces. A start that is to export them is refused.
 
+#![expect(clippy::unused_async, reason = "it has the functions of what it stands for")]
+
 use anyhow::{Result, bail};
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;

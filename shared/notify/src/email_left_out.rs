@@ -1,6 +1,8 @@
 //! Takes the place of `email` in a program without the client of mail servers: no notification leaves by e-mail, and the error says
 //! why.
 
+#![expect(clippy::unused_async, reason = "it has the functions of what it stands for")]
+
 use crate::Notifier;
 use recado_domain::alert::Notification;
 use recado_domain::config::EmailDestination;

@@ -141,18 +141,18 @@ pub fn count_webhook_items(provider: Provider, report: &IngestReport) {
 }
 
 /// Counts an event that was acknowledged and then ignored, because its instance is disabled.
-pub(crate) fn count_ignored_event(provider: Provider) {
+pub fn count_ignored_event(provider: Provider) {
     counter!(WEBHOOK_ITEMS, "provider" => provider.as_str(), "kind" => "ignored").increment(1);
 }
 
 /// Records the time that a message spent in a stage.
-pub(crate) fn record_stage(instance: &InstanceId, stage: MessageStage, from: Timestamp, to: Timestamp) {
+pub fn record_stage(instance: &InstanceId, stage: MessageStage, from: Timestamp, to: Timestamp) {
     histogram!(LATENCY, "instance" => to_label(instance), "stage" => stage.as_str())
         .record(seconds_between(from, to));
 }
 
 /// Records that an outgoing message was sent, with the times that it took.
-pub(crate) fn record_sent_message(message: &Outgoing, now: Timestamp) {
+pub fn record_sent_message(message: &Outgoing, now: Timestamp) {
     count_message_end(&message.instance, MessageEnd::Success);
     record_stage(&message.instance, MessageStage::Outbound, message.stored_at, now);
     let out = &message.out;
@@ -168,12 +168,12 @@ pub(crate) fn record_sent_message(message: &Outgoing, now: Timestamp) {
 }
 
 /// Counts an outgoing message that ended.
-pub(crate) fn count_message_end(instance: &InstanceId, end: MessageEnd) {
+pub fn count_message_end(instance: &InstanceId, end: MessageEnd) {
     counter!(PROCESSED, "instance" => to_label(instance), "status" => end.as_str()).increment(1);
 }
 
 /// Counts a dead letter that was made.
-pub(crate) fn count_dead_letter(dead_letter: &DeadLetter) {
+pub fn count_dead_letter(dead_letter: &DeadLetter) {
     let instance = dead_letter
         .instance
         .as_ref()
@@ -182,29 +182,24 @@ pub(crate) fn count_dead_letter(dead_letter: &DeadLetter) {
     counter!(DEAD_LETTERS_CREATED, "instance" => instance, "queue" => queue, "reason" => reason).increment(1);
 }
 
-/// Counts a record that could not be read and was passed over.
-pub fn count_unreadable_record() {
-    counter!(RECORDS_UNREADABLE).increment(1);
-}
-
 /// Counts a conversation that was parked.
-pub(crate) fn count_parked(instance: &InstanceId) {
+pub fn count_parked(instance: &InstanceId) {
     counter!(CONVERSATIONS_PARKED, "instance" => to_label(instance)).increment(1);
 }
 
 /// Counts an attempt that is made again: at an event, at a turn or at a send.
-pub(crate) fn count_retry(instance: &InstanceId, queue: QueueName) {
+pub fn count_retry(instance: &InstanceId, queue: QueueName) {
     counter!(RETRIES, "instance" => to_label(instance), "queue" => queue.as_str()).increment(1);
 }
 
 /// Records the time that a part of a turn took.
-pub(crate) fn record_turn_part(instance: &InstanceId, part: TurnPart, from: Timestamp, to: Timestamp) {
+pub fn record_turn_part(instance: &InstanceId, part: TurnPart, from: Timestamp, to: Timestamp) {
     histogram!(TURN_STEP, "instance" => to_label(instance), "step" => part.as_str())
         .record(seconds_between(from, to));
 }
 
 /// Counts the tokens of a model's answer, also of an answer that is not sent.
-pub(crate) fn count_tokens(instance: &InstanceId, usage: TokenUsage) {
+pub fn count_tokens(instance: &InstanceId, usage: TokenUsage) {
     for (kind, count) in [
         ("input", usage.input_tokens),
         ("output", usage.output_tokens),
@@ -218,12 +213,12 @@ pub(crate) fn count_tokens(instance: &InstanceId, usage: TokenUsage) {
 }
 
 /// Counts a decision of the agent: the name of its tool if it was committed, or `dropped`.
-pub(crate) fn count_decision(instance: &InstanceId, decision: &'static str) {
+pub fn count_decision(instance: &InstanceId, decision: &'static str) {
     counter!(DECISIONS, "instance" => to_label(instance), "decision" => decision).increment(1);
 }
 
 /// Counts the tool calls of an answer that decided nothing.
-pub(crate) fn count_ignored_decisions(instance: &InstanceId, count: u32) {
+pub fn count_ignored_decisions(instance: &InstanceId, count: u32) {
     if count > 0 {
         counter!(DECISIONS, "instance" => to_label(instance), "decision" => "ignored")
             .increment(count.into());
@@ -231,7 +226,7 @@ pub(crate) fn count_ignored_decisions(instance: &InstanceId, count: u32) {
 }
 
 /// Counts the outcome of an attempt to send, if it is an error.
-pub(crate) fn count_provider_error(instance: &InstanceId, outcome: &SendOutcome) {
+pub fn count_provider_error(instance: &InstanceId, outcome: &SendOutcome) {
     let class = match outcome {
         SendOutcome::Accepted { .. } => return,
         SendOutcome::Disconnected { .. } => "disconnected",
@@ -245,7 +240,7 @@ pub(crate) fn count_provider_error(instance: &InstanceId, outcome: &SendOutcome)
 }
 
 /// Counts a failed request to the model; `None`: its answer was empty.
-pub(crate) fn count_model_error(instance: &InstanceId, error: Option<&LlmError>) {
+pub fn count_model_error(instance: &InstanceId, error: Option<&LlmError>) {
     let class = match error {
         None => "empty",
         Some(LlmError::Credentials(_)) => "credentials",

@@ -9,6 +9,7 @@ pub mod random_id;
 pub mod retry_write;
 pub mod settings;
 pub mod time_limit;
+pub mod unreadable_record;
 
 pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
 pub use settings::Settings;

@@ -1,5 +1,11 @@
 //! Takes the place of `mcp` in a program without the Model Context Protocol: a call of such a tool fails and says so.
 
+#![expect(
+    clippy::unused_async,
+    clippy::unused_self,
+    reason = "it has the functions of what it stands for"
+)]
+
 use crate::HttpTools;
 use crate::acting::ActingTool;
 use recado_domain::tools::{McpListing, Tool};
@@ -8,7 +14,7 @@ use serde_json::Value;
 
 /// The sessions with servers, of which there are none.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct McpServers;
+pub(crate) struct McpServers {}
 
 /// A tool of a server that acts. There is none.
 pub(crate) type McpEffects<'a, S> = ActingTool<'a, S>;

@@ -112,7 +112,7 @@ pub(crate) fn check_with_installation(
 
 /// Returns the hosts that requests to the instance may reach. The installation may name what it likes. What a token of the
 /// tenant named is public, unless the installation lists the host or uses it itself.
-pub fn find_host_reach(instance: &Instance, config: &ProviderConfig) -> HostReach {
+pub(crate) fn find_host_reach(instance: &Instance, config: &ProviderConfig) -> HostReach {
     let is_public = instance.named_by_tenant
         && !uses_installation_host(instance, config)
         && !is_listed_host(instance, config);

@@ -210,13 +210,13 @@ proptest! {
 }
 
 #[test]
-fn deep_nesting_is_no_json_and_does_not_overflow() {
+fn deep_nesting_is_refused_and_does_not_overflow() {
     for (open, close) in [("[", "]"), (r#"{"message":"#, "}")] {
         let body = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
         for provider in Provider::ALL {
             assert_eq!(
                 split_webhook(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
-                WebhookParseError::NotJson
+                WebhookParseError::TooDeep
             );
         }
     }

@@ -256,7 +256,7 @@ async fn a_data_folder_that_others_could_change_is_closed_to_them() {
     machine.unset("RECADO_TOKEN");
     let (data, token) = (machine.data(), machine.data().join("operator-token"));
     fs::create_dir_all(&data).unwrap();
-    fs::write(&token, "0123456789abcdef0123456789abcdef").unwrap();
+    fs::write(&token, "7c1e9a04d2b85f63a90e4c7d18b2f536").unwrap();
     fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
     fs::set_permissions(&token, Permissions::from_mode(0o666)).unwrap();
     machine.start("serve");

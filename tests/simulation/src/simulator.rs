@@ -157,6 +157,8 @@ where
     /// Everything dies at once and starts anew.
     pub fn cut_power(&self) {
         self.common.kill_all();
+        // Nobody waits for the model any more.
+        self.fake_world.end_model_calls(self.simulation().elapsed_ms());
         if let Some(recover) = &self.aids.recover {
             (recover.0)();
         }

@@ -5,8 +5,8 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
-use recado_pipeline::measure::count_unreadable_record;
 use recado_ports::ports::{PortError, PortResult};
+use recado_ports::unreadable_record::count_unreadable_record;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};

@@ -1,9 +1,13 @@
 //! What single forms become.
 
 use super::stand_in::{ApiStandIn, post, send, sign_in};
-use crate::form_body::{FormContent, parse_console_form};
+use crate::form_body::{ApiForm, FormContent, FormError, FormFields};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+
+fn parse_console_form(form: &[u8]) -> Result<ApiForm, FormError> {
+    FormFields::split(form)?.into_request()
+}
 
 fn parse_json_form(form: &str) -> Value {
     match parse_console_form(form.as_bytes()).unwrap().body {
@@ -153,7 +157,7 @@ async fn a_refusal_is_shown_and_a_page_is_loaded_again_where_the_form_is() {
         ask("/console/api/v1/alerts/test", "http://x/console"),
     )
     .await;
-    assert_eq!(status, StatusCode::NOT_FOUND, "{line}");
+    assert_eq!(status, StatusCode::FORBIDDEN, "{line}");
     let test = post("/console/api/v1/alerts/test", &sign_in(), "");
     let (status, _, page) = send(&api.console(), test).await;
     assert_eq!(status, StatusCode::CONFLICT);
@@ -193,4 +197,53 @@ async fn no_request_that_another_page_can_make_becomes_one_that_changes_somethin
         }
     }
     assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn a_form_that_no_page_makes_is_refused_before_anything_is_made_of_it() {
+    let long = "x".repeat(201);
+    let deep = ["a"; 9].join(".");
+    let deepest = vec!["a"; 500_000].join(".");
+    let many: Vec<String> = (0..201).map(|number| format!("f{number}=1")).collect();
+    let entries = "a,".repeat(10_001);
+    let days = "2026-12-25: closed%0A".repeat(10_001);
+    for wrong in [
+        format!("{long}=1"),
+        format!("{deep}=1"),
+        format!("{deepest}=1"),
+        many.join("&"),
+        format!("a%3Awords={entries}"),
+        format!("a%3Alist={}", entries.replace(',', "%0A")),
+        format!("a%3Adays={days}"),
+    ] {
+        let refused = parse_console_form(wrong.as_bytes());
+        assert_eq!(refused, Err(FormError::TooLarge), "{wrong:.60}");
+    }
+    let deep = ["a"; 8].join(".");
+    let read = parse_json_form(&format!("{}&{deep}=1", many[..199].join("&")));
+    assert_eq!(
+        read.pointer(&format!("/{}", deep.replace('.', "/"))),
+        Some(&json!("1"))
+    );
+    let entries = parse_json_form(&format!("a%3Awords={}", "a,".repeat(10_000)));
+    assert_eq!(entries["a"].as_array().unwrap().len(), 10_000);
+}
+
+#[tokio::test]
+async fn a_form_of_many_parts_is_a_400_and_one_that_the_role_may_not_send_is_not_looked_into() {
+    let api = ApiStandIn::for_role("viewer");
+    let path = "/console/api/v1/conversations/c_1-1/labels";
+    let deep = format!("{}=1", vec!["a"; 5_000].join("."));
+    let (status, ..) = send(&api.console(), post(path, &sign_in(), &deep)).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    // A number that is none would be a 400 for who may send it.
+    let (status, _, page) = send(&api.console(), post(path, &sign_in(), "n%3Anumber=x")).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{page}");
+    let (status, ..) = send(
+        &ApiStandIn::for_role("admin").console(),
+        post(path, &sign_in(), "n%3Anumber=x"),
+    )
+    .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(api.take_changes().is_empty());
 }

@@ -254,7 +254,8 @@ fn the_repeat_of_a_pending_event_that_cannot_be_decoded_holds_up_nothing() {
         let store = scratch.store();
         store.wait_for_intake("test").await.unwrap();
         let received = store.receive_messages(QueueName::Inbound, 100, HIDDEN).await;
-        let named = received.unwrap().iter().map(|message| {
+        let received = received.unwrap();
+        let named = received.iter().map(|message| {
             let names = recado_domain::event::JobNames::cut_out(&message.body);
             names.event.unwrap()
         });

@@ -8,7 +8,8 @@ use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, count_from_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit,
+    FoundRecords, NewestFirstQuery, count_from_sql, make_page, query_all, query_found, query_one,
+    to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode};
@@ -61,10 +62,10 @@ fn select_newest_messages(
     id: &ConversationId,
     before: i64,
     most: usize,
-) -> Result<Vec<Message>, DbError> {
+) -> Result<FoundRecords<Message>, DbError> {
     let sql =
         "SELECT body FROM messages WHERE conversation = ?1 AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3";
-    query_all(
+    query_found(
         connection,
         sql,
         params![id.to_string(), before, to_sql_limit(most)],
@@ -79,7 +80,7 @@ fn select_with_history(
     let Some(conversation) = select_conversation(connection, id)? else {
         return Ok(None);
     };
-    let mut messages = select_newest_messages(connection, id, i64::MAX, most)?;
+    let mut messages = select_newest_messages(connection, id, i64::MAX, most)?.records;
     messages.retain(|message| message.ordinal >= conversation.kept_from);
     messages.reverse();
     Ok(Some((conversation, messages)))

@@ -3,7 +3,8 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, follows_stored, keep_readable, query_all, query_one, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, follows_stored, keep_readable, query_all, query_one, to_sql_integer,
+    to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::conversation::ConversationMode;

@@ -139,8 +139,7 @@ fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<
 /// Gives up the e-mails that wait, and marks the invitations that are to become messages. The carriers cannot be asked what they took.
 /// Returns how many e-mails were given up.
 fn doubt_invitations(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
-    let open =
-        "SELECT body FROM invitations WHERE due IS NOT NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.state') END = 'taken'";
+    let open = "SELECT body FROM invitations WHERE due IS NOT NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.state') END = 'taken'";
     let mut given_up = 0;
     for mut invitation in query_all::<Invitation>(c, open, [])? {
         let is_doubted = if let InvitationState::Email { outbox } = &mut invitation.state {

@@ -217,9 +217,11 @@ fn a_damaged_row_of_any_table_stops_neither_the_start_nor_what_looks_at_all() {
                 assert_eq!(open.messages[0].instance, *sound.instance());
             }
             let troubled = succeed(store.list_troubled_instances(10)).await;
-            assert_eq!(troubled.states.len(), 1, "{damaged}");
+            // Every field of a state has a default: without any it is still a state.
+            let readable = if damaged == "'{}'" { 2 } else { 1 };
+            assert_eq!(troubled.states.len(), readable, "{damaged}");
             let ids = instances.map(|instance| instance.id);
-            assert_eq!(succeed(store.read_instance_states(&ids)).await.len(), 1);
+            assert_eq!(succeed(store.read_instance_states(&ids)).await.len(), readable);
             let work = succeed(store.list_overdue(minutes(60), 10)).await;
             assert!(
                 work.iter()

@@ -1,7 +1,8 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    encode_json, execute_sql, make_page, query_all, query_found, query_one, row_exists, to_sql_integer, to_sql_limit,
+    encode_json, execute_sql, make_page, query_all, query_found, query_one, row_exists, to_sql_integer,
+    to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};

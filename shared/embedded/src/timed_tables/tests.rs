@@ -61,7 +61,7 @@ const OTHER_COLUMNS: &str = "
     published_events.seq published_events.at samples.at samples.expires scheduled.rev scheduled.expires turn_places.rev
     usage.replies usage.input_tokens usage.output_tokens usage.cache_read_tokens usage.cache_write_tokens usage.expires
     usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages webhook_endpoints.rev
-    failed_posts.cursor failed_posts.expires";
+    failed_posts.cursor failed_posts.expires sessions.expires";
 
 /// Fields until which a process holds something, with the table of their record.
 pub(crate) const HELD_FIELDS: [(&str, &str); 8] = [
@@ -133,9 +133,10 @@ const WAITING_FIELDS: [(&str, &str); 51] = [
 /// The other fields with times: of what happened, that people chose, or from which something is deleted.
 const OTHER_FIELDS: &str = "
     Alert.ended_at Alert.fired_at AlertWatch.looked_at AuditEntry.at AwaitedAcknowledgement.accepted_at
-    AwaitedAcknowledgement.due BacklogSample.at Batch.created_at Batch.keep_until Batch.send_at BatchChunk.counted_at
+    AwaitedAcknowledgement.due BacklogSample.at Batch.created_at Batch.keep_until Batch.restored_from Batch.send_at BatchChunk.counted_at
     BatchChunk.keep_until BatchEnd.at BatchReminder.begins_at Booking.reminded_for Booking.reminders
     BookingClash.cells CellSpan.end CellSpan.start ChangeTime.at ChangeTime.stored_at ChargedConversation.expires
+    ConsoleSession.begun_at ConsoleSession.expires_at
     Conversation.created_at Conversation.erased_at Conversation.last_inbound_at Conversation.marketing_stopped_at
     Conversation.oldest_at Conversation.opens_at Conversation.session_started_at Dated.expires DeadLetter.at
     Delivery.at DeliveryTimes.at_delivered DeliveryTimes.at_failed DeliveryTimes.at_played DeliveryTimes.at_read
@@ -147,9 +148,10 @@ const OTHER_FIELDS: &str = "
     MinuteSample.at MovedCell.expires MovedCell.start MovedClaim.until MovedDelivery.expires MovedEvent.expires
     MovedPageChange.at MovedPageChange.expires Notice.at Notification.created_at NumberStanding.fell_at
     NumberStanding.since NumberStanding.told_at OpeningQueue.last_at OpeningQueue.opens_at OptOut.at Outbox.expires_at
-    Outbox.last_inbound_at OutboxHistoryEntry.at OutboxState.at PersonNote.at ProcessingRecord.started_at
+    Outbox.last_inbound_at OutboxHistoryEntry.at OutboxState.at PersonNote.at PlannedMessage.restored_from
+    PlannedMessage.send_at PlannedMessage.useful_until ProcessingRecord.started_at
     Redrive.failed_at RedrivenLetter.failed_at RemindedAppointment.start RemovedInstance.expires
-    ScheduledInvitation.useful_until ScheduledMessage.created_at ScheduledMessage.restored_from
+    ScheduledInvitation.restored_from ScheduledInvitation.useful_until ScheduledMessage.created_at ScheduledMessage.restored_from
     ScheduledMessage.send_at ScheduledState.at SigningSalts.previous_until SpareSnapshot.since StatusUpdate.at
     Token.created_at Token.expires_at TrafficProfile.last TrafficProfile.silent_since TurnJob.due TurnRecord.asked_at
     TurnRecord.began_at TurnRecord.opening TypingSign.at";
@@ -194,7 +196,7 @@ fn every_column_with_a_time_is_known() {
         let table = find_table(column).unwrap_or_else(|| panic!("{column}"));
         let is_chosen = CHOSEN_COLUMNS.contains(&column);
         assert_eq!(table.set_back.is_none(), is_chosen, "{column}");
-        let is_due = column.ends_with(".due") && !LOOKED_FOR_ELSEWHERE.contains(&column);
+        let is_due = column.rsplit('.').next() == Some("due") && !LOOKED_FOR_ELSEWHERE.contains(&column);
         assert!(!is_due || !table.overdue.is_empty(), "{column} is overdue work");
     }
 }
@@ -206,7 +208,8 @@ fn list_sources(folder: &Path, into: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
             list_sources(&path, into);
-        } else if name.ends_with(".rs") && name != "tests.rs" && name != "millis.rs" {
+        } else if path.extension().is_some_and(|end| end == "rs") && name != "tests.rs" && name != "millis.rs"
+        {
             into.push(path);
         }
     }

@@ -29,7 +29,14 @@ pub(super) async fn require_permission(
 ) -> Result<Response, HttpProblem> {
     let mut caller = match identify_metrics_reader(&api, path.as_str(), request.headers()).await? {
         Some(caller) => caller,
-        None => identify_asker(&api, request.extensions().get::<ConsoleRequest>(), request.headers()).await?,
+        None => {
+            identify_asker(
+                &api,
+                request.extensions().get::<ConsoleRequest>(),
+                request.headers(),
+            )
+            .await?
+        }
     };
     check_permission(&caller, request.method(), path.as_str())?;
     let mut span = Span::none();

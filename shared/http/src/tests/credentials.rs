@@ -268,11 +268,11 @@ async fn a_tenants_token_names_no_host_of_the_installations_network() {
     assert_eq!(host.requests(), [""; 0]);
     let public = "https://evolution.example.org";
     let body = named_by_manager(public).to_string();
-    let taken = vault
+    let applied = vault
         .site
         .ask("PUT", "/v1/config?dry_run=true", &headers, body)
         .await;
-    assert_eq!(taken.status, StatusCode::OK, "{}", taken.text);
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
 }
 
 #[tokio::test]
@@ -292,11 +292,11 @@ async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str())];
     let document = named_by_manager(&host.url);
-    let taken = vault
+    let applied = vault
         .site
         .ask("PUT", "/v1/config", &headers, document.to_string())
         .await;
-    assert_eq!(taken.status, StatusCode::OK, "{}", taken.text);
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
     assert!(!host.requests().is_empty(), "a listed host is asked");
     // The host is listed no more. An operator who changes another field does not name it anew.
     vault.site.providers = listing(Vec::new());

@@ -52,13 +52,9 @@ impl Town {
     }
 
     async fn shown_secret(&self, tenant: usize, id: &str) -> String {
-        let shown = self.ask_as(
-            tenant,
-            "GET",
-            &format!("/v1/instances/{id}/webhook"),
-            &Value::Null,
-        );
-        shown.await.body["secret"].as_str().unwrap().to_owned()
+        let path = format!("/v1/instances/{id}/webhook");
+        let shown = self.ask_as(tenant, "GET", &path, &Value::Null).await;
+        shown.body["secret"].as_str().unwrap().to_owned()
     }
 
     /// Posts a webhook of the name with this secret, in each way that shows one. Returns the codes.

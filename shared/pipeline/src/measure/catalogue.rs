@@ -37,7 +37,7 @@ pub const WEBHOOK_ITEMS: &str = "whatsapp_webhook_items_total";
 /// Name of the metric of dead letters that were made.
 pub const DEAD_LETTERS_CREATED: &str = "whatsapp_dead_letters_created_total";
 /// Name of the metric of records that could not be read and were passed over.
-pub const RECORDS_UNREADABLE: &str = "recado_records_unreadable_total";
+pub use recado_ports::unreadable_record::RECORDS_UNREADABLE;
 /// Name of the metric of conversations that were parked.
 pub const CONVERSATIONS_PARKED: &str = "whatsapp_conversations_parked_total";
 /// Name of the metric of attempts that were made again.

@@ -250,25 +250,6 @@ pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter)
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use recado_domain::dead_letter::unreadable_letter_id;
-
-    /// A letter is found again under its id when its queue hands the message out again, also by a later version.
-    #[test]
-    fn ids_of_letters_are_known() {
-        assert_eq!(
-            unreadable_letter_id(QueueName::Inbound, "{ poison"),
-            "1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6"
-        );
-        assert_eq!(
-            turn_letter_id(r#"{"conversation":"x"}"#),
-            "2990de99de23e8daf02e653a964650e77ee81786dee660b08f8468ea5708dc5e"
-        );
-    }
-}
-
 /// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it.
 pub(crate) async fn cancel_message(
     deps: &impl Deps,
@@ -287,4 +268,23 @@ pub(crate) async fn cancel_message(
         tracing::info!(ordinal = message.ordinal.0, %reason, maybe_sent, "cancelled: it is not to leave any more");
     }
     Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::dead_letter::unreadable_letter_id;
+
+    /// A letter is found again under its id when its queue hands the message out again, also by a later version.
+    #[test]
+    fn ids_of_letters_are_known() {
+        assert_eq!(
+            unreadable_letter_id(QueueName::Inbound, "{ poison"),
+            "1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6"
+        );
+        assert_eq!(
+            turn_letter_id(r#"{"conversation":"x"}"#),
+            "2990de99de23e8daf02e653a964650e77ee81786dee660b08f8468ea5708dc5e"
+        );
+    }
 }

@@ -12,7 +12,7 @@ use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use recado_domain::tools::Tool;
 use recado_ports::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
-    PortError, PortResult, Providers, System,
+    PortError, PortResult, Providers,
 };
 use serde::Serialize;
 use serde_json::json;

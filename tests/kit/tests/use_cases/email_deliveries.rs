@@ -410,7 +410,7 @@ async fn a_worker_that_stalls_after_its_attempt_was_stored_does_not_ask_the_carr
     let received = setup
         .world
         .store
-        .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
+        .receive_messages(QueueName::Outbound, 1, Duration::from_secs(600));
     let job = succeed(received).await.remove(0);
     let email = send_email::parse_email_job(&job.body).unwrap();
     // Another worker may take the attempt for one that crashed before the carrier would have answered.

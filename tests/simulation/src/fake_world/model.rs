@@ -117,7 +117,7 @@ pub struct ModelUse {
     pub read_ms: i64,
     /// When it began.
     pub began_ms: i64,
-    /// When it ends, unless its worker dies before.
+    /// When it ends; at a power cut, then. A worker that dies alone ends it before.
     pub ends_ms: i64,
 }
 
@@ -129,6 +129,13 @@ impl FakeWorld {
             .into_iter()
             .filter(|call| call.tenant.as_ref() == Some(tenant))
             .collect()
+    }
+
+    /// Ends the calls that are under way: those who made them are gone.
+    pub(crate) fn end_model_calls(&self, now_ms: i64) {
+        for call in &mut self.state().calls {
+            call.ends_ms = call.ends_ms.min(now_ms.max(call.began_ms));
+        }
     }
 }
 

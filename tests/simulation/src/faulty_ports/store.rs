@@ -5,13 +5,14 @@ mod effects;
 mod inbox;
 mod instances;
 mod invitations;
+mod sessions;
 mod webhooks;
 
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use recado_domain::access::{ConsoleSession, Token, TokenHash};
+use recado_domain::access::{Token, TokenHash};
 use recado_domain::access_list::AccessList;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::audit::AuditEntry;
@@ -26,8 +27,8 @@ use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, Unacknowledge
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    AgentId, ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, MessageId, TenantId,
-    ThreadId, TokenName,
+    AgentId, ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId,
+    TokenName,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::knowledge::AgentKnowledge;
@@ -47,7 +48,7 @@ use recado_pipeline::ports::{
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
     OpenWork, OptOuts, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, PublishedEvents,
-    PublishedPage, RetainedRecords, Samples, ScheduledMessages, Sessions, Store, TenantRecords, Tokens,
+    PublishedPage, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
     TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
     UsageRecords, WaitingForPerson, WriteOutcome,
 };
@@ -460,16 +461,6 @@ impl<S: Store> Tokens for FaultyPort<S> {
         find_token(hash: &TokenHash) -> Option<Token>;
         list_tokens(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Token>;
         delete_token(tenant: Option<&TenantId>, name: &TokenName) -> bool;
-    }
-}
-
-/// No use case of a message's way calls it.
-impl<S: Store> Sessions for FaultyPort<S> {
-    delegate_calls! { directly:
-        put_session(session: &ConsoleSession) -> ();
-        find_session(hash: &TokenHash) -> Option<ConsoleSession>;
-        renew_session(hash: &TokenHash, expires: Timestamp) -> ();
-        delete_session(hash: &TokenHash) -> ();
     }
 }
 

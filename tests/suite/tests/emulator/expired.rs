@@ -1,6 +1,6 @@
 //! An event whose body is kept aside may be redriven when its body has expired.
 
-use crate::bench::{Bench, eventually};
+use crate::bench::{Bench, answer, eventually};
 use crate::contact::{Contact, message_id, seconds};
 use recado_testkit::builders::fresh;
 use recado_testkit::webhooks::evolution_text;
@@ -61,6 +61,13 @@ async fn a_large_event_redriven_past_its_bodys_life_is_a_dead_letter_at_once_and
         "nothing is tried again that cannot succeed: {dead}"
     );
     // The same contact's next message is not held up.
-    bench.says(&instance, &contact, "Oi").await;
+    let secret = applied["instances"][0]["secret"].as_str().unwrap();
+    eventually("the functions' knowledge of the instance", || async {
+        let text = evolution_text(&instance, &contact.jid, &message_id(), "Oi", seconds());
+        let request = bench.http.post(bench.stack.url("/webhooks/evolution"));
+        let (status, _) = answer(request.header("apikey", secret).json(&text)).await;
+        (status == StatusCode::OK).then_some(())
+    })
+    .await;
     bench.phone(&bench.stack.stand_ins.evolution, &contact, 1).await;
 }

@@ -129,7 +129,10 @@ fn a_public_host_that_a_tenants_token_named_is_asked_by_the_client_for_public_ho
     // A name that leads into the network is refused by the resolver of that client.
     let public = all.public.as_ref().unwrap();
     assert!(std::ptr::eq(all.client_for(&by_tenant).unwrap(), public));
-    assert!(std::ptr::eq(all.client_for(&by_installation).unwrap(), &all.http));
+    assert!(std::ptr::eq(
+        all.client_for(&by_installation).unwrap(),
+        &raw const all.http
+    ));
     assert!(without.client_for(&by_tenant).is_err());
     assert!(without.client_for(&by_installation).is_ok());
     let plain = named(Provider::Evolution, "a", "http://10.0.0.7", true).instance;
