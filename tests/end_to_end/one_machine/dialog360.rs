@@ -35,6 +35,7 @@ pub(crate) fn serving_with(variables: &[(&str, &str)]) -> Machine {
         provider = "360dialog"
         external_id = "{PHONE_NUMBER_ID}"
         typing = true
+        mark_read = true
         "#
     ));
     machine.start("serve");
