@@ -14,7 +14,7 @@ export INSTA_UPDATE := no
 # A run from cold builds each crate once: what a second build would need is not written (6 GB). Set it to 1 to change and test often.
 export CARGO_INCREMENTAL ?= 0
 
-.PHONY: console-test test tools lint file-lints policy programs other-features functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: console-test test tools lint file-lints policy programs other-features functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation attack clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
@@ -177,6 +177,11 @@ soak:
 # Reply times of one instance, alone and beside a hung provider, a flooded tenant and a poisoned queue.
 isolation:
 	$(SOAK_BINARY) isolation $(SOAK)
+
+# Reply times of two tenants, alone and while a third one attacks for half an hour (ATTACK="--minutes 5" for less).
+attack:
+	cargo build --quiet --release -p recado --features full
+	benches/attack.py $(ATTACK)
 
 clean:
 	rm -rf target .tools .recado
