@@ -30,12 +30,11 @@ import time
 import zipfile
 from pathlib import Path
 
-from evolution import MASTER
+from evolution import MASTER, TOKEN, webhook_secret
 from processes import MeasurementError, end, eventually, memory_kib, tail
 from stand_ins import Server
 
 ROOT = Path(__file__).resolve().parents[1]
-TOKEN = "token-of-the-measurements-of-recado"
 MARK = "Recado listens on http://127.0.0.1:"
 QUIET = ("quieta-01", "quieta-02")
 ATTACKER = "atacante-01"
@@ -86,7 +85,7 @@ class Evolution(Server):
 
 
 class Slow(Server):
-    """An endpoint and a calendar of the attacker: holds each request for some seconds, then fails."""
+    """A host of the attacker: holds each request for some seconds, then fails."""
 
     async def answer(self, method, path, headers, body):
         await asyncio.sleep(5)
@@ -151,11 +150,11 @@ class Installation:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "If-Match": "*"}
         return await self.ask(method, path, body, headers)
 
-    async def expect(self, method, path, body=b"", token=TOKEN):
-        status, said = await self.call(method, path, body, token)
-        if status not in (200, 201):
-            raise MeasurementError(f"{method} {path}: {status} {said[:300]}")
-        return json.loads(said[said.find(b"{"):said.rfind(b"}") + 1])
+    async def make_token(self, wanted):
+        status, said = await self.call("POST", "/v1/tokens", wanted)
+        if status != 201:
+            raise MeasurementError(f"the token was not made: {status} {said[:300]}")
+        return json.loads(said)
 
 
 def customer(instance):
@@ -403,9 +402,9 @@ async def measure(arguments, folder):
     there = Installation(arguments.binary.resolve(), folder)
     there.start(*ports[:2])
     try:
-        secrets = await there.expect("GET", "/v1/config/webhooks")
-        secrets = {told["id"]: told["secret"] for told in secrets["instances"]}
-        made = await there.expect("POST", "/v1/tokens", {"name": "atacante", "role": "manager", "tenant": f"t-{ATTACKER}"})
+        host = f"127.0.0.1:{there.port}"
+        secrets = {instance: webhook_secret(host, instance) for instance in (*QUIET, ATTACKER)}
+        made = await there.make_token({"name": "atacante", "role": "manager", "tenant": f"t-{ATTACKER}"})
         tenants = [QuietTenant(there, instance, secrets[instance]) for instance in QUIET]
         results = []
         for name, minutes in (("alone", arguments.alone), ("under attack", arguments.minutes)):
