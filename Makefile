@@ -111,10 +111,11 @@ else
 	@echo "left out: $$($(EXTRA) --list 2>/dev/null | grep -c ': test$$') cases: RECADO_EXTRA_FIXTURES names no folder"
 endif
 
-# Coverage-guided fuzzing of each provider's parser, for so many seconds: FUZZ_SECONDS=600 for a night's.
+# Coverage-guided fuzzing of each provider's parser and each reader of documents, for so many seconds: FUZZ_SECONDS=600 for a night's.
 FUZZ_SECONDS ?= 10
 fuzz:
 	tests/fuzz/run.sh $(FUZZ_SECONDS)
+	tests/fuzz/documents.sh $(FUZZ_SECONDS)
 
 # Every step of every story, the stalls too, 10,000 histories, and a tenant's removal killed at each request: an hour.
 exhaustive:

@@ -36,7 +36,7 @@ def check_crates():
     """Counts each crate once for each of its versions, without those of tests."""
     faults = []
     for package, most in CRATES_MAX.items():
-        command = ["cargo", "tree", "--quiet", "--offline", "--package", *package, "--edges", "normal,build", "--prefix", "none"]
+        command = ["cargo", "tree", "--quiet", "--locked", "--package", *package, "--edges", "normal,build", "--prefix", "none"]
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         count = len({" ".join(line.split()[:2]) for line in listed.splitlines() if line})
         print(f"{' '.join(package)}: {count} crates (at most {most})")

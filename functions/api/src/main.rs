@@ -1,14 +1,14 @@
 //! The function `api`: serves health, configuration, conversations, messages, knowledge and dead letters, sets instances up, and lets
-//! pages connect to the WebSocket API. With the arguments of [`PdfLimits`] it is the process that reads one PDF document.
+//! pages connect to the WebSocket API. With the arguments of [`ReadingLimits`] it is the process that reads one document.
 
 use lambda_http::Error;
-use recado_documents::{PdfLimits, print_pdf_text};
+use recado_documents::{ReadingLimits, print_document};
 use recado_lambda::{compose_aws_deps, required_variables, telemetry, use_cases};
 use recado_onboarding::SetupDesk;
 
 fn main() -> Result<(), Error> {
-    if let Some(limits) = PdfLimits::from_arguments(std::env::args().skip(1)) {
-        return Ok(print_pdf_text(limits)?);
+    if let Some(limits) = ReadingLimits::from_arguments(std::env::args().skip(1)) {
+        return Ok(print_document(limits)?);
     }
     serve_requests()
 }

@@ -1,6 +1,6 @@
 //! `recado serve`: runs the HTTP server and the workers until a signal.
 
-use crate::background::BackgroundRuntime;
+use crate::background::{BackgroundRuntime, watch_background};
 use crate::clock;
 use crate::console::LocalConsole;
 use crate::endpoint_posts::run_endpoint_posts;
@@ -15,13 +15,14 @@ use crate::welcome::{self, Welcome};
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
-use futures::future::{LocalBoxFuture, ready};
+use futures::future::{LocalBoxFuture, join, ready};
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
 use recado_domain::secret::Secret;
 use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
 use recado_http::{
-    ApiOptions, EndpointDesk, EventFeed, HealthProbe, api_router, api_routes, record_webhooks,
+    ApiOptions, EndpointDesk, EventFeed, HealthProbe, accept_extra_slashes, api_router, api_routes,
+    record_webhooks,
 };
 use recado_http_client::build_http_client;
 use recado_local::compose::{LocalComposition, LocalDeps, compose_components};
@@ -95,12 +96,12 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
         Arc::clone(&deps),
         emails,
         embedded.clone(),
-        metrics.clone(),
-        watchman,
+        (metrics.clone(), health_probe.beats().clone()),
+        watchman.clone(),
         stopped,
     ));
-    let probes = probe_periodically(health_probe, Arc::clone(&deps), embedded.clone(), metrics);
-    let probing = tokio::spawn(probes);
+    let stores = (Arc::clone(&deps), embedded.clone());
+    let probing = tokio::spawn(look_after_process(health_probe, stores, metrics, watchman));
     welcome::print_address(address);
     console.print_link(address);
     // After the server began: with many instances this takes longer than all else.
@@ -248,7 +249,8 @@ fn build_router(
 ) -> Result<Router> {
     let api = api_routes(Arc::clone(deps), Arc::new(keyring.clone()), options);
     let router = add_webhook_routes(deps, keyring, environment.webhook_limits, api);
-    record_if_configured(router.merge(console.routes.clone()), environment)
+    let router = record_if_configured(router.merge(console.routes.clone()), environment)?;
+    Ok(accept_extra_slashes(router))
 }
 
 /// Records the webhooks that `router` receives, if the settings say so.
@@ -268,6 +270,19 @@ async fn record_keys(deps: Arc<LocalDeps>) {
     if let Err(error) = key_check::record_instance_keys(&*deps).await {
         tracing::error!(%error, "the list of missing keys could not be stored");
     }
+}
+
+/// Looks after the process from outside of the threads of the background, for ever.
+async fn look_after_process(
+    health_probe: HealthProbe,
+    (deps, embedded): (Arc<LocalDeps>, Embedded),
+    metrics: ProcessMetrics,
+    watchman: Watchman,
+) {
+    let beats = health_probe.beats().clone();
+    let watching = watch_background(beats, watchman, Arc::clone(&deps), embedded.clone());
+    let probing = probe_periodically(health_probe, deps, embedded, metrics);
+    join(watching, probing).await;
 }
 
 /// Checks every few seconds that the store accepts writes. Also moves recorded durations into their buckets, and tells of

@@ -5,8 +5,9 @@ use crate::metrics::ProcessMetrics;
 use crate::watchman::Watchman;
 use crate::word_indexing::run_word_indexing;
 use recado_embedded::Embedded;
+use recado_http::{BackgroundBeats, LoopBeat};
 use recado_local::compose::{LocalDeps, LocalEmails};
-use recado_local::queue_workers::{DRAIN_TIMEOUT, IDLE_TIMEOUT, run_queue_workers};
+use recado_local::queue_workers::{BEAT_WITHIN, DRAIN_TIMEOUT, IDLE_TIMEOUT, run_queue_workers};
 use recado_pipeline::ports::System;
 use recado_pipeline::{Deps, reconcile};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(crate) async fn run_workers(
     deps: Arc<LocalDeps>,
     emails: LocalEmails,
     queues: Embedded,
-    metrics: ProcessMetrics,
+    (metrics, beats): (ProcessMetrics, BackgroundBeats),
     watchman: Watchman,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -29,10 +30,19 @@ pub(crate) async fn run_workers(
         Arc::clone(&deps),
         emails,
         queues.clone(),
+        beats.clone(),
         stops,
     ));
+    loops.spawn(pass_beats(beats.add_loop("threads", BEAT_WITHIN), stop.clone()));
     loops.spawn(run_word_indexing(queues.clone(), stop.clone()));
-    loops.spawn(run_every_minute(deps, queues, metrics, watchman, stop.clone()));
+    let beat = beats.add_loop("periodic work", MINUTE_WITHIN);
+    loops.spawn(run_every_minute(
+        deps,
+        queues,
+        metrics,
+        (watchman, beat),
+        stop.clone(),
+    ));
     // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stopped| *stopped).await;
     let all = async { while loops.join_next().await.is_some() {} };
@@ -44,12 +54,29 @@ pub(crate) async fn run_workers(
     }
 }
 
+/// Longest time between two rounds of the periodic work. A round of a large installation may take minutes.
+const MINUTE_WITHIN: Duration = Duration::from_secs(15 * 60);
+
+/// Time between two beats of the threads.
+const BEAT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Passes the beats of the threads: a task that only waits is held up where every thread is.
+async fn pass_beats(beat: LoopBeat, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        beat.pass();
+        tokio::select! {
+            () = tokio::time::sleep(BEAT_INTERVAL) => {}
+            _ = stop.changed() => {}
+        }
+    }
+}
+
 /// Runs `reconcile`, tells alerts and deletes expired records, every minute.
 async fn run_every_minute(
     deps: Arc<LocalDeps>,
     queues: Embedded,
     metrics: ProcessMetrics,
-    watchman: Watchman,
+    (watchman, beat): (Watchman, LoopBeat),
     mut stop: watch::Receiver<bool>,
 ) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
@@ -61,6 +88,7 @@ async fn run_every_minute(
             _ = minute.tick() => {}
             _ = stop.changed() => return,
         }
+        beat.pass();
         set_back = handle_clock_set_back(&mut watch, set_back, &deps, &queues).await;
         let began = deps.system().now();
         let reconciled = reconcile::reconcile(&*deps).await;
@@ -74,6 +102,9 @@ async fn run_every_minute(
         watchman.run_pass(&deps, &queues, reconciled.as_ref().ok()).await;
         if let Err(error) = queues.delete_expired(deps.system().now()).await {
             tracing::error!(%error, "expired records were not removed");
+        }
+        if let Err(error) = queues.overwrite_left_out().await {
+            tracing::warn!(%error, "what was left out is overwritten a minute later");
         }
     }
 }

@@ -12,6 +12,7 @@
 
 mod failure;
 mod message;
+mod refused_files;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -26,13 +27,16 @@ use message::to_chat_request;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::{CredentialRef, split_model_name};
 use recado_domain::decision::{AgentDecision, DecisionReading};
+use recado_domain::ids::Ordinal;
 use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
 use recado_domain::model_files::FileOmission;
 use recado_domain::secret::Secret;
 use recado_http_client::url_origin;
-use recado_ports::ports::{Llm, LlmError, LlmReply, LlmRequest, ModelCall, PortResult, Secrets, System};
-use std::borrow::Cow;
+use recado_ports::ports::{
+    Llm, LlmError, LlmReply, LlmRequest, ModelCall, PortResult, RefusedFiles, Secrets, System,
+};
+use refused_files::list_unopened_files;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -221,17 +225,24 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
         Self::list_models(self).await
     }
 
+    fn find_unopened_files(&self, request: &LlmRequest) -> Vec<(Ordinal, FileOmission)> {
+        list_unopened_files(&self.settings.provider.file_limits, request)
+    }
+
+    async fn find_refused_files(&self, request: &LlmRequest) -> Option<RefusedFiles> {
+        self.search_refused_files(request).await
+    }
+
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let reference = request.key.clone().or_else(|| self.settings.key.clone());
         let key = self.resolve_key(reference.as_ref()).await?;
         let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);
         let deadline = add_millis(self.system.now(), within);
-        let mut request = Cow::Borrowed(request);
         let mut attempt = 1;
         loop {
             let left = time_left(self.system.now(), deadline);
             let failure = match self
-                .attempt_request(&request, key.as_ref(), left.min(self.settings.attempt_timeout))
+                .attempt_request(request, key.as_ref(), left.min(self.settings.attempt_timeout))
                 .await
             {
                 Ok(reply) => return Ok(reply),
@@ -244,11 +255,10 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
                     }
                     return Err(LlmError::Credentials(failure.to_string()));
                 }
-                Retryability::Refused if failure.may_be_for_files() && request.shows_files() => {
-                    // An encrypted PDF, a picture of too many pixels: the contact gets an answer all the same.
-                    tracing::warn!(failure = %failure, "the model is asked again without the files");
-                    request.to_mut().omit_shown_files(FileOmission::Refused);
-                    continue;
+                Retryability::Refused
+                    if failure.may_be_for_files() && request.list_shown_files().next().is_some() =>
+                {
+                    return Err(LlmError::FilesRefused(failure.to_string()));
                 }
                 Retryability::Refused => return Err(LlmError::Refused(failure.to_string())),
                 Retryability::MayPass => {}

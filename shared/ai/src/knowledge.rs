@@ -1,83 +1,24 @@
-//! Splits documents into blocks and searches them, on threads of their own: both take the processor for a while.
+//! Builds the indexes of documents and searches them, on threads of their own: both take the processor for a while.
 
-use crate::pdf::{PdfFailure, read_pdf_beside};
-use recado_documents::{DocumentError, PdfLimits, TextLimits, extract_markdown};
-use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
-use recado_domain::media_type::MediaType;
-use recado_domain::message::TextGap;
+use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName};
 use recado_http_client::{FetchLimits, GuardedClients, HostReach};
-use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document};
+use recado_knowledge::{KnowledgeShelf, renew_analysis};
 use recado_ports::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
 use std::time::Duration;
-
-/// The limits within which a document of a business is read.
-const LIMITS: TextLimits = TextLimits {
-    bytes: 20_000_000,
-    unpacked_bytes: 60_000_000,
-    chars: 2_000_000,
-};
 
 /// Maximum number of redirects to a page.
 const REDIRECTS_MAX: usize = 5;
 
-/// Splits a document. A library that panics at a file ends the reading of that file only. The text of a PDF document is read within
-/// `pdf_limits`.
-pub(crate) async fn split_into_blocks(
-    title: String,
-    bytes: Vec<u8>,
-    media_type: MediaType,
-    settings: SplitSettings,
-    pdf_limits: PdfLimits,
-) -> Result<SplitDocument, TextGap> {
-    if media_type != MediaType::Pdf {
-        return split_text_document(title, bytes, media_type, settings).await;
-    }
-    let read = match read_pdf_beside(&bytes, pdf_limits).await {
-        Ok(read) => read,
-        Err(PdfFailure::NoText) => return Ok(SplitDocument::default()),
-        Err(failure) => {
-            tracing::warn!(error = %failure, "a PDF document was not read");
-            return Err(find_text_gap(&failure));
-        }
+/// Finds the words of sources anew that were found in an earlier way.
+pub(crate) async fn renew_snapshot(
+    mut snapshot: KnowledgeSnapshot,
+) -> Result<KnowledgeSnapshot, LibraryError> {
+    let renew = move || {
+        renew_analysis(&mut snapshot);
+        snapshot
     };
-    let split = split_text_document(title, read.markdown.into_bytes(), MediaType::Text, settings).await?;
-    Ok(SplitDocument {
-        unread_pages: read.unread,
-        ..split
-    })
-}
-
-/// Returns the reason of a failure as the use cases know it.
-fn find_text_gap(failure: &PdfFailure) -> TextGap {
-    match failure {
-        PdfFailure::TooSlow(_) => TextGap::TooLarge,
-        PdfFailure::NoProcess(_) => TextGap::TooManyAttempts,
-        PdfFailure::LeftOut => TextGap::OtherType,
-        PdfFailure::BrokenOff(_) | PdfFailure::Encrypted | PdfFailure::Damaged | PdfFailure::NoText => {
-            TextGap::Unreadable
-        }
-    }
-}
-
-async fn split_text_document(
-    title: String,
-    bytes: Vec<u8>,
-    media_type: MediaType,
-    settings: SplitSettings,
-) -> Result<SplitDocument, TextGap> {
-    let split = move || {
-        let read = extract_markdown(&bytes, media_type, &LIMITS)?;
-        Ok(SplitDocument {
-            is_cut: read.is_cut,
-            ..analyze_document(&title, &read.text, settings)
-        })
-    };
-    match tokio::task::spawn_blocking(split).await {
-        Ok(Ok(split)) => Ok(split),
-        Ok(Err(DocumentError::NoText | DocumentError::LeftOut)) => Err(TextGap::OtherType),
-        Ok(Err(DocumentError::TooLarge)) => Err(TextGap::TooLarge),
-        Ok(Err(DocumentError::Unreadable)) | Err(_) => Err(TextGap::Unreadable),
-    }
+    let renewed = tokio::task::spawn_blocking(renew).await;
+    renewed.map_err(|error| LibraryError(error.to_string()))
 }
 
 /// Builds the index of a snapshot's file and keeps it on the shelf, also if nobody waits any more: the next question finds it.
@@ -147,3 +88,6 @@ pub(crate) async fn fetch_document(
         content_type: fetched.content_type,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,10 +15,12 @@ mod model_provider;
 mod model_settings;
 mod openai_server;
 mod pdf;
+mod reading_process;
 mod simulated;
 mod transcription;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
+pub use documents::{DocumentSettings, ReadingPlace};
 pub use embeddings::{
     EMBEDDINGS_KEY, EMBEDDINGS_KEY_PARAMETER, EmbeddingClient, EmbeddingSettings, EmbeddingSource,
 };
@@ -26,7 +28,7 @@ pub use model::Model;
 pub use model_provider::{ModelProvider, OTHER_PROVIDERS};
 pub use model_settings::ModelSettings;
 pub use pdf::{PdfContent, PdfFailure, read_pdf_beside};
-pub use recado_documents::PdfLimits;
+pub use recado_documents::ReadingLimits;
 pub use recado_google_calendar::GoogleCalendarConfig;
 pub use simulated::Simulated;
 pub use transcription::{

@@ -3,27 +3,26 @@
 mod tools;
 
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
-use crate::documents::read_document_text;
+use crate::documents::DocumentDesk;
 use crate::embeddings::EmbeddingClient;
 use crate::http_agent::HttpAgents;
-use crate::knowledge::{fetch_document, find_index_vectors, load_index, search_index, split_into_blocks};
+use crate::knowledge::{fetch_document, find_index_vectors, load_index, renew_snapshot, search_index};
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::model_settings::ModelSettings;
 use crate::simulated::Simulated;
 use crate::transcription::TranscriptionClient;
-use recado_documents::PdfLimits;
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
-use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
-use recado_domain::media_type::MediaType;
-use recado_domain::message::TextGap;
+use recado_domain::ids::Ordinal;
+use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName, SplitDocument};
+use recado_domain::model_files::FileOmission;
 use recado_google_calendar::GoogleCalendar;
 use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_ports::ports::{
-    DocumentReader, Embedder, EmbeddingError, Embeddings, FetchedDocument, HttpAgentRequest,
+    DocumentReader, DocumentToRead, Embedder, EmbeddingError, Embeddings, FetchedDocument, HttpAgentRequest,
     KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PageFailure,
-    PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System, Transcriber, Transcript,
-    TranscriptionError,
+    PortResult, ReadDocument, ReadingFailure, Recording, RefusedFiles, SearchedQuestion, Secrets, System,
+    Transcriber, Transcript, TranscriptionError,
 };
 use recado_tools::{AgentTools, HttpTools};
 use std::sync::Arc;
@@ -54,7 +53,7 @@ struct ModelParts<S, A> {
     shelf: KnowledgeShelf,
     /// The clients for pages that become documents.
     pages: GuardedClients,
-    pdf_limits: PdfLimits,
+    documents: DocumentDesk,
 }
 
 impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
@@ -90,7 +89,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                 ),
             ),
             pages: clients.clone(),
-            pdf_limits: settings.pdf,
+            documents: DocumentDesk::new(settings.documents),
             http_agents: HttpAgents::new(clients, secrets.clone(), system.clone()),
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
@@ -158,6 +157,20 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
         }
     }
 
+    fn find_unopened_files(&self, request: &LlmRequest) -> Vec<(Ordinal, FileOmission)> {
+        match self.find_client(&request.model) {
+            Ok(client) if !request.simulated => client.find_unopened_files(request),
+            _ => Vec::new(),
+        }
+    }
+
+    async fn find_refused_files(&self, request: &LlmRequest) -> Option<RefusedFiles> {
+        match self.find_client(&request.model) {
+            Ok(client) if !request.simulated => client.find_refused_files(request).await,
+            _ => None,
+        }
+    }
+
     async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
         self.parts.http_agents.ask(request).await
     }
@@ -168,8 +181,12 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
 }
 
 impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
-    async fn read_document(&self, bytes: Vec<u8>, media_type: MediaType) -> Result<ReadDocument, TextGap> {
-        read_document_text(bytes, media_type).await
+    async fn read_document(
+        &self,
+        document: DocumentToRead<'_>,
+        within: Duration,
+    ) -> Result<ReadDocument, ReadingFailure> {
+        self.parts.documents.read_text(document, within).await
     }
 }
 
@@ -187,15 +204,14 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
     async fn split_document(
         &self,
         title: &str,
-        bytes: Vec<u8>,
-        media_type: MediaType,
+        document: DocumentToRead<'_>,
         block_characters: usize,
-    ) -> Result<SplitDocument, TextGap> {
+    ) -> Result<SplitDocument, ReadingFailure> {
         let settings = SplitSettings {
             characters_max: block_characters,
         };
-        let limits = self.parts.pdf_limits;
-        split_into_blocks(title.to_owned(), bytes, media_type, settings, limits).await
+        let documents = &self.parts.documents;
+        documents.split_into_blocks(title, document, settings).await
     }
 
     async fn fetch_page(
@@ -206,6 +222,10 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         within: Duration,
     ) -> Result<FetchedDocument, PageFailure> {
         fetch_document(&self.parts.pages, url, private_hosts, bytes_max, within).await
+    }
+
+    async fn renew_analysis(&self, snapshot: KnowledgeSnapshot) -> Result<KnowledgeSnapshot, LibraryError> {
+        renew_snapshot(snapshot).await
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -238,6 +258,10 @@ impl<S: Secrets, A: System> Transcriber for Model<S, A> {
         self.parts.transcription.explain_refusal(bytes, false)
     }
 
+    fn transcription_model(&self) -> Option<&str> {
+        self.parts.transcription.transcription_model()
+    }
+
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         if recording.simulated {
             return self.parts.simulated.transcribe_recording(recording).await;
@@ -250,8 +274,12 @@ impl<S: Secrets, A: System> Transcriber for Model<S, A> {
 mod tests {
     use super::*;
     use crate::claude::tests::{KeyBox, Time, request};
+    use crate::documents::{DocumentSettings, ReadingPlace};
     use crate::embeddings::EmbeddingSettings;
     use crate::transcription::TranscriptionSettings;
+    use recado_domain::ids::TenantId;
+    use recado_domain::media_type::MediaType;
+    use recado_domain::message::TextGap;
     use recado_google_calendar::GoogleCalendarConfig;
 
     fn model(keys: KeyBox) -> Model<KeyBox, Time> {
@@ -265,7 +293,10 @@ mod tests {
             transcription: TranscriptionSettings::default(),
             embeddings: EmbeddingSettings::default(),
             calendar: GoogleCalendarConfig::default(),
-            pdf: PdfLimits::default(),
+            documents: DocumentSettings {
+                place: ReadingPlace::Thread,
+                ..DocumentSettings::default()
+            },
             knowledge_kept_bytes: 0,
         };
         Model::new(http, &settings, keys, Time::default()).unwrap()
@@ -305,14 +336,24 @@ mod tests {
     #[tokio::test]
     async fn a_document_is_read_and_a_damaged_one_refused() {
         let model = model(KeyBox::empty());
-        let read = model.read_document(b"dose;2 ml".to_vec(), MediaType::Csv).await;
+        let tenant = TenantId::parse("t1").unwrap();
+        let document = |bytes: &[u8], media_type| DocumentToRead {
+            tenant: &tenant,
+            bytes: bytes.to_vec(),
+            media_type,
+            charset: None,
+        };
+        let within = Duration::from_secs(20);
+        let read = model
+            .read_document(document(b"dose;2 ml", MediaType::Csv), within)
+            .await;
         assert_eq!(read.unwrap().text, "dose;2 ml");
         for (bytes, media_type, gap) in [
             (&b"PK"[..], MediaType::Docx, TextGap::Unreadable),
             (b"OggS", MediaType::Ogg, TextGap::OtherType),
         ] {
-            let refused = model.read_document(bytes.to_vec(), media_type).await;
-            assert_eq!(refused, Err(gap));
+            let refused = model.read_document(document(bytes, media_type), within).await;
+            assert_eq!(refused, Err(gap.into()));
         }
     }
 

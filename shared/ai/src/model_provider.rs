@@ -2,6 +2,7 @@
 
 use genai::adapter::AdapterKind;
 use recado_domain::config::USUAL_MODEL_PROVIDER;
+use recado_domain::model_files::ProviderFileLimits;
 
 /// A provider of models.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +19,23 @@ pub struct ModelProvider {
     pub(crate) version: &'static str,
     /// The interface.
     pub(crate) adapter: AdapterKind,
+    /// The files that it opens, by its documentation.
+    pub(crate) file_limits: ProviderFileLimits,
 }
+
+/// <https://docs.claude.com/en/docs/build-with-claude/vision> (pixels),
+/// <https://docs.claude.com/en/docs/build-with-claude/pdf-support> (no encryption).
+const ANTHROPIC_FILES: ProviderFileLimits = ProviderFileLimits {
+    side_max: Some(8_000),
+    side_max_among: Some((20, 2_000)),
+    opens_encrypted: false,
+};
+
+/// <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>
+const BEDROCK_FILES: ProviderFileLimits = ProviderFileLimits {
+    side_max: Some(8_000),
+    ..ProviderFileLimits::NONE
+};
 
 /// Anthropic, whose models are named without a provider.
 pub(crate) static ANTHROPIC: ModelProvider = ModelProvider {
@@ -28,6 +45,7 @@ pub(crate) static ANTHROPIC: ModelProvider = ModelProvider {
     base_url: "https://api.anthropic.com",
     version: "v1",
     adapter: AdapterKind::Anthropic,
+    file_limits: ANTHROPIC_FILES,
 };
 
 /// The other providers.
@@ -39,6 +57,7 @@ pub static OTHER_PROVIDERS: [ModelProvider; 4] = [
         base_url: "https://api.openai.com",
         version: "v1",
         adapter: AdapterKind::OpenAI,
+        file_limits: ProviderFileLimits::NONE,
     },
     ModelProvider {
         name: "gemini",
@@ -47,6 +66,7 @@ pub static OTHER_PROVIDERS: [ModelProvider; 4] = [
         base_url: "https://generativelanguage.googleapis.com",
         version: "v1beta",
         adapter: AdapterKind::Gemini,
+        file_limits: ProviderFileLimits::NONE,
     },
     ModelProvider {
         name: "bedrock",
@@ -55,6 +75,7 @@ pub static OTHER_PROVIDERS: [ModelProvider; 4] = [
         base_url: "https://bedrock-runtime.us-east-1.amazonaws.com",
         version: "",
         adapter: AdapterKind::BedrockApi,
+        file_limits: BEDROCK_FILES,
     },
     ModelProvider {
         name: "ollama",
@@ -63,5 +84,20 @@ pub static OTHER_PROVIDERS: [ModelProvider; 4] = [
         base_url: "http://127.0.0.1:11434",
         version: "",
         adapter: AdapterKind::Ollama,
+        file_limits: ProviderFileLimits::NONE,
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::config::model_provider_asks_for_key;
+
+    #[test]
+    fn the_rules_know_which_providers_ask_for_a_key() {
+        for provider in OTHER_PROVIDERS.iter().chain([&ANTHROPIC]) {
+            let asks = model_provider_asks_for_key(provider.name);
+            assert_eq!(asks, provider.key_variable.is_some(), "{}", provider.name);
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! The settings of the models.
 
 use crate::model_provider::OTHER_PROVIDERS;
-use crate::{ClaudeSettings, EmbeddingSettings, GoogleCalendarConfig, TranscriptionSettings};
-use recado_documents::PdfLimits;
+use crate::{
+    ClaudeSettings, DocumentSettings, EmbeddingSettings, GoogleCalendarConfig, TranscriptionSettings,
+};
 use recado_ports::settings::VariableReader;
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ pub struct ModelSettings {
     pub embeddings: EmbeddingSettings,
     /// Google Calendar.
     pub calendar: GoogleCalendarConfig,
-    /// The limits within which the API reads the text of a PDF document. A request waits for it.
-    pub pdf: PdfLimits,
+    /// The way in which the text of documents is read.
+    pub documents: DocumentSettings,
     /// Size of the knowledge that a process keeps ready, in bytes of its files (`RECADO_KNOWLEDGE_KEPT_MIB`).
     pub knowledge_kept_bytes: usize,
 }
@@ -48,7 +49,7 @@ impl ModelSettings {
             transcription: TranscriptionSettings::from_environment(reader),
             embeddings: EmbeddingSettings::from_environment(reader),
             calendar: GoogleCalendarConfig::from_environment(reader),
-            pdf: PdfLimits::default(),
+            documents: DocumentSettings::default(),
             knowledge_kept_bytes: read_kept_mib(reader) * 1024 * 1024,
         }
     }

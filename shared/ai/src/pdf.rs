@@ -1,13 +1,9 @@
-//! Has the text of PDF documents read, each by a process of its own.
+//! Has PDF documents read for the command line, each by a process of its own. Joins the texts of pages.
 
-use recado_documents::{PdfLimits, PdfText};
+use crate::reading_process::{ProcessFailure, read_in_process};
+use recado_documents::{DocumentError, ReadContent, ReadingLimits, ReadingPurpose, ReadingTask};
+use recado_domain::media_type::MediaType;
 use recado_knowledge::write_markdown_section;
-use std::io;
-use std::process::{Output, Stdio};
-use std::time::Duration;
-use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
-use tokio::time::timeout;
 
 /// The text of a document that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +26,10 @@ pub enum PdfFailure {
         .0.seconds,
         .0.memory_mib
     )]
-    BrokenOff(PdfLimits),
+    BrokenOff(ReadingLimits),
     /// The process did not run.
-    #[error("the process that reads PDF documents did not run")]
-    NoProcess(#[from] io::Error),
+    #[error("{0}")]
+    NoProcess(String),
     /// A password is needed to read it.
     #[error("the PDF document is encrypted: remove its password first")]
     Encrypted,
@@ -49,42 +45,30 @@ pub enum PdfFailure {
 }
 
 /// Reads the text of a document in a process of its own, within limits. That process is this program with the arguments of
-/// [`PdfLimits::to_arguments`].
-pub async fn read_pdf_beside(bytes: &[u8], limits: PdfLimits) -> Result<PdfContent, PdfFailure> {
-    let reading = timeout(
-        Duration::from_secs(limits.seconds),
-        run_reading_process(bytes, limits),
-    );
-    let read = reading.await.map_err(|_| PdfFailure::TooSlow(limits.seconds))??;
-    let text = serde_json::from_slice(&read.stdout).ok();
-    match text.filter(|_| read.status.success()) {
-        Some(PdfText::Pages(pages)) => join_page_texts(&pages),
-        Some(PdfText::Encrypted) => Err(PdfFailure::Encrypted),
-        Some(PdfText::Damaged) => Err(PdfFailure::Damaged),
-        Some(PdfText::LeftOut) => Err(PdfFailure::LeftOut),
-        None => Err(PdfFailure::BrokenOff(limits)),
+/// [`ReadingLimits::to_arguments`].
+///
+/// # Errors
+///
+/// The reason why it has no text that can be used.
+pub async fn read_pdf_beside(bytes: &[u8], limits: ReadingLimits) -> Result<PdfContent, PdfFailure> {
+    let task = ReadingTask {
+        media_type: MediaType::Pdf,
+        charset: None,
+        purpose: ReadingPurpose::Knowledge,
+    };
+    match read_in_process(bytes, &task, limits, limits.clock_time()).await {
+        Ok(Ok(ReadContent::Pages(pages))) => join_page_texts(&pages),
+        Ok(Err(DocumentError::Encrypted)) => Err(PdfFailure::Encrypted),
+        Ok(Err(DocumentError::LeftOut)) => Err(PdfFailure::LeftOut),
+        Ok(Ok(ReadContent::Text(_)) | Err(_)) => Err(PdfFailure::Damaged),
+        Err(ProcessFailure::TooSlow) => Err(PdfFailure::TooSlow(limits.clock_time().as_secs())),
+        Err(ProcessFailure::BrokenOff) => Err(PdfFailure::BrokenOff(limits)),
+        Err(failure) => Err(PdfFailure::NoProcess(failure.to_string())),
     }
-}
-
-async fn run_reading_process(bytes: &[u8], limits: PdfLimits) -> io::Result<Output> {
-    let mut reader = Command::new(std::env::current_exe()?);
-    reader.args(limits.to_arguments());
-    // It needs nothing of the environment, which holds keys.
-    reader.env_clear().kill_on_drop(true);
-    reader
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut child = reader.spawn()?;
-    if let Some(mut input) = child.stdin.take() {
-        // A process that ended early did not take all; its exit status tells why.
-        let _ = input.write_all(bytes).await;
-    }
-    child.wait_with_output().await
 }
 
 /// Joins the pages to one text, each with its number as the heading.
-fn join_page_texts(pages: &[Option<String>]) -> Result<PdfContent, PdfFailure> {
+pub(crate) fn join_page_texts(pages: &[Option<String>]) -> Result<PdfContent, PdfFailure> {
     let mut content = PdfContent {
         markdown: String::new(),
         unread: Vec::new(),

@@ -4,6 +4,7 @@ use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
 use recado_domain::knowledge::first_block_text;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
+use recado_domain::time_words::is_message_time;
 use recado_domain::tools::tool_result_text;
 use recado_ports::ports::{
     DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
@@ -56,6 +57,7 @@ impl<A: System> Llm for Simulated<A> {
                 .iter()
                 .map(|text| count_words(text))
                 .sum::<u64>()
+            + request.present.as_deref().map_or(0, count_words)
             + request.knowledge.as_deref().map_or(0, count_words)
             + request
                 .turns
@@ -186,7 +188,7 @@ fn compose_answer(request: &LlmRequest) -> String {
         .iter()
         .flat_map(|turn| turn.text.lines())
         .map(str::trim)
-        .filter(|line| !line.is_empty())
+        .filter(|line| !line.is_empty() && !is_message_time(line))
         .collect();
     let (count, plural) = (burst.len(), if burst.len() == 1 { "" } else { "s" });
     let last: String = burst
@@ -231,6 +233,7 @@ mod tests {
     use super::*;
     use crate::claude::tests::{Time, request, said};
     use recado_domain::decision::OfferedDecisions;
+    use recado_domain::ids::Ordinal;
     use recado_domain::ids::StepId;
     use recado_domain::media_type::MediaType;
     use recado_domain::model_files::FileOmission;
@@ -247,7 +250,10 @@ mod tests {
         asked.turns = vec![
             said(Speaker::User, "old"),
             said(Speaker::Assistant, "answered"),
-            said(Speaker::User, "oi\n\ntudo bem?\nquero marcar uma consulta"),
+            said(
+                Speaker::User,
+                "[Mon 3 Mar 2031, 14:05]\noi\n\ntudo bem?\nquero marcar uma consulta",
+            ),
         ];
         let reply = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
         assert_eq!(
@@ -337,6 +343,8 @@ mod tests {
     #[tokio::test]
     async fn it_says_how_many_files_it_saw() {
         let file = |content| ChatFile {
+            ordinal: Ordinal(1),
+            name: None,
             label: "[image 1]".to_owned(),
             media_type: MediaType::Png,
             content,

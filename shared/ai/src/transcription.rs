@@ -238,6 +238,10 @@ impl<S: Secrets, A: System> Transcriber for TranscriptionClient<S, A> {
         (bytes > max).then_some(TranscriptionError::TooLarge { bytes, max })
     }
 
+    fn transcription_model(&self) -> Option<&str> {
+        self.settings.url.as_ref().map(|_| self.settings.model.as_str())
+    }
+
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         let bytes = recording.bytes.len();
         if let Some(refused) = self.explain_refusal(bytes as u64, recording.simulated) {

@@ -10,7 +10,7 @@ use std::io::Write;
 const GROUP: usize = 5_000;
 
 /// Fields of an entry that are columns of their own.
-const FIELDS: [(&str, ColumnKind); 15] = [
+const FIELDS: [(&str, ColumnKind); 16] = [
     ("id", ColumnKind::Text),
     ("created_at", ColumnKind::Time),
     ("eventId", ColumnKind::Text),
@@ -26,6 +26,7 @@ const FIELDS: [(&str, ColumnKind); 15] = [
     ("duplicate_of", ColumnKind::Text),
     ("error", ColumnKind::Text),
     ("pricing_category", ColumnKind::Text),
+    ("simulated", ColumnKind::Flag),
 ];
 
 /// Statuses of which the time is a column.
@@ -130,10 +131,10 @@ mod tests {
         assert_eq!(row[1], TableCell::Time(1_795_527_000_500));
         assert_eq!((&row[6], &row[8]), (&TableCell::Missing, &TableCell::Flag(true)));
         assert_eq!(
-            (&row[15], &row[16]),
+            (&row[16], &row[17]),
             (&TableCell::Time(1_795_527_002_000), &TableCell::Missing)
         );
-        assert_eq!(row[20], TableCell::Text("{\"table\":4}".to_owned()));
+        assert_eq!(row[21], TableCell::Text("{\"table\":4}".to_owned()));
     }
 
     #[test]

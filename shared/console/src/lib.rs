@@ -131,5 +131,12 @@ pub fn console_routes(api: Router, options: ConsoleOptions) -> Result<Router, Co
     Ok(routes)
 }
 
+/// Reads the body of a form as the console does. Returns `false` if it is refused. The fuzzing calls it.
+#[doc(hidden)]
+pub fn parse_console_form(body: &[u8]) -> bool {
+    let fields = form_body::FormFields::split(body);
+    fields.and_then(form_body::FormFields::into_request).is_ok()
+}
+
 #[cfg(test)]
 mod tests;

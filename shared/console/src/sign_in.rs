@@ -35,23 +35,21 @@ pub(crate) async fn show_sign_in(
     render_form(&console, &headers, wanted.next, None)
 }
 
-/// Begins a session with the token of the form. A wrong token is a 401 with the form.
+/// Begins a session with the token of the form. A wrong token is a 401 with the form, and a 429 after many of them. A token that opens
+/// the console is never held up, however many wrong ones others try.
 pub(crate) async fn sign_in(
     State(console): State<Console>,
     headers: HeaderMap,
     Form(form): Form<SignInForm>,
 ) -> Response {
-    if let Some(wait) = console.sign_in_limit.find_wait(Instant::now()) {
-        return refuse_for_now(&console, &headers, form.next, wait);
-    }
     match console.api.begin_session(form.token.trim()).await {
         Ok(session) => begin_session(&session, &headers, &keep_console_path(form.next)),
         Err(refusal) => match refusal.status {
             StatusCode::FORBIDDEN => render_form(&console, &headers, form.next, Some("sign_in.role")),
-            StatusCode::UNAUTHORIZED => {
-                console.sign_in_limit.note_wrong_token(Instant::now());
-                render_form(&console, &headers, form.next, Some("sign_in.wrong"))
-            }
+            StatusCode::UNAUTHORIZED => match console.sign_in_limit.note_wrong_token(Instant::now()) {
+                Some(wait) => refuse_for_now(&console, &headers, form.next, wait),
+                None => render_form(&console, &headers, form.next, Some("sign_in.wrong")),
+            },
             _ => render_form(&console, &headers, form.next, Some("sign_in.unavailable")),
         },
     }

@@ -1,80 +1,178 @@
-//! Reads spreadsheets of Excel, row by row.
+//! Reads spreadsheets of Excel, row by row, with the values that Excel shows.
 
-use crate::DocumentError;
-use crate::text::TextBuilder;
-use calamine::{DataRef, ExcelDateTime, Reader, Xlsx};
-use std::io::Cursor;
+mod cells;
+mod comments;
+mod decimal;
+mod number_format;
+mod serial_time;
+mod styles;
+mod tokens;
 
-/// Maximum number of empty cells that are told between two cells of a row.
-const GAP_MAX: u32 = 20;
+use crate::package::Package;
+use crate::table::{TableTeller, append_plain_row};
+use crate::text::{TextBuilder, clean_text_line};
+use crate::xml::{Mark, XmlReader};
+use crate::{DocumentError, TextForm};
+use cells::RowReader;
+use comments::read_sheet_comments;
+use serial_time::DateSystem;
+use styles::CellStyles;
 
-/// Reads the cells of all sheets. A row is a line, its cells stand side by side. The cells are read one by one: a sheet whose
-/// only cells are its first and its last would fill the memory as a table.
-pub(crate) fn read_spreadsheet(bytes: &[u8], text: &mut TextBuilder) -> Result<(), DocumentError> {
-    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|_| DocumentError::Unreadable)?;
-    let names = book.sheet_names();
-    let several = names.len() > 1;
-    for name in names {
+/// Maximum number of sheets that are read.
+const SHEETS_MAX: usize = 200;
+
+/// Maximum number of characters of a cell, as in Excel, and of a sheet's name.
+const CELL_MAX: usize = 32_767;
+const NAME_MAX: usize = 200;
+
+/// The parts of a workbook to which the cells of all sheets refer.
+#[derive(Debug)]
+struct Book {
+    shared: Vec<Box<str>>,
+    styles: CellStyles,
+    dates: DateSystem,
+}
+
+/// A sheet as the workbook lists it.
+#[derive(Debug)]
+struct ListedSheet {
+    name: String,
+    relation: String,
+}
+
+/// Reads the cells of all sheets that are shown, in the order of the workbook.
+pub(crate) fn read_spreadsheet(
+    package: &mut Package<'_>,
+    form: TextForm,
+    text: &mut TextBuilder,
+) -> Result<(), DocumentError> {
+    let document = package.find_document("xl/workbook.xml")?;
+    let (sheets, dates) = list_sheets(&package.take_needed_part(&document)?)?;
+    let relations = package.take_relations(&document)?;
+    let shared = package.take_related_part(&relations, "sharedStrings")?;
+    let styles = package.take_related_part(&relations, "styles")?;
+    let book = Book {
+        shared: shared
+            .as_deref()
+            .map(read_shared_texts)
+            .transpose()?
+            .unwrap_or_default(),
+        styles: styles
+            .as_deref()
+            .map(CellStyles::parse_styles)
+            .transpose()?
+            .unwrap_or_default(),
+        dates,
+    };
+    let several = sheets.len() > 1;
+    for sheet in sheets {
+        if text.is_limit_reached() {
+            break;
+        }
         // A sheet may be a chart, which has no cells.
-        let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
+        let relation = relations.get(&sheet.relation);
+        let Some(relation) = relation.filter(|relation| relation.kind == "worksheet") else {
             continue;
         };
-        if several {
-            text.append_text_run(&format!("# {name}\n"));
-        }
-        let mut place = (None, 0);
-        while !text.is_limit_reached() {
-            let cell = match cells.next_cell() {
-                Ok(Some(cell)) => cell,
-                Ok(None) => break,
-                Err(_) => return Err(DocumentError::Unreadable),
-            };
-            let words = render_cell_value(cell.get_value());
-            if words.is_empty() {
-                continue;
-            }
-            let (row, column) = cell.get_position();
-            let gap = match place {
-                (Some(last), next) if last == row => column.saturating_sub(next).saturating_add(1),
-                _ => {
-                    text.end_current_line();
-                    column
-                }
-            };
-            text.append_text_run(&"\t".repeat(gap.min(GAP_MAX) as usize));
-            text.append_text_run(&words.replace(['\n', '\r'], " "));
-            place = (Some(row), column.saturating_add(1));
-        }
-        text.end_current_line();
-        text.append_character('\n');
+        // Each part is read once, however many sheets lead to it.
+        let Some(part) = package.take_package_part(&relation.target)? else {
+            continue;
+        };
+        let name = match form {
+            TextForm::Plain if !several => None,
+            _ => Some(sheet.name.as_str()),
+        };
+        let comments = read_sheet_comments(package, &relation.target, text)?;
+        let rows = RowReader::new(&part, &book, comments);
+        read_sheet_rows(rows, name, form, text)?;
     }
     Ok(())
 }
 
-fn render_cell_value(cell: &DataRef<'_>) -> String {
-    match cell {
-        DataRef::Int(number) => number.to_string(),
-        DataRef::Float(number) => number.to_string(),
-        DataRef::SharedString(text) => (*text).to_owned(),
-        DataRef::Bool(is_true) => is_true.to_string(),
-        DataRef::DateTime(time) => render_cell_time(*time),
-        DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
-        DataRef::Error(error) => error.to_string(),
-        DataRef::Empty => String::new(),
+/// Returns the sheets that are shown, and from which day the dates are counted.
+fn list_sheets(workbook: &str) -> Result<(Vec<ListedSheet>, DateSystem), DocumentError> {
+    let mut reader = XmlReader::new(workbook);
+    let (mut sheets, mut dates) = (Vec::new(), DateSystem::From1900);
+    while let Some(mark) = reader.read_next_mark()? {
+        let Mark::Open(element) = mark else { continue };
+        match element.name() {
+            "workbookPr" if element.is_attribute_set("date1904") => dates = DateSystem::From1904,
+            "sheet" if sheets.len() < SHEETS_MAX => {
+                let is_shown = element
+                    .find_attribute("state")
+                    .is_none_or(|state| state == "visible");
+                if let Some(relation) = element.relation_id().filter(|_| is_shown) {
+                    let name = element.find_attribute("name").unwrap_or_default();
+                    let name = clean_text_line(&name, NAME_MAX);
+                    sheets.push(ListedSheet { name, relation });
+                }
+            }
+            _ => {}
+        }
     }
+    Ok((sheets, dates))
 }
 
-/// Renders a date, a time of the day or both, as far as the cell has them.
-fn render_cell_time(time: ExcelDateTime) -> String {
-    if time.is_duration() {
-        return format!("{} days", time.as_f64());
+/// Reads the texts to which cells of all sheets refer.
+fn read_shared_texts(part: &str) -> Result<Vec<Box<str>>, DocumentError> {
+    let (mut reader, mut texts) = (XmlReader::new(part), Vec::new());
+    while let Some(mark) = reader.read_next_mark()? {
+        if let Mark::Open(element) = mark
+            && element.name() == "si"
+        {
+            texts.push(read_rich_text(&mut reader)?.into_boxed_str());
+        }
     }
-    let (year, month, day, hour, minute, second, _) = time.to_ymd_hms_milli();
-    let date = format!("{year:04}-{month:02}-{day:02}");
-    let clock = format!("{hour:02}:{minute:02}:{second:02}");
-    match (time.as_f64() < 1.0, (hour, minute, second) == (0, 0, 0)) {
-        (true, _) => clock,
-        (false, true) => date,
-        (false, false) => format!("{date} {clock}"),
+    Ok(texts)
+}
+
+/// Reads the text of the element that began last. Its runs belong together, and how a word is pronounced is left out.
+fn read_rich_text(reader: &mut XmlReader<'_>) -> Result<String, DocumentError> {
+    let (mut words, mut depth, mut is_text) = (String::new(), 1_u32, false);
+    while depth > 0 {
+        match reader.read_next_mark()? {
+            Some(Mark::Open(element)) if element.name() == "rPh" => reader.skip_element()?,
+            Some(Mark::Open(element)) => {
+                is_text = element.name() == "t";
+                depth = depth.saturating_add(1);
+            }
+            Some(Mark::Close(_)) => {
+                is_text = false;
+                depth -= 1;
+            }
+            Some(Mark::Text(part)) if is_text => words.push_str(&part),
+            Some(Mark::Text(_)) => {}
+            None => break,
+        }
     }
+    Ok(clean_text_line(&words, CELL_MAX))
+}
+
+/// Reads a sheet. Its name stands before its first row.
+fn read_sheet_rows(
+    mut rows: RowReader<'_>,
+    name: Option<&str>,
+    form: TextForm,
+    text: &mut TextBuilder,
+) -> Result<(), DocumentError> {
+    let mut table = TableTeller::default();
+    let mut name = name.filter(|name| !name.is_empty());
+    while !text.is_limit_reached() {
+        let Some(row) = rows.read_next_row()? else { break };
+        if row.is_empty() {
+            continue;
+        }
+        match (form, name.take()) {
+            (_, None) => {}
+            (TextForm::Plain, Some(name)) => text.append_text_run(&format!("# {name}\n")),
+            (TextForm::Markdown, Some(name)) => text.append_heading(1, name),
+        }
+        match form {
+            TextForm::Plain => append_plain_row(&row, text),
+            TextForm::Markdown => table.tell_table_row(&row, text),
+        }
+    }
+    table.end_whole_table(text);
+    text.begin_paragraph();
+    Ok(())
 }

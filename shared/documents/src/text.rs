@@ -1,4 +1,4 @@
-//! Collects the text of a document, up to a number of characters.
+//! Collects the text of a document, up to a number of characters. Those that are looked at and left out are counted, too.
 
 use crate::DocumentText;
 
@@ -10,17 +10,44 @@ const LINE_ENDS_MAX: usize = 2;
 pub(crate) struct TextBuilder {
     text: String,
     room: usize,
+    /// Number of characters that may still be looked at, whether they are kept or not.
+    looks: usize,
     line_ends: usize,
     is_cut: bool,
     is_unmarked: bool,
 }
 
+#[cfg(feature = "archives")]
 impl TextBuilder {
-    /// Begins a text of at most `chars` characters.
-    pub(crate) fn with_char_limit(chars: usize) -> Self {
+    /// Adds a text that was read by another builder, as it is.
+    pub(crate) fn append_document_text(&mut self, read: &DocumentText) {
+        let is_unmarked = std::mem::replace(&mut self.is_unmarked, false);
+        self.append_text_run(&read.text);
+        self.is_unmarked = is_unmarked;
+        self.is_cut |= read.is_cut;
+    }
+
+    /// Begins a text with the same limits as are left here.
+    pub(crate) fn begin_part_text(&self) -> Self {
+        Self {
+            is_unmarked: self.is_unmarked,
+            ..Self::with_limits(self.room, self.looks)
+        }
+    }
+
+    /// Takes what another builder looked at from what may still be looked at.
+    pub(crate) fn count_looks_of(&mut self, part: &Self) {
+        self.looks = self.looks.min(part.looks);
+    }
+}
+
+impl TextBuilder {
+    /// Begins a text of at most `chars` characters, for which at most `looks` are looked at.
+    pub(crate) fn with_limits(chars: usize, looks: usize) -> Self {
         Self {
             text: String::new(),
             room: chars,
+            looks,
             line_ends: LINE_ENDS_MAX,
             is_cut: false,
             is_unmarked: false,
@@ -48,9 +75,10 @@ impl TextBuilder {
         }
     }
 
-    /// Returns `true` if there is no text yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.text.is_empty()
+    /// Counts characters as looked at that were looked at elsewhere.
+    pub(crate) fn count_looks(&mut self, characters: usize) {
+        self.is_cut |= characters > self.looks;
+        self.looks = self.looks.saturating_sub(characters);
     }
 
     /// Returns `true` if no more text is taken.
@@ -75,6 +103,11 @@ impl TextBuilder {
 
     /// Adds a character.
     pub(crate) fn append_character(&mut self, character: char) {
+        let Some(looks) = self.looks.checked_sub(1) else {
+            self.is_cut = true;
+            return;
+        };
+        self.looks = looks;
         let character = match character {
             '\r' | '\u{b}' | '\u{c}' => '\n',
             other => other,
@@ -101,6 +134,11 @@ impl TextBuilder {
         self.text.push(character);
     }
 
+    /// Returns `true` if the line has not begun.
+    pub(crate) fn is_at_line_start(&self) -> bool {
+        self.line_ends > 0
+    }
+
     /// Ends the line, if it has begun.
     pub(crate) fn end_current_line(&mut self) {
         if self.line_ends == 0 {
@@ -124,5 +162,34 @@ impl TextBuilder {
 
 /// Returns `true` for characters without a shape: marks of the byte order, of the direction, and of where words may break.
 fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{feff}' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Returns a text in one line, without characters that are not seen, and of `chars` characters at most.
+pub(crate) fn clean_text_line(text: &str, chars: usize) -> String {
+    let mut line = String::new();
+    let (mut room, mut has_gap) = (chars, false);
+    for character in text.chars() {
+        if room == 0 {
+            break;
+        }
+        if character.is_whitespace() {
+            has_gap = !line.is_empty();
+        } else if !character.is_control() && !is_invisible(character) {
+            if std::mem::take(&mut has_gap) {
+                line.push(' ');
+                room -= 1;
+            }
+            if room > 0 {
+                line.push(character);
+                room -= 1;
+            }
+        }
+    }
+    line
 }

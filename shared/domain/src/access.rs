@@ -1,9 +1,11 @@
 //! Access to the API: the tokens, their roles, and the permissions of each role.
 
+mod guess_limit;
 mod session;
 
 use crate::ids::{CorrelationId, TenantId, TokenName};
 use crate::millis;
+pub use guess_limit::GuessLimit;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 pub use session::{ConsoleRequest, ConsoleSession, SESSION_PATH};

@@ -3,7 +3,7 @@
 
 use crate::config::InstanceConfig;
 use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
-use crate::debounce::Debounce;
+use crate::debounce::{Debounce, PrecedingMessages};
 use crate::hours::OpeningState;
 use crate::ids::{MessageId, Ordinal, TokenName};
 use crate::message::{Message, Role};
@@ -144,9 +144,11 @@ fn debounce_until<'a>(
         is_owed && one.role == Role::User && one.unanswered.is_none() && one.content.expects_answer()
     };
     let mut all = known;
-    let silence = situation
-        .debounce?
-        .silence_after(&newest.content, all.any(waits_before));
+    let before = PrecedingMessages {
+        goes_on: all.any(waits_before),
+        asked: conversation.asked,
+    };
+    let silence = situation.debounce?.silence_after(&newest.content, before);
     let silence = conversation.bound_silence(silence, newest.stored_at, situation.debounce_max);
     let until = add_duration(newest.stored_at, silence);
     (until > situation.now).then_some(until)

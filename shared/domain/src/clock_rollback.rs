@@ -62,6 +62,9 @@ impl ClockRollback {
         if let Some(reengaged) = &mut conversation.reengaged {
             changed |= self.clamp_time(&mut reengaged.at);
         }
+        if let Some(hold) = &mut conversation.thread_hold {
+            changed |= self.clamp_time(&mut hold.at);
+        }
         if let Some(picture) = &mut conversation.picture {
             changed |= self.clamp_time(&mut picture.asked_at);
         }
@@ -96,7 +99,7 @@ impl ClockRollback {
         changed
     }
 
-    /// Corrects the times of an instance's rate limit, lines, probes, connection checks, downloads and catch-ups.
+    /// Corrects the times of an instance's rate limit, lines, probes, connection checks, downloads, catch-ups and first contacts.
     pub fn correct_instance(self, state: &mut InstanceState) -> bool {
         let of_downloads = state.downloads.set_times_back(self.now);
         let of_state = self.clamp_known_times([
@@ -111,6 +114,8 @@ impl ClockRollback {
             &mut state.released_at,
             &mut state.catch_up_from,
             &mut state.caught_up_at,
+            &mut state.first_contacts_from,
+            &mut state.other_agent_at,
         ]);
         of_downloads || of_state
     }

@@ -30,9 +30,6 @@ pub const REPLY_DELAY_MAX: f64 = 10.0;
 /// Maximum of `restart_drafts`: drafts in a row that are dropped because the contact wrote while they were made.
 pub const RESTART_DRAFTS_MAX: u32 = 5;
 
-/// Longest time for which the request that sends a reply shows "typing…". The request must answer in time.
-const TYPING_IN_SEND_MAX: SignedDuration = SignedDuration::from_secs(3);
-
 /// A configuration document, as `recado.toml` holds it and `PUT /v1/config` takes it. Applying a document creates or
 /// changes what the document names, and leaves everything else alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -136,6 +133,13 @@ pub struct Instance {
     /// `true` if a message typed on the phone takes the conversation over.
     #[serde(default = "default_true")]
     pub phone_takes_over: bool,
+    /// `true` if messages of clients may take a contact's thread from another program that holds it at the provider.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_threads: bool,
+    /// Whether the phone's app greets contacts by itself, which takes nothing over. `true`: what is typed on the phone first, within
+    /// two seconds after a contact's message, is a greeting. If absent, it must also have begun another conversation. `false`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone_greets: Option<bool>,
     /// The contacts who may begin a conversation. If absent, everybody may.
     #[serde(default, skip_serializing_if = "AccessList::is_empty")]
     pub access: AccessList,
@@ -285,16 +289,6 @@ impl Instance {
         SignedDuration::try_from_secs_f64(seconds).unwrap_or_default()
     }
 
-    /// Returns the part of [`Self::reply_delay`] in which the request that sends a reply shows "typing…". It is zero where
-    /// nothing is typed, or where the provider's request cannot show it.
-    pub fn typing_in_send(&self, traits: &ProviderCapabilities) -> SignedDuration {
-        if self.typing && traits.types_in_sends {
-            self.reply_delay().min(TYPING_IN_SEND_MAX)
-        } else {
-            SignedDuration::ZERO
-        }
-    }
-
     /// Returns the rate at which the instance may write to one contact; `None` if there is no limit.
     pub fn resolve_pair_rate(&self, traits: &ProviderCapabilities) -> Option<Rate> {
         self.pair_rate.or(traits.pair_rate)
@@ -365,14 +359,17 @@ pub mod tools;
 mod webhook_endpoint;
 mod webhook_secret;
 
-pub use agent::{Agent, AgentStep};
+pub use agent::{Agent, AgentStep, ReplyFormat};
 pub use agent_limits::{AgentLimits, LimitReply};
 pub use agent_return::AgentReturn;
 pub use calendars::{Calendar, CalendarConfigError, GoogleCalendarAccess};
 pub use email_sender::{EmailSender, EmailSenderError, EmailSenderKind, RepeatRule};
 pub use error::ConfigError;
 pub use http_agent::{ContactField, HttpAgent};
-pub use model_name::{USUAL_MODEL_PROVIDER, split_model_name};
+pub use model_name::{
+    RewritingModel, USUAL_MODEL_PROVIDER, USUAL_REWRITING_MODEL, model_provider_asks_for_key,
+    split_model_name,
+};
 pub use names::{ConfigEntry, ConfigNames};
 pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};

@@ -8,11 +8,13 @@ mod echo;
 mod parts;
 mod rendering;
 mod template;
+mod unsupported;
 
 pub use parts::{
     Button, ButtonKind, Buttons, ContactCard, ListMenu, ListRow, ListSection, Location, Media, MediaKind,
     MessageTemplate, Order, OrderItem,
 };
+pub(crate) use rendering::UNKNOWN_EDIT;
 use serde::{Deserialize, Serialize};
 pub use template::{KnownTemplate, count_placeholders};
 
@@ -144,9 +146,14 @@ pub enum SystemNote {
     Called,
     /// Messages of this chat now disappear after a time, or no longer disappear.
     DisappearingChanged,
+    /// The person wrote something that only the phone shows: it could not be decrypted.
+    Unreadable,
     /// Any other note; `text` describes it.
     Other,
 }
+
+/// The emoji of a reaction that cannot be decrypted.
+pub const UNREADABLE_EMOJI: &str = "(not readable)";
 
 impl Content {
     /// Makes a text message.
@@ -179,13 +186,29 @@ impl Content {
         }
     }
 
-    /// Returns `true` if a person who sends this content expects an answer. A reaction, a deletion and a note from
-    /// WhatsApp ask for no answer.
+    /// Returns `true` if a person who sends this content expects an answer. A reaction, a deletion, a note from WhatsApp and a
+    /// vote without options ask for no answer.
     pub fn expects_answer(&self) -> bool {
-        !matches!(
-            self,
-            Self::Reaction { .. } | Self::Deletion { .. } | Self::System { .. }
-        )
+        match self {
+            Self::Reaction { .. } | Self::Deletion { .. } | Self::System { .. } => false,
+            Self::PollVote { options, .. } => !options.is_empty(),
+            Self::Edit { content, .. } => !content.is_unreadable(),
+            _ => true,
+        }
+    }
+
+    /// Returns `true` for the note in place of words that only the phone shows. Such an edit counts, too.
+    pub fn is_unreadable(&self) -> bool {
+        match self {
+            Self::System { what, .. } => *what == SystemNote::Unreadable,
+            Self::Edit { content, .. } => content.is_unreadable(),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` for content of an unknown kind of which people see no words.
+    pub fn is_wordless_unknown(&self) -> bool {
+        matches!(self, Self::Unsupported { raw, .. } if !unsupported::has_shown_words(raw))
     }
 
     /// Returns the provider's id of the message that this content is about; `None` if the content stands for itself.
@@ -196,6 +219,18 @@ impl Content {
             | Self::Deletion { target }
             | Self::PollVote { target, .. } => target.as_deref(),
             _ => None,
+        }
+    }
+
+    /// Replaces the provider's id of the message that this content is about, if it names one.
+    pub fn rename_target(&mut self, id: &str) {
+        if let Self::Reaction { target, .. }
+        | Self::Edit { target, .. }
+        | Self::Deletion { target }
+        | Self::PollVote { target, .. } = self
+            && let Some(target) = target
+        {
+            id.clone_into(target);
         }
     }
 

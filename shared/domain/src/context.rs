@@ -19,6 +19,9 @@ pub struct MessageContext {
     /// The advertisement or post that led the person here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referral: Option<Referral>,
+    /// `true` if another program that answers the number's contacts wrote the message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_other_agent: bool,
     /// The catalogue product that the message asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
@@ -40,9 +43,12 @@ pub struct QuotedMessage {
     /// The provider's id of the quoted message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The quoted message's text, if the provider repeats it.
+    /// The quoted message's text: its first characters as they are stored here, or else what the provider repeats of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Recado's id of the quoted message; `None` if that is not known. Then only the author's side tells the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
 }
 
 /// An advertisement or post that led a person to the chat.
@@ -158,7 +164,8 @@ fn write_in_line(text: &str) -> String {
     short.chars().map(harmless).collect()
 }
 
-fn shorten_quote(text: &str) -> String {
+/// Returns as much of a quoted text as is repeated.
+pub fn shorten_quote(text: &str) -> String {
     let mut kept: String = text.chars().take(QUOTED_MAX).collect();
     if kept.len() < text.len() {
         kept.push('…');
@@ -186,6 +193,7 @@ mod tests {
             reply_to: Some(QuotedMessage {
                 id: Some("A".to_owned()),
                 text: Some("x".repeat(300)),
+                message: None,
             }),
             forwarded: true,
             referral: Some(Referral {

@@ -23,6 +23,7 @@ mod resolving;
 mod retention;
 mod session;
 mod silences;
+mod thread_hold;
 mod turn;
 mod unread_turns;
 mod unsent_use;
@@ -32,6 +33,7 @@ use crate::ids::{ConversationId, InstanceId, MessageId, Ordinal, StepId, TenantI
 use crate::invitations::InvitedGuest;
 use crate::millis;
 use crate::reason::Reason;
+use crate::thread_hold::ThreadHold;
 pub use annotations::{AnnotationError, Annotations, ConversationLabel, PersonNote};
 pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
@@ -124,6 +126,9 @@ pub struct Conversation {
     /// The same of the conversation that this one replaced, until the contact's next message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_question: Option<MessageId>,
+    /// The business's newest message asked a question that a short message answers. Records without it: unknown, taken for no.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub asked: bool,
     /// The newest ordinal of a message that wants an answer.
     pub turn_upto: Ordinal,
     /// The ordinal up to which messages are answered.
@@ -202,6 +207,9 @@ pub struct Conversation {
     /// The last use of the instance's re-engagement template for the contact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengaged: Option<ReengagementRecord>,
+    /// The newest known holder of the contact's thread; `None` if it was always ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_hold: Option<ThreadHold>,
     /// The conversation, under another identity of the same person, in which the person's messages go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<ConversationId>,
@@ -259,6 +267,11 @@ impl Conversation {
             }
         }
         Ok(ordinal)
+    }
+
+    /// Returns `true` if the contact ever wrote here.
+    pub fn has_contact_written(&self) -> bool {
+        self.last_inbound_at.is_some() || !self.last_inbound.is_zero()
     }
 
     /// Gives an ordinal to a message that changes nothing else. Examples are an old message typed on the phone, and a

@@ -1,11 +1,14 @@
 //! The debounce: the silence after a contact's message that ends a burst. A fixed one is the same after every message; an
 //! adaptive one is short after a complete question and long after a fragment.
 
+mod booking;
+mod booking_words;
 mod completeness;
 mod question_words;
 mod spelling;
 mod words;
 
+pub use booking::asks_short_answer;
 pub use completeness::Completeness;
 pub use spelling::corrects_spelling;
 
@@ -20,6 +23,15 @@ pub struct DebounceBounds {
     pub short: SignedDuration,
     /// Silence after a fragment. After an announcement ("I am sending a photo") it is twice as long.
     pub long: SignedDuration,
+}
+
+/// The messages before the one that is judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PrecedingMessages {
+    /// Messages before it wait for an answer, too. Whoever writes a second message is likely to write a third.
+    pub goes_on: bool,
+    /// The business's newest message asked a question that a short message answers.
+    pub asked: bool,
 }
 
 /// The silence that ends a burst.
@@ -54,15 +66,20 @@ impl Debounce {
 
     /// Returns the silence that is waited for after a message that is not known: that of one which may be all.
     pub fn silence_after_unknown(&self) -> SignedDuration {
-        self.silence_after(&Content::Removed, true)
+        let context = PrecedingMessages {
+            goes_on: true,
+            asked: false,
+        };
+        self.silence_after(&Content::Removed, context)
     }
 
-    /// Returns the silence that is waited for after a message. `goes_on`: messages before it wait for an answer, too.
-    /// Whoever writes a second message is likely to write a third, so the shortest wait is for the first only.
-    pub fn silence_after(&self, content: &Content, goes_on: bool) -> SignedDuration {
+    /// Returns the silence that is waited for after a message. The shortest is for the first message of a burst only.
+    pub fn silence_after(&self, content: &Content, before: PrecedingMessages) -> SignedDuration {
         match self {
             Self::Fixed(silence) => *silence,
-            Self::Adaptive(bounds) => bounds.silence_after(Completeness::judge(content), goes_on),
+            Self::Adaptive(bounds) => {
+                bounds.silence_after(Completeness::judge(content, before.asked), before.goes_on)
+            }
         }
     }
 }
@@ -75,7 +92,8 @@ impl DebounceBounds {
         let between = |part: i32| short + (long - short) * part / 100;
         match completeness {
             Completeness::Complete if !goes_on => short,
-            Completeness::Complete | Completeness::Finished => between(14),
+            Completeness::Complete | Completeness::Finished => between(15),
+            Completeness::Greeting => between(46),
             Completeness::Open => between(75),
             Completeness::Fragment => long,
             Completeness::Announced => long * 2,

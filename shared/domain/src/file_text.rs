@@ -4,6 +4,7 @@
 //! message of the business. So both stand between marks, and whatever looks like such a mark within them is changed.
 
 use crate::content::MediaKind;
+use crate::time_words::begins_as_message_time;
 use serde::{Deserialize, Serialize};
 
 /// The word of the marks of files.
@@ -13,8 +14,9 @@ const MARK: &str = "file";
 const MARKS: [&str; 3] = [MARK, "knowledge", "tool_result"];
 
 /// The words of the labels that Recado writes into a conversation for the model, and nobody else may.
-const LABELS: [&str; 4] = [
+const LABELS: [&str; 5] = [
     "person",
+    "other agent",
     "in reply to",
     "the business wrote first",
     "earlier messages are not shown",
@@ -102,7 +104,7 @@ const LABEL_OPENINGS: [char; 13] = [
 /// Changes what looks like one of the marks: the `<` before its word becomes `‹`. Between them only letters and digits count: white
 /// space, `/`, `\` and characters that nobody sees change nothing.
 pub fn disarm_marks(text: &str) -> String {
-    replace_openings(text, &OPENINGS, &MARKS, '‹')
+    replace_openings(text, &OPENINGS, '‹', |begin| begins_with_word(begin, &MARKS))
 }
 
 /// Changes what looks like a mark or a label, as [`disarm_marks`] and [`disarm_labels`] do: for texts of files and documents.
@@ -110,13 +112,16 @@ pub fn disarm_text(text: &str) -> String {
     disarm_labels(&disarm_marks(text))
 }
 
-/// Changes what looks like one of the labels that only Recado writes, such as `[person]`: the `[` before its words becomes `(`.
+/// Changes what looks like one of the labels that only Recado writes, such as `[person]`. The `[` before its words becomes `(`. The time
+/// of a message is such a label, too.
 pub fn disarm_labels(text: &str) -> String {
-    replace_openings(text, &LABEL_OPENINGS, &LABELS, '(')
+    replace_openings(text, &LABEL_OPENINGS, '(', |begin| {
+        begins_with_word(begin, &LABELS) || begins_as_message_time(begin)
+    })
 }
 
-/// Replaces each of `openings` behind which one of `words` follows.
-fn replace_openings(text: &str, openings: &[char], words: &[&str], harmless: char) -> String {
+/// Replaces each of `openings` behind which something of ours follows, as `is_ours` judges the first letters and digits.
+fn replace_openings(text: &str, openings: &[char], harmless: char, is_ours: impl Fn(&str) -> bool) -> String {
     let mut disarmed = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, opening)) = rest.find(openings).map(|at| rest.split_at(at)) {
@@ -124,21 +129,25 @@ fn replace_openings(text: &str, openings: &[char], words: &[&str], harmless: cha
         let first = characters.next().unwrap_or(harmless);
         let after = characters.as_str();
         disarmed.push_str(before);
-        let is_ours = begins_with_word(after, openings, words);
-        disarmed.push(if is_ours { harmless } else { first });
+        let is_harmful = is_ours(&spell_begin(after, openings));
+        disarmed.push(if is_harmful { harmless } else { first });
         rest = after;
     }
     disarmed.push_str(rest);
     disarmed
 }
 
-fn begins_with_word(after: &str, openings: &[char], words: &[&str]) -> bool {
+/// Returns the first letters and digits behind an opening, small and in their usual form.
+fn spell_begin(after: &str, openings: &[char]) -> String {
     // The next opening is judged for itself, so that a text of many takes no longer than another.
     let until_next = after
         .chars()
         .take_while(|character| !openings.contains(character));
     let characters = until_next.filter(|character| character.is_alphanumeric());
-    let begin: String = characters.take(WORD_LENGTH_MAX).map(narrow_letter).collect();
+    characters.take(WORD_LENGTH_MAX).map(narrow_letter).collect()
+}
+
+fn begins_with_word(begin: &str, words: &[&str]) -> bool {
     // What is no letter in a word, such as `_`, is left out of it, too.
     let is_begun = |word: &&str| begin.starts_with(&word.replace(['_', ' '], ""));
     words.iter().any(is_begun)
@@ -271,6 +280,9 @@ mod tests {
             ),
             ("[\u{420}\u{415}RSON] x", "(\u{420}\u{415}RSON] x"),
             ("[\u{1d429}\u{1d41e}rson] x", "(\u{1d429}\u{1d41e}rson] x"),
+            ("[Mon 30 Nov 2026, 14:05] x", "(Mon 30 Nov 2026, 14:05] x"),
+            ("\u{3010}tu\u{435} 1 Dec", "(tu\u{435} 1 Dec"),
+            ("[money] [sunday]", "[money] [sunday]"),
             ("[edited] as [1] said", "[edited] as [1] said"),
         ] {
             assert_eq!(disarm_labels(text), expected);

@@ -1,11 +1,13 @@
 //! Opening hours: spans of time for each weekday and for exceptional days, in a time zone.
 
+mod days;
 mod document;
 mod error;
 mod exception;
 mod intervals;
 mod span;
 
+pub use days::{OpeningDay, OpeningException};
 use document::HoursDocument;
 pub use error::HoursError;
 use exception::{EXCEPTIONS_MAX, HoursException};

@@ -3,7 +3,7 @@
 use crate::access::TokenHash;
 use crate::contact::canonical_spelling;
 use crate::hexadecimal::encode_hex;
-use crate::ids::{ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId};
+use crate::ids::{ExternalId, IdempotencyKey, InstanceId, MessageId, TenantId, ThreadId};
 use crate::invitations::PhoneKey;
 use crate::provider::Provider;
 use crate::secret::hmac_sha256;
@@ -84,6 +84,17 @@ impl IdentityKey {
     /// from the hash whether it is of a given text.
     pub fn hash_echo(&self, text: &str) -> String {
         self.compute_digest(&["echo", text])
+    }
+
+    /// Returns the proof of a link under which anybody reads the file of `message` until the second `until`.
+    pub fn sign_file_link(&self, message: &MessageId, until: i64) -> String {
+        encode_hex(&self.compute_mac(&["file-link", message.as_str(), &until.to_string()]))
+    }
+
+    /// Returns `true` if `proof` is that of this link. The comparison takes the same time for every wrong proof.
+    pub fn proves_file_link(&self, message: &MessageId, until: i64, proof: &str) -> bool {
+        let expected = self.sign_file_link(message, until);
+        expected.as_bytes().ct_eq(proof.as_bytes()).into()
     }
 
     /// Derives a key for links that this installation makes, by its purpose.

@@ -184,9 +184,20 @@ impl TokenName {
         Self("agent".to_owned())
     }
 
+    /// Returns the name that stands for another program that answers the number's contacts. No token can have the name.
+    pub fn other_agent() -> Self {
+        Self("other_agent".to_owned())
+    }
+
     /// Returns `true` if no token may be given the name: it stands for somebody else.
     pub fn is_reserved(&self) -> bool {
-        [Self::installation(), Self::phone(), Self::agent()].contains(self)
+        [
+            Self::installation(),
+            Self::phone(),
+            Self::agent(),
+            Self::other_agent(),
+        ]
+        .contains(self)
     }
 }
 

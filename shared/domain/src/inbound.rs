@@ -10,6 +10,7 @@ use crate::ids::{EventId, ExternalId};
 use crate::notice::Notice;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::thread_hold::ThreadControl;
 use crate::typing::TypingUpdate;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -134,6 +135,10 @@ pub struct InboundMessage {
     pub content: Content,
     /// The message's context, such as the message that it replies to.
     pub context: MessageContext,
+    /// The reason why the message is stored and no answer to it is owed, whatever its content; `None`: its content decides.
+    pub not_owed: Option<Reason>,
+    /// The holder of the contact's thread, as far as the event shows it; `None` if it shows nothing.
+    pub thread: Option<ThreadControl>,
 }
 
 /// The failure of a message that the provider had accepted.

@@ -11,6 +11,7 @@ mod change;
 mod downloads;
 mod in_flight;
 mod inactivity;
+mod refusals;
 mod standing;
 
 pub use campaign_budget::{CAMPAIGN_SHARE, CampaignUse};
@@ -18,6 +19,7 @@ pub use change::{ChangedInstance, InstanceChange};
 pub use downloads::DownloadBlock;
 pub use in_flight::{Echo, ErasedRecipient, HashedEcho, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
+pub use refusals::{REFUSALS_MAX, RefusalRun};
 pub use standing::{MessagingLimit, NumberQuality, NumberStanding, SeenStanding};
 
 /// The state of an instance's connection, which decides whether messages can be sent.
@@ -95,6 +97,18 @@ pub struct InstanceState {
     /// since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<MessageId>,
+    /// The equal refusals of the newest sends; `None` if the newest send was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<RefusalRun>,
+    /// Time until which no message goes to people who never wrote: WhatsApp refuses them. `None`: they go.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub first_contacts_from: Option<Timestamp>,
+    /// `true` if one such message was let go since the stop, and the others wait for its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_contact_tried: bool,
+    /// Time at which another program was last seen to hold a thread of the number's contacts, within a day; `None`: never.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub other_agent_at: Option<Timestamp>,
     /// `true` if the model's key is missing or was refused: turns wait.
     #[serde(default)]
     pub llm_needs_credentials: bool,
@@ -203,7 +217,9 @@ impl InstanceState {
     /// for is indexed under a time that never comes. `None`: the instance works as it should.
     pub fn index_time(&self) -> Option<Timestamp> {
         let is_judged = self.standing.is_some_and(|standing| standing.is_troubled());
-        let is_troubled = self.llm_needs_credentials || self.inactive_since().is_some() || is_judged;
+        let is_silent = self.inactive_since().is_some();
+        let is_refused = self.refusal().is_some() || self.first_contacts_from.is_some();
+        let is_troubled = self.llm_needs_credentials || is_silent || is_judged || is_refused;
         self.next_probe_at().or_else(|| is_troubled.then_some(NEVER))
     }
 
@@ -213,9 +229,26 @@ impl InstanceState {
         self.lost_at.or(self.since).filter(|_| lost)
     }
 
+    /// Returns the refusals for which the instance's messages wait or are tried one by one. `None`: there are none.
+    pub fn refusal(&self) -> Option<&RefusalRun> {
+        self.refusals.as_ref().filter(|run| run.concerns_instance())
+    }
+
+    /// Returns `true` if messages of a refused instance are tried one by one.
+    pub fn is_on_trial(&self) -> bool {
+        self.connection == ConnectionStatus::Open && self.refusal().is_some()
+    }
+
     /// Stores an observation of the connection. Returns `true` if the state of the connection changed.
     pub fn apply_connection_update(&mut self, seen: &ConnectionUpdate) -> bool {
         let changed = self.connection != seen.connection;
+        if seen.connection == ConnectionStatus::Open {
+            // The provider says that it works again. Where sends alone were refused, a send must show it.
+            self.refusals = self.refusals.take().filter(|run| !run.everything);
+            if let Some(run) = self.refusals.as_mut().filter(|run| run.concerns_instance()) {
+                run.trials = run.trials.saturating_add(1);
+            }
+        }
         self.probe_at = seen.probe_at;
         self.confirmed_at = seen.asked_at.or(self.confirmed_at);
         if seen.releases_waiting {
@@ -287,6 +320,13 @@ impl InstanceState {
 
 /// A time that never comes: the year 9999.
 const NEVER: Timestamp = Timestamp::constant(253_370_764_800, 0);
+
+/// Time for which messages to people who never wrote stop after WhatsApp refused one: 6 hours. WhatsApp tells no end, and each try may
+/// prolong the lock; a lock of six days was reported (whatsmeow #1197). So there are four tries a day.
+pub const FIRST_CONTACTS_STOP: SignedDuration = SignedDuration::from_hours(6);
+
+/// Time for which the others wait after one of these messages was tried: the refusal of one comes within seconds, or some minutes.
+pub const FIRST_CONTACT_TRIAL: SignedDuration = SignedDuration::from_mins(15);
 
 /// Default time for which a parked conversation waits: 72 hours.
 pub const DEFAULT_PATIENCE: SignedDuration = SignedDuration::from_hours(72);

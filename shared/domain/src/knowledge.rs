@@ -115,6 +115,10 @@ pub struct KnowledgeSource {
     pub is_cut: bool,
     /// The different words of its blocks, which a misspelled word may stand for.
     pub words: Vec<String>,
+    /// The number of the way in which these words and the stems of the blocks were found. Files from before it was written have 0.
+    /// Words that were found in another way than the present one are found anew.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub analysis: u32,
 }
 
 /// A piece of a document that answers by itself.

@@ -246,11 +246,13 @@ impl<Out: OutgoingSide> Message<Out> {
         beside.into_iter().any(|known| known.thread_id() == thread) && made(self) < made(other)
     }
 
-    /// Returns who ordered the message: a token's name, or [`TokenName::phone`] if somebody typed it on the phone.
+    /// Returns who ordered the message: a token's name, [`TokenName::phone`] if somebody typed it on the phone, or
+    /// [`TokenName::other_agent`] if another program wrote it.
     /// `None` for messages of the contact and of the agent.
     pub fn ordered_by(&self) -> Option<TokenName> {
         match self.out.outbox() {
             Some(out) => out.ordered_by().cloned(),
+            None if self.context.by_other_agent => Some(TokenName::other_agent()),
             None => (self.role == Role::Operator).then(TokenName::phone),
         }
     }

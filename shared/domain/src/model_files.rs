@@ -1,10 +1,16 @@
 //! The files that the model sees in one request, within the limits.
 //!
-//! The limits of Anthropic's API: 5 MB of base64 for a picture, 8000 pixels a side (2000 if there are more than 20 pictures),
-//! 100 pictures and pages of PDF, 32 MB for the whole request.
-//! <https://platform.claude.com/docs/en/build-with-claude/vision>
+//! The limits of Anthropic's API: 5 MB of base64 for a picture, 100 pictures and pages of PDF, 32 MB for the whole request.
+//! <https://platform.claude.com/docs/en/build-with-claude/vision>. What a provider does not open at all: [`ProviderFileLimits`].
+
+mod encrypted_pdf;
+mod pixel_size;
+
+pub use encrypted_pdf::is_encrypted_pdf;
+pub use pixel_size::{PixelSize, read_pixel_size};
 
 use crate::media_type::MediaType;
+use serde::{Deserialize, Serialize};
 
 /// Largest picture that the model takes: 5 MiB when it is written as base64.
 pub const IMAGE_BYTES_MAX: usize = 5 * 1024 * 1024 / 4 * 3;
@@ -27,6 +33,72 @@ impl Default for ModelFileLimits {
     }
 }
 
+/// The files that a provider of models opens, as far as their bytes tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderFileLimits {
+    /// Greatest width and height of a picture, in pixels. `None`: the provider names none.
+    pub side_max: Option<u32>,
+    /// The same in a request of more than so many pictures.
+    pub side_max_among: Option<(usize, u32)>,
+    /// `true` if encrypted PDF documents are opened, or may be.
+    pub opens_encrypted: bool,
+}
+
+impl ProviderFileLimits {
+    /// A provider that names no such limits.
+    pub const NONE: Self = Self {
+        side_max: None,
+        side_max_among: None,
+        opens_encrypted: true,
+    };
+
+    /// Returns the reason why the provider does not open a file. `pictures` is the number of pictures in the request.
+    pub fn explain_refusal(
+        &self,
+        media_type: MediaType,
+        bytes: &[u8],
+        pictures: usize,
+    ) -> Option<FileOmission> {
+        if media_type == MediaType::Pdf {
+            let is_refused = !self.opens_encrypted && is_encrypted_pdf(bytes);
+            return is_refused.then_some(FileOmission::Encrypted);
+        }
+        let longest = read_pixel_size(bytes)?.find_longest_side();
+        if self.side_max.is_some_and(|most| longest > most) {
+            return Some(FileOmission::TooManyPixels);
+        }
+        let (_, most) = self.side_max_among.filter(|(few, _)| pictures > *few)?;
+        (longest > most).then_some(FileOmission::TooManyPixelsTogether)
+    }
+}
+
+/// The reason for which a file is never shown to a model again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileRefusal {
+    /// The picture has too many pixels.
+    TooManyPixels,
+    /// The document is encrypted.
+    Encrypted,
+    /// The model refused a request with this file, and the same without it not.
+    ByModel,
+    /// A version of Recado that this one does not know gave the reason.
+    #[serde(other)]
+    Unknown,
+}
+
+impl FileRefusal {
+    /// Returns the words for the model that stand in place of the file.
+    pub fn describe_refusal(self) -> &'static str {
+        let omission = match self {
+            Self::TooManyPixels => FileOmission::TooManyPixels,
+            Self::Encrypted => FileOmission::Encrypted,
+            Self::ByModel | Self::Unknown => FileOmission::Refused,
+        };
+        omission.describe_omission()
+    }
+}
+
 /// The reason why the model does not see a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOmission {
@@ -36,8 +108,16 @@ pub enum FileOmission {
     TooLarge,
     /// There are newer files, and no room for this one.
     Older,
-    /// The model refused a request with this file.
+    /// The model refused this file.
     Refused,
+    /// The picture has more pixels than the model takes.
+    TooManyPixels,
+    /// The picture has more pixels than the model takes among so many pictures.
+    TooManyPixelsTogether,
+    /// The document is encrypted.
+    Encrypted,
+    /// The model refused this file or another one, and there was no time to tell which.
+    Suspect,
     /// The stored file could not be opened in time.
     NotOpened,
 }
@@ -50,6 +130,27 @@ impl FileOmission {
             Self::TooLarge => "not shown: the file is too large",
             Self::Older => "not shown any more: there are newer files",
             Self::Refused | Self::NotOpened => "not shown: the file cannot be opened",
+            Self::TooManyPixels => "not shown: the picture has too many pixels",
+            Self::TooManyPixelsTogether => {
+                "not shown now: the picture is too large to be shown beside so many others"
+            }
+            Self::Encrypted => "not shown: the document is encrypted",
+            Self::Suspect => "not shown now: one of the files cannot be opened",
+        }
+    }
+
+    /// Returns the reason for which the file is never to be shown again. `None`: it may be shown another time.
+    pub fn as_lasting_refusal(self) -> Option<FileRefusal> {
+        match self {
+            Self::Refused => Some(FileRefusal::ByModel),
+            Self::TooManyPixels => Some(FileRefusal::TooManyPixels),
+            Self::Encrypted => Some(FileRefusal::Encrypted),
+            Self::OtherType
+            | Self::TooLarge
+            | Self::Older
+            | Self::TooManyPixelsTogether
+            | Self::Suspect
+            | Self::NotOpened => None,
         }
     }
 }
@@ -116,6 +217,42 @@ mod tests {
         ] {
             assert_eq!(TWO.choose_visible_files(&images(sizes)), expected, "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn what_a_provider_does_not_open_is_told_by_its_bytes() {
+        let limits = ProviderFileLimits {
+            side_max: Some(8_000),
+            side_max_among: Some((20, 2_000)),
+            opens_encrypted: false,
+        };
+        let gif = |width: u16, height: u16| {
+            let mut bytes = b"GIF89a".to_vec();
+            bytes.extend([width.to_le_bytes(), height.to_le_bytes()].concat());
+            bytes
+        };
+        let explain = |bytes: &[u8], pictures| limits.explain_refusal(MediaType::Gif, bytes, pictures);
+        assert_eq!(explain(&gif(8_000, 8_000), 20), None);
+        assert_eq!(explain(&gif(10, 8_001), 1), Some(FileOmission::TooManyPixels));
+        assert_eq!(
+            explain(&gif(2_001, 10), 21),
+            Some(FileOmission::TooManyPixelsTogether)
+        );
+        assert_eq!(explain(&gif(2_000, 2_000), 21), None);
+        assert_eq!(explain(b"no picture", 1), None);
+        let pdf = b"%PDF-1.7\ntrailer << /Encrypt 9 0 R >>";
+        assert_eq!(
+            limits.explain_refusal(MediaType::Pdf, pdf, 1),
+            Some(FileOmission::Encrypted)
+        );
+        assert_eq!(
+            ProviderFileLimits::NONE.explain_refusal(MediaType::Pdf, pdf, 1),
+            None
+        );
+        assert_eq!(
+            ProviderFileLimits::NONE.explain_refusal(MediaType::Gif, &gif(9_000, 9_000), 30),
+            None
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod link;
 mod recipient_key;
 mod record;
+mod requests;
 mod words;
 
 #[cfg(test)]

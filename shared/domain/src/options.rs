@@ -1,7 +1,5 @@
 //! The options of a message that is sent, apart from its content.
 
-use crate::millis;
-use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 /// The options of a message. A client may set all but the last.
@@ -19,13 +17,6 @@ pub struct SendOptions {
     /// `true` to show a preview of a link in the message, `false` to hide it. `None`: the provider decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_preview: Option<bool>,
-    /// Time for which "typing…" is shown before the message, where the sending request can do that.
-    #[serde(
-        default,
-        with = "millis::duration",
-        skip_serializing_if = "SignedDuration::is_zero"
-    )]
-    pub typing: SignedDuration,
 }
 
 impl SendOptions {

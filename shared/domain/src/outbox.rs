@@ -247,6 +247,11 @@ impl Outbox {
         self.author == Author::Ai && !self.last_words
     }
 
+    /// Returns `true` if the message is known to go to a contact who has written: it answers something, or was made after that.
+    pub fn follows_contact(&self) -> bool {
+        self.last_inbound_at.is_some() || !self.covers.is_zero()
+    }
+
     /// Returns `true` if the message certainly never left: it is queued or cancelled, and no attempt had an unknown
     /// outcome.
     pub fn is_certainly_unsent(&self) -> bool {

@@ -57,7 +57,6 @@ impl Provider {
                 pair_rate: None,
                 typing_lasts: SignedDuration::from_secs(8),
                 typing_marks_read: false,
-                types_in_sends: true,
                 blocks_downloads: false,
             },
             Self::Meta | Self::Dialog360 | Self::AwsSocial => ProviderCapabilities {
@@ -74,7 +73,6 @@ impl Provider {
                 // Meta shows it for 25 seconds.
                 typing_lasts: SignedDuration::from_secs(20),
                 typing_marks_read: true,
-                types_in_sends: false,
                 blocks_downloads: matches!(self, Self::Dialog360),
             },
         }
@@ -136,8 +134,6 @@ pub struct ProviderCapabilities {
     pub typing_lasts: SignedDuration,
     /// `true` if the contact's messages are also marked as read where "typing…" is shown.
     pub typing_marks_read: bool,
-    /// `true` if the request that sends a message can show "typing…" first.
-    pub types_in_sends: bool,
     /// `true` if the provider refuses all downloads of a number for a while after many that failed
     /// ([`crate::instance::DownloadBlock`]).
     pub blocks_downloads: bool,

@@ -58,6 +58,10 @@ pub enum Reason {
     EmailRefused,
     /// The sender of the e-mail could not send for longer than messages are kept waiting.
     EmailSenderUnavailable,
+    /// Another program holds the contact's thread at the provider, and answers there.
+    HeldElsewhere,
+    /// The message came in a part of a webhook that Recado does not know.
+    UnknownField,
 }
 
 impl Reason {
@@ -89,6 +93,8 @@ impl Reason {
             Self::BatchCancelled => "batch_cancelled",
             Self::EmailRefused => "email_refused",
             Self::EmailSenderUnavailable => "email_sender_unavailable",
+            Self::HeldElsewhere => "held_elsewhere",
+            Self::UnknownField => "unknown_field",
         }
     }
 }

@@ -3,8 +3,12 @@
 //! A text is split where a reader pauses: between paragraphs, else between lines, sentences or words. A block of code is
 //! split only if it is too long for a part, and a word (for example a web address) only if the word alone is too long.
 
+mod marks;
+
 use crate::formatting::is_code_fence;
+use marks::{MARKS_UNITS_MAX, MarkedSpans};
 use std::cmp::Reverse;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A text in parts.
@@ -16,34 +20,54 @@ pub struct SplitText {
     pub truncated: bool,
 }
 
+/// Shortest part in which marks are closed and opened again. No provider has so short a limit.
+const MARKED_MIN: usize = 64;
+
 /// Splits `text` into at most `parts_max` parts of at most `max` UTF-16 code units. (`max` is at least 2, the size of the
 /// largest character.) A text has at least as many UTF-16 code units as characters, so the parts also fit if a provider
-/// counts characters. Only white space is lost, where two parts meet.
+/// counts characters. Only white space is lost, where two parts meet. A mark or a block of code that is open there is closed at the end
+/// of the part and opened again in the next.
 pub fn split_text(text: &str, max: usize, parts_max: usize) -> SplitText {
     let max = max.max(2);
-    let whole = fitting_length(text, max) == text.len();
-    let (mut parts, mut rest, mut in_code) = (Vec::new(), if whole { text } else { text.trim() }, false);
-    while fitting_length(rest, max) < rest.len() {
+    if fitting_length(text, max) == text.len() {
+        return SplitText {
+            parts: vec![text.to_owned()],
+            truncated: false,
+        };
+    }
+    let keeps_marks = max >= MARKED_MIN;
+    let room = if keeps_marks { max - MARKS_UNITS_MAX } else { max };
+    let (ranges, truncated) = find_part_ranges(text, room, parts_max);
+    let parts = if keeps_marks {
+        let spans = MarkedSpans::find_marked_spans(text);
+        spans.write_marked_parts(text, &ranges)
+    } else {
+        ranges.into_iter().map(|range| text[range].to_owned()).collect()
+    };
+    SplitText { parts, truncated }
+}
+
+/// Finds the parts of a text that does not fit as a whole. The second value is `true` if there were too many.
+fn find_part_ranges(text: &str, max: usize, parts_max: usize) -> (Vec<Range<usize>>, bool) {
+    let (mut parts, mut in_code) = (Vec::new(), false);
+    let end = text.trim_end().len();
+    let mut start = end - text[..end].trim_start().len();
+    while start + fitting_length(&text[start..end], max) < end {
+        let rest = &text[start..end];
         let seam = best_break_point(rest, max, in_code);
         if rest[..seam.end].trim().is_empty() {
             // The part would be nothing but indentation.
-            rest = rest.trim_start();
+            start = end - rest.trim_start().len();
             continue;
         }
-        parts.push(rest[..seam.end].to_owned());
+        parts.push(start..start + seam.end);
         if parts.len() >= parts_max {
-            return SplitText {
-                parts,
-                truncated: true,
-            };
+            return (parts, true);
         }
-        (rest, in_code) = (&rest[seam.next..], seam.in_code);
+        (start, in_code) = (start + seam.next, seam.in_code);
     }
-    parts.push(rest.to_owned());
-    SplitText {
-        parts,
-        truncated: false,
-    }
+    parts.push(start..end);
+    (parts, false)
 }
 
 /// A place between two parts.
@@ -81,12 +105,23 @@ fn fitting_length(text: &str, max: usize) -> usize {
 }
 
 /// Returns the best place to end a part of `text`, which does not fit as a whole. A part should be at least half full,
-/// unless that would split a block of code.
+/// unless that would split a block of code that fits into a part.
 fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
     let fits = fitting_length(text, max);
-    let (seams, ends_in_code) = find_break_points(text, fits, in_code);
-    let rank = |seam: &BreakPoint| (seam.in_code, seam.end < fits / 2, seam.ends, Reverse(seam.end));
-    seams.into_iter().min_by_key(rank).unwrap_or_else(|| {
+    let found = find_break_points(text, fits, in_code);
+    let long_code = found
+        .code_start
+        .filter(|start| !is_code_fitting(&text[*start..], max));
+    let splits_code = |seam: &BreakPoint| seam.in_code && long_code.is_none_or(|start| seam.end <= start);
+    let rank = |seam: &BreakPoint| {
+        (
+            splits_code(seam),
+            seam.end < fits / 2,
+            seam.ends,
+            Reverse(seam.end),
+        )
+    };
+    found.seams.into_iter().min_by_key(rank).unwrap_or_else(|| {
         let boundaries = text.grapheme_indices(true).map(|(at, _)| at);
         let within = boundaries.take_while(|at| *at <= fits).last();
         // A single visible character (grapheme) that is longer than a part is split between its code points.
@@ -95,15 +130,31 @@ fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
             end,
             next: end,
             ends: BreakKind::Character,
-            in_code: ends_in_code,
+            in_code: found.ends_in_code,
         }
     })
 }
 
-/// Returns every place in the first `fits` bytes where white space separates two parts with text. The second value is
-/// `true` if code follows the last examined line.
-fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> (Vec<BreakPoint>, bool) {
+/// Returns `true` if the block of code that begins at the first line of `text` fits into a part.
+fn is_code_fitting(text: &str, max: usize) -> bool {
+    let part = &text[..fitting_length(text, max)];
+    part.lines().skip(1).any(is_code_fence)
+}
+
+/// The places where a text can be split.
+struct FoundBreaks {
+    seams: Vec<BreakPoint>,
+    /// `true` if code follows the last examined line.
+    ends_in_code: bool,
+    /// The place of the fence that begins this code, if it was examined.
+    code_start: Option<usize>,
+}
+
+/// Returns every place in the first `fits` bytes where white space separates two parts with text. None is beside a fence, within the
+/// code.
+fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> FoundBreaks {
     let (mut seams, mut at): (Vec<BreakPoint>, usize) = (Vec::new(), 0);
+    let mut code_start = None;
     for line in text.split_inclusive('\n') {
         if at > fits {
             break;
@@ -118,18 +169,28 @@ fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> (Vec<BreakPo
             continue;
         }
         let fence = is_code_fence(said);
+        if fence && in_code {
+            seams.pop_if(|before| before.next == at);
+        }
         find_word_breaks(said, at, fits, in_code || fence, &mut seams);
         in_code ^= fence;
-        seams.push(BreakPoint {
-            end: at + said.len(),
-            next: at + line.len(),
-            ends: BreakKind::Line,
-            in_code,
-        });
+        code_start = if fence { Some(at) } else { code_start };
+        if !(fence && in_code) {
+            seams.push(BreakPoint {
+                end: at + said.len(),
+                next: at + line.len(),
+                ends: BreakKind::Line,
+                in_code,
+            });
+        }
         at += line.len();
     }
     seams.retain(|seam| seam.end <= fits && seam.next < text.len());
-    (seams, in_code)
+    FoundBreaks {
+        seams,
+        ends_in_code: in_code,
+        code_start: code_start.filter(|_| in_code),
+    }
 }
 
 /// Adds the places between the words of `line` to `seams`. The line begins at `at`; places after `fits` are left out.

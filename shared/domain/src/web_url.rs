@@ -69,6 +69,12 @@ impl<'a> WebUrl<'a> {
     }
 }
 
+/// Returns `true` if `url` leads to a public host by https: what a token of a tenant may name where the installation allows no other
+/// hosts. A name that leads into a private network all the same is refused when it is looked up, before each connection.
+pub fn is_public_https(url: &str) -> bool {
+    WebUrl::parse(url).is_some_and(|url| url.https && url.scope == HostScope::Public)
+}
+
 /// Returns `true` if requests to `url` leave this machine unencrypted.
 pub fn is_sent_unencrypted(url: &str) -> bool {
     WebUrl::parse(url).is_some_and(|url| !url.https && url.scope != HostScope::Loopback)

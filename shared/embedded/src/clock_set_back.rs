@@ -81,11 +81,12 @@ pub(crate) fn reset_queue_dedup(connection: &Connection, back: ClockRollback) ->
 }
 
 /// The fields of a conversation that may lie ahead where none of its columns does.
-const CONVERSATION_TIMES: [&str; 10] = [
+const CONVERSATION_TIMES: [&str; 11] = [
     "lease.until",
     "pair_arrival",
     "reengaged.at",
     "picture.asked_at",
+    "thread_hold.at",
     "limits.paused_until",
     "agent_returns_at",
     "closed_told_at",

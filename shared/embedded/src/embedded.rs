@@ -21,12 +21,13 @@ use recado_ports::ports::{DiskSpace, PortResult};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::Notify;
 
 mod closing;
 mod event_log;
+mod left_out;
 mod memory_databases;
 mod opening;
 mod waiting_intake;
@@ -68,6 +69,8 @@ struct EmbeddedInner {
     event_wakers: [Arc<Notify>; 2],
     /// Time for which published events are kept, in milliseconds.
     event_retention: AtomicI64,
+    /// `true` if the logs of SQLite may hold what a webhook brought and nobody keeps.
+    holds_left_out: AtomicBool,
 }
 
 /// What the workers of each queue wait for, in the order of [`QueueName::ALL`].
@@ -156,6 +159,8 @@ impl Embedded {
                 least_free: AtomicU64::new(0),
                 event_wakers: Default::default(),
                 event_retention: AtomicI64::new(millis::to_millis(DEFAULT_EVENT_RETENTION)),
+                // The process before may have ended before it truncated them.
+                holds_left_out: AtomicBool::new(true),
             }),
         }
     }

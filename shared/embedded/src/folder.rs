@@ -128,9 +128,9 @@ fn open_writing(file: &Path) -> Result<Connection, OpenError> {
     let connection = Connection::open(file)?;
     configure_connection(&connection)?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    // What is deleted is overwritten in each page that is written anyway. So what a webhook brought and nobody keeps is not readable
-    // behind the rows of others.
-    connection.query_row("PRAGMA secure_delete = FAST", [], |_| Ok(()))?;
+    // What is deleted is overwritten, also in pages that become free. So what a webhook brought and nobody keeps is not readable behind
+    // the rows of others.
+    connection.query_row("PRAGMA secure_delete = ON", [], |_| Ok(()))?;
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 0",
     )?;

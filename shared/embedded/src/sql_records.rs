@@ -72,6 +72,18 @@ pub(crate) fn query_one<T: DeserializeOwned>(
     rows.next()?.map(|row| decode_column(row, 0)).transpose()
 }
 
+/// Returns the record in the first row that the query finds; `None` also for one that [cannot be read](keep_readable).
+pub(crate) fn query_readable<T: DeserializeOwned>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<Option<T>, DbError> {
+    match query_one(connection, sql, params) {
+        Ok(found) => Ok(found),
+        Err(error) => keep_readable(name_table(sql), Err(error)),
+    }
+}
+
 /// The records of several rows, without those that could not be read.
 pub(crate) struct FoundRecords<T> {
     pub(crate) records: Vec<T>,

@@ -161,6 +161,7 @@ macro_rules! list_public_routes {
                 get unsubscribe::get_unsubscribe_page,
                 post unsubscribe::post_unsubscribe
             ),
+            $routes!("/v1/files/{id}" => get media::get_linked_file),
             $routes!("/openapi.json" => get description::get_openapi),
             $routes!("/docs" => get description::get_docs_page),
             $routes!("/docs.js" => get description::get_docs_script),
@@ -324,10 +325,8 @@ macro_rules! plain_routes {
 fn make_router<C: ApiContext>(
     routes: impl IntoIterator<Item = (&'static str, MethodRouter<Api<C>>)>,
 ) -> Router<Api<C>> {
-    let routes = routes.into_iter();
-    routes.fold(Router::new(), |router, (path, methods)| {
-        router.route(path, methods)
-    })
+    let add = |router: Router<Api<C>>, (path, methods)| router.route(path, methods);
+    routes.into_iter().fold(Router::new(), add)
 }
 
 /// Makes the description of the API.
@@ -391,9 +390,10 @@ pub fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
         refused_tokens: Arc::default(),
         last_reading: Arc::default(),
     };
-    make_router(list_operator_routes!(plain_routes))
+    let routes = make_router(list_operator_routes!(plain_routes))
         .route_layer(from_fn_with_state(api.clone(), auth::require_permission))
         .merge(make_router(list_public_routes!(plain_routes)))
         .merge(console_sessions::session_routes())
-        .with_state(api)
+        .with_state(api);
+    crate::token_limit::limit_refused_tokens(routes)
 }

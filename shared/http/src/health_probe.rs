@@ -1,6 +1,7 @@
 //! Checks that the store accepts writes. The process decides when it checks, so that requests of strangers cannot load
 //! the store.
 
+use crate::BackgroundBeats;
 use crate::problem;
 use futures::future::{Either, select};
 use recado_domain::dead_letter::QueueName;
@@ -26,6 +27,7 @@ const INTAKE_UNHEALTHY: SignedDuration = SignedDuration::from_mins(5);
 #[derive(Debug, Clone)]
 pub struct HealthProbe {
     last: Arc<Mutex<HealthProbeState>>,
+    beats: BackgroundBeats,
     /// `true` if a request for `/health` may cause a check, at most once in ten seconds.
     on_request: bool,
 }
@@ -49,6 +51,8 @@ pub(crate) struct HealthProbeResult {
     pub(crate) oldest_intake: Option<Timestamp>,
     /// State of the disk; `None` if the records are not on a disk.
     pub(crate) disk: Option<HealthStatus>,
+    /// State of the work in the background; `None` if the process has none.
+    pub(crate) background: Option<HealthStatus>,
     /// Time of the last successful write that was made to prove that the store accepts writes.
     pub(crate) written: Option<Timestamp>,
 }
@@ -75,8 +79,14 @@ impl HealthProbe {
         };
         Self {
             last: Arc::new(Mutex::new(last)),
+            beats: BackgroundBeats::default(),
             on_request,
         }
+    }
+
+    /// Returns the loops in the background of this process. `/health` tells when one is late.
+    pub fn beats(&self) -> &BackgroundBeats {
+        &self.beats
     }
 
     fn lock_state(&self) -> MutexGuard<'_, HealthProbeState> {
@@ -152,6 +162,7 @@ impl HealthProbe {
             queue: last.queue.max(judge_intake(last.oldest_intake, now)),
             oldest_intake: last.oldest_intake,
             disk,
+            background: self.beats.judge(),
             written: last.written,
         }
     }

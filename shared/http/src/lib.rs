@@ -9,15 +9,18 @@
 //! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 mod api;
+mod background_beats;
 mod correlation;
 mod endpoint_desk;
 mod event_feed;
+mod extra_slashes;
 mod health_probe;
 mod keys;
 mod large_bodies;
 mod problem;
 mod push_desk;
 mod query;
+mod token_limit;
 mod webhook;
 mod webhook_recording;
 
@@ -25,14 +28,17 @@ pub use api::{
     ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
     SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
 };
+pub use background_beats::{BackgroundBeats, LoopBeat};
 pub use endpoint_desk::EndpointDesk;
 pub use event_feed::EventFeed;
+pub use extra_slashes::accept_extra_slashes;
 pub use health_probe::HealthProbe;
 pub use keys::Keys;
 pub use problem::HttpProblem;
 pub use push_desk::PushDesk;
 pub use recado_whatsapp::SimulatedOutbox;
 pub use recado_whatsapp::webhook::WebhookKeys;
+pub use token_limit::ClientAddress;
 pub use webhook::{WebhookLimits, webhook_routes};
 pub use webhook_recording::{ReceivedWebhook, record_webhooks};
 
@@ -48,7 +54,10 @@ pub fn webhook_router<Ports: Deps + 'static, K: Keys>(
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
-    finish_router(webhook_routes(Arc::clone(&deps), keys, limits), deps)
+    accept_extra_slashes(finish_router(
+        webhook_routes(Arc::clone(&deps), keys, limits),
+        deps,
+    ))
 }
 
 /// Returns the operators' routes: `/health`, `/v1/…` and `/simulator/outbox`. Any other path is a 404.
@@ -61,7 +70,7 @@ pub fn api_router<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
 }
 
 /// Joins the providers' routes with those of operators, for an installation on one machine. (Two finished routers cannot be
-/// merged: each has a fallback.)
+/// merged: each has a fallback.) What is served goes through [`accept_extra_slashes`] at the end.
 pub fn whole_router<Ports: Deps + 'static>(webhook: Router, api: Router, deps: Arc<Ports>) -> Router {
     finish_router(webhook.merge(api), deps)
 }

@@ -71,6 +71,12 @@ impl HttpProblem {
             .with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
     }
 
+    /// Creates a 429 with `Retry-After`.
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
+            .with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
+    }
+
     /// Creates a 413. `max` is the largest body, in bytes.
     pub(crate) fn body_too_large(max: usize) -> Self {
         Self::new(

@@ -48,8 +48,8 @@ mod webhooks;
 mod wrong_webhooks;
 
 use crate::{
-    ApiOptions, EventFeed, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits, api_router, api_routes,
-    webhook_router, webhook_routes, whole_router,
+    ApiOptions, BackgroundBeats, EventFeed, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits,
+    accept_extra_slashes, api_router, api_routes, webhook_router, webhook_routes, whole_router,
 };
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -186,6 +186,10 @@ impl Site {
         self
     }
 
+    pub(crate) fn beats(&self) -> &BackgroundBeats {
+        self.pulse.beats()
+    }
+
     /// Proves a write, as the process does by itself.
     pub(crate) async fn beat(&self) {
         self.pulse.probe_store(&*self.deps(), &self.depths).await;
@@ -251,6 +255,11 @@ impl Site {
     }
 
     pub(crate) fn router_with(&self, limits: WebhookLimits) -> Router {
+        accept_extra_slashes(self.routes_with(limits))
+    }
+
+    /// The same, which takes no slashes too many: its routes can be seen.
+    pub(crate) fn routes_with(&self, limits: WebhookLimits) -> Router {
         let keys = Arc::new(self.keys.clone());
         let webhook = webhook_routes(self.deps(), Arc::clone(&keys), limits);
         whole_router(

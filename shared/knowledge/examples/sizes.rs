@@ -116,6 +116,7 @@ fn build_snapshot(blocks: usize, dice: &mut Dice) -> Result<KnowledgeSnapshot, B
             blocks: of_document.len(),
             is_cut: false,
             words: document.words,
+            analysis: document.analysis,
         };
         parts.push((source, of_document));
     }

@@ -9,6 +9,10 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Takes the place of a character that has no spelling in ASCII.
 const UNKNOWN_CHARACTER: &str = "[?]";
 
+/// The number of the way in which words and stems are found. It rises with each change by which a text has other words or stems, so
+/// that what was stored before is analyzed again.
+pub(crate) const ANALYSIS: u32 = 1;
+
 /// Splits texts of one language into words, and finds their stems.
 pub(crate) struct Analyzer {
     stemmer: Stemmer,
@@ -28,7 +32,8 @@ impl Analyzer {
 
     /// Splits a text into its words, in their order.
     pub(crate) fn split_words(&self, text: &str) -> Vec<String> {
-        let text = deunicode_with_tofu_cow(text, UNKNOWN_CHARACTER).to_lowercase();
+        let text = fold_white_space(text);
+        let text = deunicode_with_tofu_cow(&text, UNKNOWN_CHARACTER).to_lowercase();
         let words = text.unicode_words();
         words
             .filter(|word| !self.stop_words.contains(*word))
@@ -48,9 +53,66 @@ impl Analyzer {
     }
 }
 
+/// Returns the text with one space in the place of all white space and control characters that stand together. Without it, two words
+/// of different lines would become one: `deunicode` drops what is no printable character. What marks no end of a word is left out.
+fn fold_white_space(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_invisible_joiner(c) {
+            continue;
+        }
+        if !is_end_of_word(c) {
+            folded.push(c);
+        } else if !folded.ends_with(' ') {
+            folded.push(' ');
+        }
+    }
+    folded
+}
+
+/// Returns `true` for white space of any kind and for control characters. The zero-width space, at which a line may be broken, is one.
+fn is_end_of_word(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || c == '\u{200b}'
+}
+
+/// Returns `true` for invisible characters within a word: the soft hyphen, joiners, marks of direction, and the mark at the beginning
+/// of a file.
+fn is_invisible_joiner(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_end_where_lines_and_columns_end() {
+        let analyzer = Analyzer::of_language(BlockLanguage::Pt);
+        for between in [
+            "\n",
+            "\r\n",
+            "\n\n",
+            "\t",
+            "\u{a0}",
+            "\u{2028}",
+            "\u{2029}",
+            "\u{b}",
+            "\u{c}",
+            "\u{85}",
+            "\u{200b}",
+            " \u{202f} ",
+        ] {
+            let words = analyzer.split_words(&format!("manhã{between}Obturação"));
+            assert_eq!(words, ["manha", "obturacao"], "{between:?}");
+        }
+        for within in ["\u{ad}", "\u{200d}", "\u{2060}", "\u{feff}"] {
+            assert_eq!(
+                analyzer.split_words(&format!("obtu{within}ração")),
+                ["obturacao"],
+                "{within:?}"
+            );
+        }
+    }
 
     #[test]
     fn words_are_lower_case_without_accents_punctuation_and_stop_words() {

@@ -3,6 +3,7 @@
 //! Three ways find blocks: by words ([`LexicalIndex`]), by vectors of an embedding model ([`VectorIndex`]), and by both
 //! ([`join_both_ways`]). [`evaluation`] measures them on questions whose blocks are known.
 
+mod analysis;
 mod analyzer;
 pub mod evaluation;
 mod fusion;
@@ -14,10 +15,11 @@ mod spelling;
 mod split;
 mod vector;
 
+pub use analysis::{analyze_document, renew_analysis};
 pub use fusion::{fuse_ranks, join_both_ways};
 pub use language::{BlockLanguage, detect_language};
 pub use lexical::{AnalyzedText, LexicalIndex, TextAnalyzer};
-pub use shelf::{KnowledgeIndex, KnowledgeShelf, analyze_document};
+pub use shelf::{KnowledgeIndex, KnowledgeShelf};
 pub use split::{Block, SplitSettings, split_document, write_markdown_section};
 pub use vector::{VectorIndex, hash_ngrams, search_vector_rows};
 

@@ -1,14 +1,12 @@
 //! The indexes of snapshots that a process keeps in memory.
 
-use crate::{
-    BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, join_both_ways,
-    keep_best_blocks, search_vector_rows, split_document,
-};
+use crate::analysis::renew_analysis;
+use crate::{BlockLanguage, Found, LexicalIndex, join_both_ways, keep_best_blocks, search_vector_rows};
 use recado_domain::knowledge::{
     FoundBlock, KnowledgeSnapshot, NearVector, SnapshotError, SnapshotName, SnapshotVectors, SourceId,
-    SplitBlock, SplitDocument, VectorKey,
+    VectorKey,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The usual size of the files of all kept snapshots together, in bytes.
@@ -16,29 +14,6 @@ const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Number of blocks that each way contributes at least where both are joined.
 const JOINED_MIN: usize = 50;
-
-/// Splits a text into blocks, each with what the index keeps of it. The title counts among the words of each block, as its
-/// headings do.
-pub fn analyze_document(title: &str, text: &str, settings: SplitSettings) -> SplitDocument {
-    let (mut blocks, mut words) = (Vec::new(), BTreeSet::new());
-    let mut analyzer = TextAnalyzer::default();
-    for block in split_document(text, settings) {
-        let indexed = format!("{title}. {}. {}", block.place, block.text);
-        let mut kept = analyzer.analyze_text(&indexed, detect_language(&indexed));
-        words.append(&mut kept.words);
-        blocks.push(SplitBlock {
-            place: block.place,
-            text: block.text,
-            language: kept.language.as_str().to_owned(),
-            stems: kept.stems,
-        });
-    }
-    SplitDocument {
-        blocks,
-        words: words.into_iter().collect(),
-        ..SplitDocument::default()
-    }
-}
 
 /// The index of one snapshot. It never changes.
 #[derive(Debug)]
@@ -52,9 +27,10 @@ pub struct KnowledgeIndex {
 }
 
 impl KnowledgeIndex {
-    /// Builds the index of a snapshot's file.
+    /// Builds the index of a snapshot's file. Sources whose words were found in another way than the present one are analyzed again.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let mut snapshot = KnowledgeSnapshot::from_bytes(bytes)?;
+        renew_analysis(&mut snapshot);
         let titles: HashMap<SourceId, String> = snapshot
             .sources
             .iter()
@@ -232,7 +208,7 @@ impl KnowledgeShelf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash_ngrams;
+    use crate::{SplitSettings, analyze_document, hash_ngrams};
     use recado_domain::Timestamp;
     use recado_domain::ids::AgentId;
     use recado_domain::knowledge::{KnowledgeLimits, KnowledgeSource, MadeVectors, VectorPut, VectorRoom};
@@ -257,6 +233,7 @@ mod tests {
             blocks: document.blocks.len(),
             is_cut: false,
             words: document.words,
+            analysis: document.analysis,
         };
         let blocks = document.blocks.into_iter();
         let blocks = blocks.map(|block| block.into_block_of(&id));
@@ -353,6 +330,35 @@ mod tests {
         assert_eq!((found[0].place.as_str(), found[0].cosine), ("Prices", Some(0.9)));
         let other = near(&snapshot_with("clinic.md", &blocks, room(2)));
         assert_eq!(index.search_with_stored("zzz", Some(&vector), &other, 5), []);
+    }
+
+    #[test]
+    fn a_stored_snapshot_whose_words_were_found_in_another_way_is_searched_by_words_of_the_present_one() {
+        let blocks = [("", "A recepção abre às nove\nObturação custa cento e dez")];
+        let mut snapshot = snapshot_with("precos.txt", &blocks, VectorRoom::of_bytes(1_000_000));
+        // As an earlier version wrote it: the words of two lines were one, and the source names no analysis.
+        snapshot.blocks[0].stems = snapshot.blocks[0].stems.replace("nov obtur", "noveobtur");
+        assert!(
+            snapshot.blocks[0].stems.contains("noveobtur"),
+            "{:?}",
+            snapshot.blocks
+        );
+        let words = std::mem::take(&mut snapshot.sources[0].words).into_iter();
+        snapshot.sources[0].words = words.filter(|word| word != "obturacao").collect();
+        snapshot.sources[0].analysis = 0;
+        let stored = snapshot.to_bytes().unwrap();
+        assert!(!String::from_utf8_lossy(&stored).contains("analysis"));
+        let index = KnowledgeIndex::from_bytes(&stored).unwrap();
+        for question in ["obturação", "Quanto custa a obturaçao?"] {
+            assert_eq!(index.search(question, None, 5).len(), 1, "{question}");
+        }
+        let read = KnowledgeSnapshot::from_bytes(&stored).unwrap();
+        let mut renewed = read.clone();
+        renew_analysis(&mut renewed);
+        assert_ne!(renewed.blocks[0].stems, read.blocks[0].stems);
+        let again = renewed.clone();
+        renew_analysis(&mut renewed);
+        assert_eq!(renewed, again, "what is of the present way stays");
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub struct Block {
 }
 
 /// Splits Markdown or plain text into blocks. Paragraphs under one heading are joined as long as they fit; one that is too long
-/// is split between sentences, a sentence that is too long between words.
+/// is split between sentences, a sentence that is too long between words. Headings that have no text of their own lead the next block, or
+/// are the last block.
 pub fn split_document(text: &str, settings: SplitSettings) -> Vec<Block> {
     let mut splitter = Splitter {
         characters_max: settings.characters_max.max(1),
@@ -43,7 +44,7 @@ pub fn split_document(text: &str, settings: SplitSettings) -> Vec<Block> {
             None => splitter.add_line(line),
         }
     }
-    splitter.finish_section();
+    splitter.finish_document();
     splitter.blocks
 }
 
@@ -82,6 +83,10 @@ fn parse_heading(line: &str) -> Option<(usize, &str)> {
 struct Splitter {
     characters_max: usize,
     headings: Vec<(usize, String)>,
+    /// Number of these headings, counted from the first, that a block has.
+    told: usize,
+    /// The headings before these that no block has, each line with those above it.
+    untold: String,
     paragraph: String,
     block: String,
     blocks: Vec<Block>,
@@ -90,8 +95,26 @@ struct Splitter {
 impl Splitter {
     fn begin_new_section(&mut self, level: usize, title: &str) {
         self.finish_section();
-        self.headings.retain(|(above, _)| *above < level);
+        self.end_headings(self.headings.partition_point(|(above, _)| *above < level));
         self.headings.push((level, title.to_owned()));
+    }
+
+    /// Ends the headings from the one at `first`, and keeps their words if no block has them.
+    fn end_headings(&mut self, first: usize) {
+        let is_told = self.told >= self.headings.len();
+        let ended = self.headings.split_off(first);
+        if !ended.is_empty() && !is_told {
+            self.untold.push_str(&join_titles(&ended));
+            self.untold.push('\n');
+        }
+        self.told = self.told.min(first);
+    }
+
+    fn finish_document(&mut self) {
+        self.finish_section();
+        self.end_headings(self.told);
+        self.paragraph = std::mem::take(&mut self.untold);
+        self.finish_section();
     }
 
     fn add_line(&mut self, line: &str) {
@@ -103,12 +126,12 @@ impl Splitter {
 
     fn finish_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
-        let paragraph = paragraph.trim();
-        if paragraph.is_empty() {
+        if paragraph.trim().is_empty() {
             return;
         }
-        if self.fits_into_block(paragraph, 2) {
-            self.append(paragraph, "\n\n");
+        let paragraph = std::mem::take(&mut self.untold) + paragraph.trim();
+        if self.fits_into_block(&paragraph, 2) {
+            self.append(&paragraph, "\n\n");
             return;
         }
         self.push_finished_block();
@@ -165,13 +188,18 @@ impl Splitter {
         let text = std::mem::take(&mut self.block);
         let text = text.trim();
         if !text.is_empty() {
-            let titles: Vec<&str> = self.headings.iter().map(|(_, title)| title.as_str()).collect();
+            self.told = self.headings.len();
             self.blocks.push(Block {
-                place: titles.join(" › "),
+                place: join_titles(&self.headings),
                 text: text.to_owned(),
             });
         }
     }
+}
+
+fn join_titles(headings: &[(usize, String)]) -> String {
+    let titles: Vec<&str> = headings.iter().map(|(_, title)| title.as_str()).collect();
+    titles.join(" › ")
 }
 
 #[cfg(test)]
@@ -202,6 +230,33 @@ mod tests {
                 pair("Prices › Exams", "Free."),
                 pair("Times", "9 to 5."),
             ]
+        );
+    }
+
+    #[test]
+    fn a_heading_without_text_leads_the_next_block_or_is_the_last_one() {
+        assert_eq!(
+            split("# Closed on 24/12\n# Times\n9 to 5.\n\nAnd 7 to 9.", 100),
+            [pair("Times", "Closed on 24/12\n9 to 5.\n\nAnd 7 to 9.")]
+        );
+        assert_eq!(
+            split(
+                "# Clinic\n## Adults\n# Prices\n## Exams\nFree.\n## Other\n# Times\n9 to 5.\n## Sundays\n## Feasts\n### Closed",
+                100
+            ),
+            [
+                pair("Prices › Exams", "Clinic › Adults\nFree."),
+                pair("Times", "Prices › Other\n9 to 5."),
+                pair("Times", "Sundays\nFeasts › Closed"),
+            ]
+        );
+        assert_eq!(
+            split("# Slide one\n# Slide two", 100),
+            [pair("", "Slide one\nSlide two")]
+        );
+        assert_eq!(
+            split("# Closed\n# Times\nOne two. Three four.", 16),
+            [pair("Times", "Closed One two."), pair("Times", "Three four.")]
         );
     }
 
@@ -249,10 +304,19 @@ mod tests {
                 prop_assert!(!block.text.is_empty());
                 kept.push_str(&block.text);
             }
-            let in_headings = blocks.iter().map(|block| &block.place).cloned().collect::<String>();
-            let letters = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count();
-            let lines_of_text: String = text.lines().filter(|line| parse_heading(line.trim_end()).is_none()).collect();
-            prop_assert_eq!(letters(&kept), letters(&lines_of_text), "{}", in_headings);
+            let letters = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).collect::<String>();
+            let places = letters(&blocks.iter().map(|block| block.place.as_str()).collect::<String>());
+            let (kept, mut in_lines) = (letters(&kept), 0);
+            for line in text.lines() {
+                match parse_heading(line.trim_end()) {
+                    Some((_, title)) => {
+                        let title = letters(title);
+                        prop_assert!(kept.contains(&title) || places.contains(&title), "{title:?}: {blocks:?}");
+                    }
+                    None => in_lines += letters(line).chars().count(),
+                }
+            }
+            prop_assert!(kept.chars().count() >= in_lines, "{blocks:?}");
         }
     }
 }

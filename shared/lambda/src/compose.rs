@@ -5,7 +5,7 @@ use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, start_metrics};
 use crate::push::NewsPush;
 use crate::social::SocialQueue;
-use recado_ai::{ClaudeError, Model, ModelSettings, PdfLimits};
+use recado_ai::{ClaudeError, DocumentSettings, Model, ModelSettings, ReadingLimits, ReadingPlace};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, PushSender, variable};
 use recado_domain::dead_letter::QueueName;
 use recado_email::{CarrierSettings, EmailClients};
@@ -107,7 +107,7 @@ impl LambdaEnvironment {
             settings,
             providers,
             model: ModelSettings {
-                pdf: limit_pdf_reading(reader),
+                documents: limit_document_reading(reader),
                 ..ModelSettings::from_environment(reader)
             },
             config: AwsConfig::from_environment(reader, &required),
@@ -139,14 +139,19 @@ fn read_push_url(reader: &mut VariableReader) -> Option<String> {
     })
 }
 
-/// Returns the limits of reading a PDF document, by the memory of the function. What is counted is addresses, of which the stack and the
-/// program take many without using the memory.
-fn limit_pdf_reading(reader: &mut VariableReader) -> PdfLimits {
+/// Returns how documents are read: on a thread, since a function does one thing at a time; PDF documents in a process of their own, with
+/// limits by the memory of the function. What is counted is addresses, of which the stack and the program take many without using the
+/// memory.
+fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
     let name = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE";
     let memory: u64 = reader.read_parsed(name, 256, "must be a number of MiB", |text| text.parse().ok());
-    PdfLimits {
-        memory_mib: memory + 256,
-        seconds: 10,
+    DocumentSettings {
+        place: ReadingPlace::Thread,
+        limits: ReadingLimits {
+            memory_mib: memory + 256,
+            seconds: 10,
+        },
+        ..DocumentSettings::default()
     }
 }
 

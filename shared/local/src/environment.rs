@@ -226,6 +226,11 @@ mod tests {
 
     const SETTINGS: &str = include_str!("../../../docs/settings.md");
 
+    fn table() -> &'static str {
+        let table = SETTINGS.split("## Settings on one machine").nth(1).unwrap();
+        table.split("## Parameters on AWS").next().unwrap()
+    }
+
     #[test]
     fn the_settings_page_names_every_setting_that_is_read() {
         let mut reader = VariableReader::default();
@@ -236,8 +241,7 @@ mod tests {
             .collect();
         assert!(asked.contains(&"RECADO_ADDR") && asked.contains(&"RECADO_TURNS_BACKOFF"));
         let (own, earlier): (Vec<&str>, Vec<&str>) = asked.iter().partition(|name| !name.starts_with("WA_"));
-        let table = SETTINGS.split("## Settings on one machine").nth(1).unwrap();
-        let table = table.split("## Parameters on AWS").next().unwrap();
+        let table = table();
         let rows: String = table.lines().filter(|line| line.starts_with('|')).collect();
         for name in own {
             assert!(rows.contains(&format!("`{name}`")), "{name} has no row");
@@ -256,10 +260,8 @@ mod tests {
 
     /// What the settings page says is the default of each setting, where that is a value.
     fn said() -> std::collections::BTreeMap<String, String> {
-        let table = SETTINGS.split("## Settings on one machine").nth(1).unwrap();
-        let table = table.split("## Parameters on AWS").next().unwrap();
         let mut said = std::collections::BTreeMap::new();
-        for row in table.lines().filter(|line| line.starts_with("| `")) {
+        for row in table().lines().filter(|line| line.starts_with("| `")) {
             let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
             let names: Vec<&str> = cells[0].split('`').skip(1).step_by(2).collect();
             let is_one =
@@ -291,6 +293,50 @@ mod tests {
         let (usual, _) = read(&[]);
         assert_eq!(told.settings, usual.settings);
         assert_eq!(format!("{told:?}"), format!("{usual:?}"));
+    }
+
+    /// Ranges that the settings page names: one for each setting of a row, or one of times for all.
+    fn said_ranges() -> Vec<(String, f64, f64)> {
+        let mut all = Vec::new();
+        for row in table().lines().filter(|line| line.starts_with("| `RECADO_")) {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+            let names: Vec<&str> = cells[0].split('`').skip(1).step_by(2).collect();
+            let words: Vec<&str> = cells.last().unwrap().split([' ', '(', ')', ';', ',']).collect();
+            let ranges = words.windows(3).filter(|three| three[1] == "to");
+            let numbers = ranges.filter_map(|three| Some((three[0].parse().ok()?, three[2].parse().ok()?)));
+            let mut ranges: Vec<(f64, f64)> = numbers.collect();
+            if ranges.len() == 1 && names.iter().all(|name| name.ends_with("_SECONDS")) {
+                ranges = vec![ranges[0]; names.len()];
+            }
+            if ranges.len() == names.len() {
+                let pairs = names.into_iter().zip(ranges);
+                all.extend(pairs.map(|(name, (least, most))| (name.to_owned(), least, most)));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_settings_page_says_each_range_as_it_is() {
+        let ranges = said_ranges();
+        assert!(ranges.len() > 25, "{ranges:?}");
+        for (name, least, most) in ranges {
+            let problem_with = |value: f64| {
+                let mut reader = VariableReader::new([(name.as_str(), value.to_string())]);
+                LocalEnvironment::from_variables(&mut reader);
+                let found = reader.into_problems().into_iter();
+                let found = found.map(|problem| problem.to_string());
+                let is_of_range = |problem: &String| problem.contains("must be a number from");
+                found.filter(is_of_range).collect::<Vec<_>>()
+            };
+            let refusal = format!("{name}: must be a number from {least} to {most}");
+            for inside in [least, most] {
+                assert_eq!(problem_with(inside), [""; 0], "{name}={inside}");
+            }
+            for outside in [least - 1.0, most + 1.0] {
+                assert_eq!(problem_with(outside), [refusal.as_str()], "{name}={outside}");
+            }
+        }
     }
 
     #[test]

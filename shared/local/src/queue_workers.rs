@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis::add_millis;
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
+use recado_http::{BackgroundBeats, LoopBeat};
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Deps, Verdict, deliver, handle_turns_message, process, send, send_email};
@@ -25,6 +26,9 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time that a busy queue waits for more workers to become free. Each receive is a write, so it should be for
 /// several messages.
 const GATHERING_TIMEOUT: Duration = Duration::from_millis(5);
+
+/// Longest time between two rounds of a loop. With the longest wait for a message there are ten seconds left for the store.
+pub const BEAT_WITHIN: Duration = Duration::from_secs(15);
 
 /// Time to wait after a queue could not be read. Its messages stay receivable meanwhile, so an error would otherwise
 /// repeat at once.
@@ -114,15 +118,18 @@ pub fn run_queue_workers(
     deps: Arc<LocalDeps>,
     emails: LocalEmails,
     queues: Embedded,
+    beats: BackgroundBeats,
     stop: watch::Receiver<bool>,
 ) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut loops = JoinSet::new();
         for queue in QueueName::ALL {
             let ports = (Arc::clone(&deps), emails.clone());
-            loops.spawn(run_queue_worker(queue, ports, queues.clone(), stop.clone()));
+            let beat = beats.add_loop(queue.as_str(), BEAT_WITHIN);
+            loops.spawn(run_queue_worker(queue, ports, queues.clone(), beat, stop.clone()));
         }
-        loops.spawn(run_scheduled_sends(deps, queues, stop));
+        let beat = beats.add_loop("scheduled messages", BEAT_WITHIN);
+        loops.spawn(run_scheduled_sends(deps, queues, beat, stop));
         while loops.join_next().await.is_some() {}
     })
 }
@@ -131,12 +138,14 @@ async fn run_queue_worker(
     queue: QueueName,
     (deps, emails): (Arc<LocalDeps>, LocalEmails),
     queues: Embedded,
+    beat: LoopBeat,
     mut stop: watch::Receiver<bool>,
 ) {
     let crew = WorkerPool::for_queue(queue);
     let mut running = JoinSet::new();
     let mut more_may_wait = false;
     while !*stop.borrow() {
+        beat.pass();
         while running.try_join_next().is_some() {}
         if more_may_wait {
             crew.gather_free_workers(max_concurrency(queue)).await;
@@ -173,6 +182,7 @@ async fn run_queue_worker(
             });
         }
     }
+    drop(beat);
     let drained = tokio::time::timeout(DRAIN_TIMEOUT, async {
         while running.join_next().await.is_some() {}
     })
@@ -261,8 +271,14 @@ async fn handle_message(
 const DUE_AT_ONCE: usize = 100;
 
 /// Releases scheduled messages in the second in which they are due. On AWS `reconcile` does it, but only every minute.
-async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watch::Receiver<bool>) {
+async fn run_scheduled_sends(
+    deps: Arc<LocalDeps>,
+    queues: Embedded,
+    beat: LoopBeat,
+    mut stop: watch::Receiver<bool>,
+) {
     loop {
+        beat.pass();
         let now = deps.system().now();
         let (due, next) = match queues.list_due_scheduled(now, DUE_AT_ONCE).await {
             Ok(found) => found,
@@ -272,6 +288,7 @@ async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: w
             }
         };
         for id in due {
+            beat.pass();
             if let Err(error) = deliver::release_due_message(&*deps, &id).await {
                 tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
             }

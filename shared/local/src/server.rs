@@ -13,7 +13,7 @@ mod unread;
 pub use limits::ServerLimits;
 pub use proxies::TrustedProxies;
 
-use addresses::AddressLimits;
+use addresses::{AddressLimits, customer_network};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -25,7 +25,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use recado_http::HttpProblem;
+use recado_http::{ClientAddress, HttpProblem};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -207,7 +207,9 @@ impl HttpServer {
         };
         connection.enter_phase(phase);
         let limit = self.limits.body_time;
-        let request = request.map(|body| Body::new(TimedBody::new(body, limit, connection.clone())));
+        let mut request = request.map(|body| Body::new(TimedBody::new(body, limit, connection.clone())));
+        let address = customer_network(client.unwrap_or(peer.ip().to_canonical()));
+        request.extensions_mut().insert(ClientAddress(address));
         let mut response = match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},

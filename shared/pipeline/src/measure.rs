@@ -234,6 +234,8 @@ pub fn count_provider_error(instance: &InstanceId, outcome: &SendOutcome) {
         SendOutcome::Retryable { .. } => "retryable",
         SendOutcome::Unknown { .. } => "unknown",
         SendOutcome::Permanent { .. } => "permanent",
+        SendOutcome::Refused { .. } => "refused",
+        SendOutcome::NewChatRefused { .. } => "new_chat_refused",
         SendOutcome::Credentials { .. } => "credentials",
     };
     counter!(PROVIDER_ERRORS, "instance" => to_label(instance), "class" => class).increment(1);
@@ -245,7 +247,7 @@ pub fn count_model_error(instance: &InstanceId, error: Option<&LlmError>) {
         None => "empty",
         Some(LlmError::Credentials(_)) => "credentials",
         Some(LlmError::Unavailable(_)) => "unavailable",
-        Some(LlmError::Refused(_)) => "refused",
+        Some(LlmError::Refused(_) | LlmError::FilesRefused(_)) => "refused",
     };
     counter!(MODEL_ERRORS, "instance" => to_label(instance), "class" => class).increment(1);
 }

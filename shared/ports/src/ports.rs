@@ -77,7 +77,7 @@ pub use conversations::{
 pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
-pub use document_reader::{DocumentReader, ReadDocument};
+pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
 pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEffectTool, SettlingAbility};
 pub use effects::{EffectGuard, EffectJournals, JournalOutcome};
 pub use email::{AcceptedEmail, EmailError, EmailSenders};
@@ -100,7 +100,7 @@ pub use knowledge_library::{
 pub use knowledge_records::KnowledgeRecords;
 pub use llm::{
     ChatFile, ChatTurn, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool,
-    Speaker, ToolExchange,
+    RefusedFiles, Speaker, ToolExchange,
 };
 pub use moving::{IDLE_KINDS, ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notices::Notices;

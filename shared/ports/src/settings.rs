@@ -167,8 +167,8 @@ pub enum RewriteWay {
 pub struct RewriteSettings {
     /// The way.
     pub way: RewriteWay,
-    /// Name of the light model.
-    pub model: String,
+    /// Name of the model that serves agents which use the installation's keys. `None`: one of each agent's own provider.
+    pub model: Option<String>,
     /// Maximum time for the light model to answer.
     pub timeout: SignedDuration,
 }
@@ -177,7 +177,7 @@ impl Default for RewriteSettings {
     fn default() -> Self {
         Self {
             way: RewriteWay::Model,
-            model: "claude-haiku-4-5".to_owned(),
+            model: None,
             timeout: SignedDuration::from_millis(1_500),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::HttpTools;
 use crate::acting::ActingTool;
+use crate::argument_checks::ArgumentChecks;
 use crate::mcp::{McpEffects, McpServers};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::{Calendar, GoogleCalendarAccess};
@@ -13,6 +14,7 @@ use recado_ports::ports::{
     ToolLimits, Tools,
 };
 use serde_json::Value;
+use std::time::Duration;
 
 /// The title of an event whose call names none.
 const USUAL_TITLE: &str = "Appointment (WhatsApp)";
@@ -26,6 +28,7 @@ pub struct AgentTools<S, A> {
     http: HttpTools<S>,
     servers: McpServers,
     google: GoogleCalendar<S, A>,
+    checks: ArgumentChecks,
 }
 
 impl<S, A> AgentTools<S, A> {
@@ -35,6 +38,7 @@ impl<S, A> AgentTools<S, A> {
             http,
             servers: McpServers::default(),
             google,
+            checks: ArgumentChecks::default(),
         }
     }
 }
@@ -73,6 +77,12 @@ fn to_tool_failure(error: &CalendarError) -> ToolFailure {
 }
 
 impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
+    async fn check_arguments(&self, tool: &Tool, arguments: &Value, within: Duration) -> Result<(), String> {
+        let (owned, given) = (tool.clone(), arguments.clone());
+        let check = move || owned.check_arguments(&given);
+        self.checks.run_check(&tool.tenant, within, check).await
+    }
+
     async fn call_tool(
         &self,
         tool: &Tool,

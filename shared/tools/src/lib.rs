@@ -19,6 +19,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 mod acting;
+mod argument_checks;
 mod calendars;
 #[cfg_attr(not(feature = "mcp"), path = "mcp_left_out.rs")]
 mod mcp;

@@ -327,6 +327,10 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         self.ask_for_picture(&bound.instance, address).await
     }
 
+    async fn fetch_stored_content(&self, bound: &InstanceConfig, id: &str) -> Option<Content> {
+        self.ask_for_stored_content(&bound.instance, id).await
+    }
+
     async fn mark_messages_read(&self, bound: &InstanceConfig, address: &ContactAddress, ids: &[String]) {
         let Some((secret, external)) = self.find_access(&bound.instance).await else {
             return;

@@ -23,6 +23,9 @@ Written by the tests of `shared/whatsapp` from the tables that classify; to chan
 | --- | --- |
 | retryable | the next attempt after the outbound backoff, or after what is asked for if that is longer; when the attempts are used up, a dead letter, `max_retries_exceeded` |
 | permanent | a dead letter at once, `whatsapp_permanent_error` |
+| refused | a dead letter as a permanent one. The third in a row, of another conversation each, that says the same is not: it and all others of the instance wait, and one of them is tried after 30 seconds, and then less often, at least every 10 minutes |
+| refuses everything | not an attempt; the instance is closed with this reason, its messages wait and it is probed |
+| new chat refused | a dead letter as a permanent one; if the person never wrote, messages of the instance to such people stop for six hours |
 | window | a dead letter at once, `window_closed`: until the contact writes again nothing but a template is taken |
 | credentials | not an attempt; the instance is marked `needs_credentials` and its messages wait until the key or the account is mended ([runbook](../runbooks/needs-credentials.md)) |
 | disconnected | not an attempt; the instance is closed, its messages wait and it is probed |
@@ -57,6 +60,9 @@ fn words(class: ErrorClass) -> String {
         }
         ErrorClass::RetryOnce => "retryable once, then permanent".to_owned(),
         ErrorClass::Permanent => "permanent".to_owned(),
+        ErrorClass::Refused => "refused".to_owned(),
+        ErrorClass::RefusesEverything => "refuses everything".to_owned(),
+        ErrorClass::NewChatRefused => "new chat refused".to_owned(),
         ErrorClass::WindowClosed => "window".to_owned(),
         ErrorClass::Credentials => "credentials".to_owned(),
         ErrorClass::Disconnected => "disconnected".to_owned(),

@@ -15,7 +15,7 @@ pub(crate) mod webhook;
 pub use parse::read_instance_name;
 pub use verify::{EvolutionCredentials, find_proven_secrets};
 
-pub(crate) use evidence::find_send_evidence;
+pub(crate) use evidence::{fetch_stored_content, find_send_evidence};
 pub(crate) use history::read_history_page;
 pub(crate) use media::fetch_file;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};

@@ -336,6 +336,14 @@ impl<'a> ProviderEndpoint<'a> {
         }
     }
 
+    /// Asks for what is stored of a message. Only Evolution stores messages.
+    pub(crate) async fn fetch_stored_content(&self, id: &str) -> Option<Content> {
+        match self {
+            Self::Evolution(at) => evolution::fetch_stored_content(at, id).await,
+            Self::Meta(_) | Self::Dialog360(_) | Self::AwsSocial(_) => None,
+        }
+    }
+
     pub(crate) async fn read_history_page(
         &self,
         span: HistorySpan,

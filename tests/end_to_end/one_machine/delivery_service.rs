@@ -86,6 +86,35 @@ async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret
     assert_eq!(machine.stand_ins.dialog360.phone().len(), 1);
 }
 
+/// The shell blocks of the page for those who come from the service.
+fn page_requests() -> Vec<&'static str> {
+    let page = include_str!("../../../docs/delivery-service.md");
+    let blocks = page.split("```sh\n").skip(1);
+    blocks.filter_map(|block| block.split("```").next()).collect()
+}
+
+#[tokio::test]
+async fn the_three_requests_of_the_page_work_with_the_token_the_secret_and_the_id_of_the_first() {
+    let mut machine = Machine::prepared(&[]);
+    machine.configure(&sample());
+    machine.start("serve");
+    let (secret, mut id) = (secret(&machine), String::new());
+    let requests = page_requests();
+    assert_eq!(requests.len(), 3);
+    for request in requests {
+        let request = request.trim_end().replace("$RECADO_TOKEN", TOKEN);
+        let request = request.replace("$SECRET", &secret).replace("$ID", &id);
+        // The page's own proof is the only one.
+        let answer = paste(&machine, &request, "x-no-proof: 1");
+        assert!(!answer.is_null(), "{request}");
+        if let Some(taken) = answer["id"].as_str().filter(|_| id.is_empty()) {
+            id = taken.to_owned();
+        }
+    }
+    let shown = machine.get(&format!("/deliver/{id}/status")).await;
+    assert_eq!(shown["template"], "invite");
+}
+
 #[tokio::test]
 async fn an_unknown_event_makes_a_pending_guest_though_the_template_names_event_and_date() {
     let mut machine = Machine::prepared(&[]);

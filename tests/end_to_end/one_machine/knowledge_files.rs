@@ -126,14 +126,17 @@ async fn a_long_pdf_goes_in_and_each_that_cannot_be_read_is_named_with_the_reaso
 /// Runs the command that reads one document, with this much memory.
 fn read_pdf(machine: &Machine, memory_mib: &str, file: &[u8]) -> Output {
     let mut reader = machine
-        .command(&["read-pdf", "--memory-mib", memory_mib, "--seconds", "20"])
+        .command(&["read-document", "--memory-mib", memory_mib, "--seconds", "20"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     // A reader that ends early does not take all.
-    let _ = reader.stdin.take().unwrap().write_all(file);
+    let task = b"{\"media_type\":\"pdf\",\"charset\":null,\"purpose\":\"knowledge\"}\n";
+    let mut input = reader.stdin.take().unwrap();
+    let _ = input.write_all(task).and_then(|()| input.write_all(file));
+    drop(input);
     reader.wait_with_output().unwrap()
 }
 

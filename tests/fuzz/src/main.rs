@@ -1,75 +1,61 @@
-//! Splits a webhook body and reads every event in it, as the webhook function and the processor do. Which provider's parser
-//! is meant `RECADO_FUZZ_PROVIDER` says. What must not happen: a panic, a hang (libFuzzer's own limit), an error text or
-//! a record that takes far more memory than the body.
+//! Reads what others write. Which reader is meant `RECADO_FUZZ_TARGET` says: the name of a provider, or one of those in `find_target`.
+//! What must not happen: a panic, a hang (libFuzzer's own limit), or a record that takes far more memory than the input.
 
 #![no_main]
 
+#[path = "../../kit/src/any_cursor.rs"]
+mod any_cursor;
+mod texts;
+mod webhooks;
+
 use libfuzzer_sys::fuzz_target;
 use peak_alloc::PeakAlloc;
-use recado_domain::event::{EventPayload, InboundJob};
-use recado_domain::ids::CorrelationId;
-use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
-use recado_domain::millis;
 use recado_domain::provider::Provider;
-use recado_whatsapp::{interpret_event, split_webhook};
 use std::sync::LazyLock;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// What a body may take at most, in bytes for each of its own. JSON of many small values takes most: `[0,0,0…` makes a
+/// What an input may take at most, in bytes for each of its own. JSON of many small values takes most: `[0,0,0…` makes a
 /// value of 72 bytes out of two characters, which are then held as the body, as a payload and as content.
 const PER_BYTE: usize = 400;
 
-/// What is allowed for whatever the body.
+/// What is allowed for whatever the input.
 const ALWAYS: usize = 512 * 1024;
 
-static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
-    let name = std::env::var("RECADO_FUZZ_PROVIDER").unwrap_or_else(|_| "evolution".to_owned());
-    serde_json::from_value(serde_json::Value::String(name))
-        .expect("RECADO_FUZZ_PROVIDER is a provider's name")
+/// What is allowed where regular expressions are compiled, or pages of a database are read.
+const ALWAYS_LARGE: usize = 64 * 1024 * 1024;
+
+/// A reader, and the memory that it may take for whatever the input.
+type Target = (Box<dyn Fn(&[u8]) + Send + Sync>, usize);
+
+static TARGET: LazyLock<Target> = LazyLock::new(|| {
+    let name = std::env::var("RECADO_FUZZ_TARGET").unwrap_or_else(|_| "evolution".to_owned());
+    find_target(&name)
 });
 
-fuzz_target!(|body: &[u8]| {
-    let provider = *PROVIDER;
-    MEMORY.reset_peak_usage();
-    let before = MEMORY.current_usage();
-    if let Ok(items) = split_webhook(provider, body, millis::from_unix_millis(1_772_443_000_000)) {
-        assert!(!items.is_empty(), "a body without a fate");
-        for item in &items {
-            if let WebhookItem::Event(event) = item {
-                read(event);
-            }
+/// Finds the reader of a name.
+fn find_target(name: &str) -> Target {
+    match name {
+        "console-form" => (Box::new(texts::read_form), ALWAYS),
+        "tool-schema" => (Box::new(texts::check_schema), ALWAYS_LARGE),
+        "cursor" => (Box::new(texts::read_cursor), ALWAYS_LARGE),
+        "markdown" => (Box::new(texts::format_text), ALWAYS),
+        "vcard" => (Box::new(webhooks::read_vcard), ALWAYS),
+        provider => {
+            let provider: Provider = serde_json::from_value(provider.into())
+                .expect("RECADO_FUZZ_TARGET is a provider's name or another reader's");
+            (Box::new(move |body| webhooks::read_body(provider, body)), ALWAYS)
         }
     }
-    let taken = MEMORY.peak_usage().saturating_sub(before);
-    let allowed = ALWAYS + PER_BYTE * body.len();
-    assert!(taken <= allowed, "{taken} bytes for a body of {}", body.len());
-});
-
-fn read(event: &WebhookEvent) {
-    let job = InboundJob {
-        event: event.id.clone(),
-        provider: event.provider,
-        external: event.external.clone(),
-        kind: event.kind,
-        group: "group".to_owned(),
-        correlation: CorrelationId::parse("fuzz").expect("an id"),
-        parent: None,
-        received_at: millis::from_unix_millis(1_772_443_000_000),
-        payload: EventPayload::Inline(event.payload.clone()),
-        lookalike: false,
-        has_file: false,
-        redrive: None,
-    };
-    if let InboundEvent::Message(message) = interpret_event(&job, &event.payload) {
-        // What a model and an operator read, and what is stored.
-        let _ = (message.context.render_text(), message.content.render_text());
-        let stored = serde_json::to_string(&message.content).expect("content is JSON");
-        let again = serde_json::from_str(&stored).expect("content is read again");
-        assert_eq!(
-            message.content, again,
-            "content changed on its way through the store"
-        );
-    }
 }
+
+fuzz_target!(|input: &[u8]| {
+    let (read, always) = &*TARGET;
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    read(input);
+    let taken = MEMORY.peak_usage().saturating_sub(before);
+    let allowed = always + PER_BYTE * input.len();
+    assert!(taken <= allowed, "{taken} bytes for an input of {}", input.len());
+});

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use recado_domain::access_list::AccessList;
 use recado_domain::config::{
-    Agent, AgentLimits, AgentReturn, ConfigDocument, Instance, InstanceConfig, Tenant,
+    Agent, AgentLimits, AgentReturn, ConfigDocument, Instance, InstanceConfig, ReplyFormat, Tenant,
 };
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -346,6 +346,8 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             disabled: false,
             starts_with_ai: true,
             phone_takes_over: true,
+            takes_threads: false,
+            phone_greets: None,
             access: AccessList::default(),
             agent_returns: AgentReturn::AtResolve,
             opening_hours: None,
@@ -382,6 +384,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             model_key: None,
             system_prompt: "You answer for the clinic.".to_owned(),
             optimized_system_prompt: None,
+            reply_format: ReplyFormat::default(),
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
             unsupported_message: None,
@@ -391,6 +394,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             limits: AgentLimits::default(),
             steps: Vec::new(),
             tools: BTreeSet::new(),
+            reads_contact_name: false,
             disabled: false,
         },
     }

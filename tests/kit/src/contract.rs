@@ -21,6 +21,7 @@ pub mod claims;
 pub mod commits;
 pub mod contents;
 pub mod conversations;
+pub mod cursors;
 pub mod dead_letters;
 pub mod dead_queues;
 pub mod deliveries;

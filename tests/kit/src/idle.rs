@@ -39,6 +39,8 @@ fn read_message(job: &InboundJob, payload: &Value) -> Option<InboundMessage> {
         sent_at: Some(job.received_at),
         content: read_content(payload)?,
         context: MessageContext::default(),
+        not_owed: None,
+        thread: None,
     })
 }
 

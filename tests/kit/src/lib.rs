@@ -5,7 +5,7 @@
 //! [`erasure_story`] fills a store and queues with what an erasure must take away. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
-//! metrics in the log of a function. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
+//! metrics in the log of a function. [`any_cursor`] asks every list at any cursor. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
 //! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, [`kept_vectors`] a store of vectors, and
 //! [`kept_answers`] compares what an earlier program answered.
 
@@ -16,6 +16,7 @@
 )]
 
 pub mod alert_story;
+pub mod any_cursor;
 pub mod audit;
 pub mod builders;
 pub mod chance;

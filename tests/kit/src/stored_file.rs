@@ -30,6 +30,7 @@ pub async fn store_message_file(
         mime_type: "text/plain".to_owned(),
         bytes: given.bytes.len() as u64,
         sha256: "0".repeat(64),
+        refused: None,
     };
     let bytes = FileBytes::from_bytes(given.bytes.as_bytes().to_vec());
     files.put_file(&key, &stored.mime_type, bytes).await.unwrap();

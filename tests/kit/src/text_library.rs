@@ -1,8 +1,8 @@
 //! A library of knowledge for tests: it reads every document as text, and searches as the product does.
 
-use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
-use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams};
+use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams, renew_analysis};
 use recado_ports::ports::{KnownVectors, LibraryError, SearchedQuestion};
 
 /// The library. Clones share what is in memory.
@@ -14,6 +14,12 @@ impl TextLibrary {
     pub fn split(&self, title: &str, bytes: &[u8], characters_max: usize) -> Result<SplitDocument, TextGap> {
         let text = std::str::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
         Ok(analyze_document(title, text, SplitSettings { characters_max }))
+    }
+
+    /// Finds the words of sources anew that were found in an earlier way.
+    pub fn renew(&self, mut snapshot: KnowledgeSnapshot) -> KnowledgeSnapshot {
+        renew_analysis(&mut snapshot);
+        snapshot
     }
 
     /// Returns `true` if a snapshot is in memory.

@@ -11,7 +11,9 @@ use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::simulator::{Simulator, Style};
 use recado_domain::access_list::AccessList;
-use recado_domain::config::{Agent, AgentLimits, AgentReturn, AgentStep, Instance, InstanceConfig, Tenant};
+use recado_domain::config::{
+    Agent, AgentLimits, AgentReturn, AgentStep, Instance, InstanceConfig, ReplyFormat, Tenant,
+};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::MessageTemplate;
 use recado_domain::dead_letter::QueueName;
@@ -109,6 +111,8 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             disabled: false,
             starts_with_ai: true,
             phone_takes_over: true,
+            takes_threads: false,
+            phone_greets: None,
             access: AccessList::default(),
             agent_returns: AgentReturn::AtResolve,
             opening_hours: None,
@@ -145,6 +149,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             model_key: None,
             system_prompt: "You answer.".to_owned(),
             optimized_system_prompt: None,
+            reply_format: ReplyFormat::default(),
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
             unsupported_message: None,
@@ -154,6 +159,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             limits: AgentLimits::default(),
             steps: Vec::new(),
             tools: BTreeSet::new(),
+            reads_contact_name: false,
             disabled: false,
         },
     }

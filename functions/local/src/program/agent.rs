@@ -161,6 +161,7 @@ async fn request_text(
         key: agent.model_key.clone(),
         system: system.to_owned(),
         instructions: Vec::new(),
+        present: None,
         knowledge: None,
         tools: Vec::new(),
         exchanges: Vec::new(),

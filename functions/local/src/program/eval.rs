@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use recado_ai::{EmbeddingClient, EmbeddingSource, Model};
 use recado_cli::dlq::tables::format_table;
+use recado_domain::config::{RewritingModel, USUAL_REWRITING_MODEL};
 use recado_domain::follow_up::needs_earlier_messages;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
@@ -162,6 +163,7 @@ async fn rewrite_follow_ups(
         },
         ..environment.settings.rewriting.clone()
     };
+    let name = settings.model.as_deref().unwrap_or(USUAL_REWRITING_MODEL);
     let is_chosen = |question: &&mut Question| half.is_none_or(|half| question.half == half);
     let (mut follow_ups, mut by_rules, mut by_model) = (0, 0, 0);
     let (mut others, mut others_changed) = (0, 0);
@@ -179,7 +181,7 @@ async fn rewrite_follow_ups(
         let asked = AskedMessage {
             text: &question.text,
             earlier: &earlier,
-            simulated: false,
+            model: Some(RewritingModel { name, key: None }),
         };
         let rewritten = rewrite_question(&model, &EmbeddedSystem, &settings, &asked).await;
         follow_ups += 1;
@@ -191,7 +193,7 @@ async fn rewrite_follow_ups(
         question.rewritten = Some(rewritten.text);
     }
     if rewriter == Rewriter::Model && by_model == 0 && by_rules > 0 {
-        bail!("the model {} rewrote nothing: is its key there?", settings.model);
+        bail!("the model {name} rewrote nothing: is its key there?");
     }
     Ok(format!(
         "Of {follow_ups} follow-ups rules rewrote {by_rules} and a model {by_model}; {others_changed} of {others} other questions look like \

@@ -7,10 +7,10 @@ mod agent;
 mod backup;
 mod completions;
 mod connect_calendar;
+mod document_reading;
 mod email_senders;
 mod eval;
 mod moving;
-mod pdf_reading;
 
 /// Threads hand memory to each other all the time: what a request was read into is freed by the thread that stored it. The C
 /// library's allocator makes them wait for each other then.
@@ -80,7 +80,7 @@ enum RecadoCommand {
     Import(moving::ImportFolderArguments),
     Completions(completions::CompletionArguments),
     #[command(hide = true)]
-    ReadPdf(pdf_reading::PdfReadingArguments),
+    ReadDocument(document_reading::ReadingArguments),
 }
 
 fn main() -> ExitCode {
@@ -143,7 +143,7 @@ fn select_command_settings(environment: &LocalEnvironment) -> CommandEnvironment
         data: environment.data.clone(),
         public_url: environment.public_url.clone(),
         providers: environment.providers.clone(),
-        read_pdf: pdf_reading::read_pdf_beside,
+        read_pdf: document_reading::read_pdf_beside,
     }
 }
 
@@ -167,7 +167,7 @@ fn run_command(arguments: CommandLine) -> Result<ExitCode> {
 /// Runs a command that needs no settings. Returns the command line back if it is another one.
 fn run_without_settings(arguments: CommandLine) -> Result<Option<CommandLine>> {
     match arguments.command {
-        Some(RecadoCommand::ReadPdf(limits)) => pdf_reading::run_pdf_reading(&limits)?,
+        Some(RecadoCommand::ReadDocument(limits)) => document_reading::run_document_reading(&limits)?,
         Some(RecadoCommand::Completions(command)) => {
             completions::print_completions(&command, CommandLine::command());
         }
@@ -238,7 +238,7 @@ async fn run_local_command(
         RecadoCommand::Serve(_)
         | RecadoCommand::Client(_)
         | RecadoCommand::Doctor(_)
-        | RecadoCommand::ReadPdf(_)
+        | RecadoCommand::ReadDocument(_)
         | RecadoCommand::Completions(_) => Ok(()),
     }
 }

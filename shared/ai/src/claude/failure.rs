@@ -126,6 +126,13 @@ impl ModelFailure {
     }
 }
 
+impl ModelFailure {
+    /// Returns `true` if the model took the request, and said nothing.
+    pub(super) fn has_said_nothing(&self) -> bool {
+        matches!(self.why, FailureCause::Empty | FailureCause::Declined)
+    }
+}
+
 impl fmt::Display for ModelFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {

@@ -12,8 +12,12 @@ use serde_json::Value;
 pub(super) fn to_chat_request(request: &LlmRequest) -> ChatRequest {
     let system = (!request.system.trim().is_empty())
         .then(|| ChatMessage::system(request.system.as_str()).with_options(CacheControl::Ephemeral));
-    // Instructions and knowledge change with each turn, so they stand behind the cached prompt.
-    let changing = request.instructions.iter().chain(&request.knowledge);
+    // Instructions, the present and knowledge change with each turn, so they stand behind the cached prompt.
+    let changing = request
+        .instructions
+        .iter()
+        .chain(&request.present)
+        .chain(&request.knowledge);
     let instructions = changing.map(ChatMessage::system);
     let messages = system.into_iter().chain(instructions);
     let messages = messages
@@ -84,7 +88,8 @@ fn to_content_parts(file: &ChatFile) -> Vec<ContentPart> {
     match &file.content {
         Ok(bytes) => {
             let encoded = STANDARD.encode(bytes);
-            let content = ContentPart::from_binary_base64(file.media_type.mime_type(), encoded, None);
+            let name = (!file.media_type.is_image()).then(|| name_pdf_document(file.name.as_deref()));
+            let content = ContentPart::from_binary_base64(file.media_type.mime_type(), encoded, name);
             vec![ContentPart::from_text(file.label.as_str()), content]
         }
         Err(why) => vec![ContentPart::from_text(format!(
@@ -92,5 +97,61 @@ fn to_content_parts(file: &ChatFile) -> Vec<ContentPart> {
             file.label,
             why.describe_omission()
         ))],
+    }
+}
+
+/// Longest name of a document, in characters, without its ending.
+const NAME_MAX: usize = 80;
+
+/// Returns the name of a PDF document for the model. `OpenAI` refuses a document without a name, and knows its kind by the ending. Of the
+/// sender's name, letters, digits and few signs are kept.
+fn name_pdf_document(name: Option<&str>) -> String {
+    let name = name.unwrap_or_default();
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default().trim();
+    let stem = match name.char_indices().rev().nth(ENDING.len() - 1) {
+        Some((at, _)) if name[at..].eq_ignore_ascii_case(ENDING) => &name[..at],
+        _ => name,
+    };
+    let kept = |c: char| {
+        if c.is_alphanumeric() || " .-_()".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let stem: String = stem.chars().take(NAME_MAX).map(kept).collect();
+    let stem = stem.trim_matches([' ', '.', '_']);
+    if stem.is_empty() {
+        format!("document{ENDING}")
+    } else {
+        format!("{stem}{ENDING}")
+    }
+}
+
+/// The ending of a PDF document's name.
+const ENDING: &str = ".pdf";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_has_a_name_without_signs_that_mean_something() {
+        for (sent, expected) in [
+            (Some("a.pdf"), "a.pdf"),
+            (Some("Exame São José (2).PDF"), "Exame São José (2).pdf"),
+            (Some("../../etc/x.pdf"), "x.pdf"),
+            (Some("C:\\contas\\maio"), "maio.pdf"),
+            (Some("a\n\"b\u{202e}<c>.pdf"), "a__b__c.pdf"),
+            (Some(".pdf"), "document.pdf"),
+            (Some(" "), "document.pdf"),
+            (None, "document.pdf"),
+        ] {
+            assert_eq!(name_pdf_document(sent), expected, "{sent:?}");
+        }
+        assert_eq!(
+            name_pdf_document(Some(&"é".repeat(300))).chars().count(),
+            NAME_MAX + 4
+        );
     }
 }

@@ -100,6 +100,7 @@ pub(crate) fn said(speaker: Speaker, text: &str) -> ChatTurn {
 pub(crate) fn request() -> LlmRequest {
     LlmRequest {
         instructions: Vec::new(),
+        present: None,
         knowledge: None,
         tools: Vec::new(),
         exchanges: Vec::new(),
@@ -443,7 +444,7 @@ fn cached_prefix(body: &serde_json::Value) -> String {
 }
 
 #[tokio::test]
-async fn the_cached_prefix_is_the_same_in_every_turn_whatever_its_knowledge() {
+async fn the_cached_prefix_is_the_same_in_every_turn_whatever_its_time_and_its_knowledge() {
     let trial = trial(vec![fine(), fine(), fine()]).await;
     let known = [
         "<knowledge>90 euros</knowledge>",
@@ -457,6 +458,7 @@ async fn the_cached_prefix_is_the_same_in_every_turn_whatever_its_knowledge() {
         let asked = LlmRequest {
             decisions: offered(),
             instructions: vec![format!("Step of {question}.")],
+            present: Some(format!("Now it is the time of {question}.")),
             knowledge: knowledge.map(str::to_owned),
             turns: vec![said(Speaker::User, question)],
             ..request()
@@ -467,9 +469,10 @@ async fn the_cached_prefix_is_the_same_in_every_turn_whatever_its_knowledge() {
     let prefixes: Vec<String> = sent.iter().map(|sent| cached_prefix(&sent.body)).collect();
     assert_eq!(prefixes[0], prefixes[1]);
     assert_eq!(prefixes[1], prefixes[2]);
-    assert_eq!(sent[1].body["system"][2], text(known[0]));
-    assert_eq!(sent[2].body["system"][2], text(known[1]));
-    assert_eq!(sent[0].body["system"].as_array().map(Vec::len), Some(2));
+    assert_eq!(sent[1].body["system"][2], text("Now it is the time of price?."));
+    assert_eq!(sent[1].body["system"][3], text(known[0]));
+    assert_eq!(sent[2].body["system"][3], text(known[1]));
+    assert_eq!(sent[0].body["system"].as_array().map(Vec::len), Some(3));
 }
 
 #[tokio::test]

@@ -7,8 +7,13 @@ use recado_domain::effects::EffectId;
 use recado_domain::tools::{McpListing, Tool};
 use recado_ports::ports::{EffectTool, EventLook, Secrets, System, ToolFailure, ToolLimits, Tools};
 use serde_json::Value;
+use std::time::Duration;
 
 impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
+    async fn check_arguments(&self, tool: &Tool, arguments: &Value, within: Duration) -> Result<(), String> {
+        self.parts.tools.check_arguments(tool, arguments, within).await
+    }
+
     async fn call_tool(
         &self,
         tool: &Tool,

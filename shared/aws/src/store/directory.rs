@@ -54,7 +54,7 @@ impl<A: System> DynamoStore<A> {
         };
         let mut document = ConfigDocument::default();
         for item in self.table.query_records(WHAT, &query).await? {
-            add_entry(WHAT, &item, &mut document)?;
+            item::keep_readable(add_entry(WHAT, &item, &mut document));
         }
         Ok(document)
     }
@@ -114,7 +114,8 @@ impl<A: System> DynamoStore<A> {
             // An instance may be found by its id and by its provider's name.
             let kind = find_kind(item).map(ConfigurationKind::partition_key);
             if seen.insert((kind, item::get_string(item, "id").map(str::to_owned))) {
-                add_entry(WHAT, item, &mut document)?;
+                // One that cannot be read is passed over, so that it can be written anew.
+                item::keep_readable(add_entry(WHAT, item, &mut document));
             }
         }
         sort_entries(&mut document);

@@ -77,6 +77,14 @@ async fn check_connection_state(there: &InstallationClient, instance: &Instance)
         )
         .with_fix("set ANTHROPIC_API_KEY there");
     }
+    if let Some(why) = instance["refusal"].as_str() {
+        return CheckResult::check_failed(
+            name,
+            "state",
+            format!("its provider refuses every message ({why}): messages wait"),
+        )
+        .with_fix(name_runbook(AlertKind::Disconnected));
+    }
     match instance["connection"].as_str() {
         Some("open") => CheckResult::check_passed(name, "state", "open, as far as the installation knows"),
         Some("needs_credentials") => CheckResult::check_failed(

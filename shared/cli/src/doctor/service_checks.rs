@@ -36,6 +36,8 @@ struct DiskReport {
 struct ModelReport {
     model: String,
     http_agent: Option<String>,
+    #[serde(default)]
+    purpose: String,
     answer: String,
     #[serde(default)]
     detail: String,
@@ -49,6 +51,8 @@ struct ServerReport {
     detail: String,
     tools: Vec<String>,
     missing: Vec<String>,
+    #[serde(default)]
+    refused: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -132,7 +136,16 @@ fn check_model(model: &ModelReport) -> CheckResult {
         return check_http_agent(agent, model);
     }
     let (name, why) = (&model.model, &model.detail);
-    let failed = |found: String, fix: &str| CheckResult::check_failed("-", "model", found).with_fix(fix);
+    let (check, advice) = describe_purpose(&model.purpose);
+    if let Some(advice) = advice {
+        return match model.answer.as_str() {
+            "answers" => CheckResult::check_passed("-", check, format!("{name} answers")),
+            "not_asked" => CheckResult::check_noted("-", check, format!("{name}: not asked")),
+            _ => CheckResult::check_failed("-", check, format!("{name} does not answer ({why})"))
+                .with_fix(advice),
+        };
+    }
+    let failed = |found: String, fix: &str| CheckResult::check_failed("-", check, found).with_fix(fix);
     match model.answer.as_str() {
         "answers" => CheckResult::check_passed("-", "model", format!("{name} answers")),
         "needs_credentials" => failed(
@@ -148,6 +161,32 @@ fn check_model(model: &ModelReport) -> CheckResult {
             format!("{name} does not answer ({why})"),
             "see https://status.anthropic.com, and ANTHROPIC_BASE_URL if it is set",
         ),
+    }
+}
+
+/// Returns the name of the check of a model, and how to mend one that is not asked for replies.
+fn describe_purpose(purpose: &str) -> (&'static str, Option<&'static str>) {
+    match purpose {
+        "rewriting" => (
+            "rewriting",
+            Some(
+                "questions that need the messages before them are searched for by rules meanwhile: mend RECADO_REWRITE_MODEL or the \
+                 key, or set RECADO_REWRITE=rules",
+            ),
+        ),
+        "embeddings" => (
+            "embeddings",
+            Some(
+                "documents are searched by their words alone meanwhile: look at RECADO_EMBEDDINGS_URL, its key and its model",
+            ),
+        ),
+        "transcriptions" => (
+            "transcription",
+            Some(
+                "recordings are not read meanwhile: look at RECADO_TRANSCRIPTION_URL, its key and its model",
+            ),
+        ),
+        _ => ("model", None),
     }
 }
 
@@ -174,6 +213,10 @@ fn check_tool_server(server: &ServerReport) -> CheckResult {
     let (tool, why) = (&server.tool, &server.detail);
     let failed = |found: String, fix: &str| CheckResult::check_failed("-", "tools", found).with_fix(fix);
     match server.answer.as_str() {
+        "lists" if !server.refused.is_empty() => failed(
+            format!("{tool}: agents are not offered {}", server.refused.join("; ")),
+            "ask who runs the server for a smaller schema of the tool, or take it out of `mcp.allow`",
+        ),
         "lists" if server.missing.is_empty() => {
             let found = format!("{tool}: its server lists {}", server.tools.join(", "));
             CheckResult::check_passed("-", "tools", found)
@@ -217,6 +260,13 @@ pub(super) fn check_keys(checks: &ServiceChecks, instance: &Instance) -> Option<
             "its provider refuses Recado's key: its messages wait".to_owned(),
             &name_runbook(AlertKind::MissingKey),
         ),
+        ("present", Some("refused")) => failed(
+            format!(
+                "its provider refuses every request ({}): its messages wait",
+                keys.detail
+            ),
+            &name_runbook(AlertKind::Disconnected),
+        ),
         ("present", Some("closed")) => failed(
             "its provider has lost WhatsApp: its messages wait".to_owned(),
             &name_runbook(AlertKind::Disconnected),
@@ -255,6 +305,27 @@ mod tests {
                 "2 dead letters"
             ]
         );
+    }
+
+    #[test]
+    fn each_model_is_judged_by_what_it_is_asked_for() {
+        for (purpose, check, fix) in [
+            ("replies", "model", "`model` in recado.toml"),
+            ("rewriting", "rewriting", "RECADO_REWRITE_MODEL"),
+            ("embeddings", "embeddings", "RECADO_EMBEDDINGS_URL"),
+            ("transcriptions", "transcription", "RECADO_TRANSCRIPTION_URL"),
+        ] {
+            let judged = |answer: &str| {
+                let report =
+                    json!({"model": "m", "purpose": purpose, "answer": answer, "detail": "status 404"});
+                check_model(&serde_json::from_value(report).unwrap())
+            };
+            let refused = judged("refused");
+            assert_eq!((refused.check, refused.found.contains("404")), (check, true));
+            assert!(refused.mend.is_some_and(|mend| mend.contains(fix)), "{purpose}");
+            assert_eq!(judged("answers").mend, None);
+            assert_eq!(judged("not_asked").mend, None);
+        }
     }
 
     #[test]

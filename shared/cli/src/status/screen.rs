@@ -90,6 +90,9 @@ fn format_instance(instance: &Value) -> String {
     let count = |name: &str| number_or_zero(instance, name);
     let notes = [
         since,
+        find_text(instance, "refusal").map(|why| format!("refused: {why}")),
+        find_text(instance, "first_contacts_from")
+            .map(|at| format!("no first contacts before {}", format_local_time(at))),
         is_field_true(instance, "simulated").then(|| "simulated".to_owned()),
         is_field_true(instance, "llm_needs_credentials")
             .then(|| "the model's key is missing or refused".to_owned()),

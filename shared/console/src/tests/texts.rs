@@ -32,7 +32,7 @@ fn all_languages_have_the_same_texts_with_the_same_places() {
 }
 
 /// The codes of the API, and the group of texts that pages show for each.
-const LABELLED: [(&str, &str); 23] = [
+const LABELLED: [(&str, &str); 24] = [
     ("AlertKind", "alert"),
     ("AlertSeverity", "severity"),
     ("AnswerReason", "reason"),
@@ -54,6 +54,7 @@ const LABELLED: [(&str, &str); 23] = [
     ("Provider", "provider"),
     ("QueueName", "queue"),
     ("Reason", "reason"),
+    ("ReplyFormat", "reply_format"),
     ("Role", "author"),
     ("TimelineStage", "stage"),
 ];

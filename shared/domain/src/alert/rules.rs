@@ -245,7 +245,7 @@ fn find_instance_troubles(
         into.found.extend(disconnected_findings(config, one, now));
         into.found.extend(missing_key_finding(one));
         into.found.extend(silent_finding(one));
-        into.found.extend(number_quality::quality_finding(one));
+        into.found.extend(number_quality::quality_finding(one, now));
     }
 }
 
@@ -266,6 +266,16 @@ fn instance_finding(
 }
 
 fn disconnected_findings(config: &AlertConfig, one: &InstanceLook, now: Timestamp) -> Vec<Finding> {
+    if let Some(run) = one.state.refusal() {
+        let summary = format!(
+            "instance {}: its provider refuses every message ({}): they wait",
+            one.instance, run.why
+        );
+        return vec![Finding {
+            since: one.state.since,
+            ..instance_finding(one, AlertKind::Disconnected, AlertSeverity::Critical, summary)
+        }];
+    }
     let connection = one.state.connection;
     if !matches!(
         connection,

@@ -352,9 +352,15 @@ fn a_debounce_says_until_when_it_runs_from_the_newest_message_on() {
     let goes_on = until(&conversation, &[newest], 800);
     assert_eq!(
         goes_on,
-        Some(at(2_680)),
+        Some(at(2_750)),
         "who wrote two is likely to write a third"
     );
+    let mut day = message(2, Role::User);
+    (day.stored_at, day.content) = (at(700), Content::from_text("terça"));
+    let unasked = until(&conversation, std::slice::from_ref(&day), 800);
+    conversation.asked = true;
+    assert_eq!(until(&conversation, &[day], 800), Some(at(2_750)), "an answer");
+    assert!(unasked > Some(at(2_750)), "a fragment");
     conversation.receive_message(true, at(19_900)).unwrap();
     let mut last = message(3, Role::User);
     (last.stored_at, last.content) = (at(19_900), Content::from_text("e"));

@@ -1,6 +1,9 @@
 //! An agent of the configuration.
 
-use super::{AgentLimits, CredentialRef, HttpAgent, split_model_name};
+use super::{
+    AgentLimits, CredentialRef, HttpAgent, RewritingModel, USUAL_MODEL_PROVIDER, USUAL_REWRITING_MODEL,
+    model_provider_asks_for_key, split_model_name,
+};
 use crate::decision::DecisionKind;
 use crate::ids::{AgentId, StepId, TenantId, ToolId};
 use crate::signature::Signature;
@@ -35,14 +38,16 @@ pub struct Agent {
     /// A shorter form of `system_prompt`, which the model reads in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optimized_system_prompt: Option<String>,
+    /// The marks in which the model writes its replies.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub reply_format: ReplyFormat,
     /// The message that the contact gets when the model fails.
     #[serde(default = "default_error_message")]
     pub error_message: String,
     /// Greatest length of a reply, in tokens: 1 to 64,000.
     #[serde(default = "default_max_tokens")]
     pub max_tokens: u32,
-    /// The message that the contact gets when everything they sent is of kinds that Recado does not know. If absent,
-    /// the model is asked.
+    /// The answer to messages that are all of unknown kinds and have no words. If absent, the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsupported_message: Option<String>,
     /// The signature that goes out with the agent's texts. The model never reads it.
@@ -63,9 +68,23 @@ pub struct Agent {
     /// The tools that the agent may call, by their ids. They belong to the same tenant.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<ToolId>,
+    /// `true` if the model reads the name that the contact gave itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_contact_name: bool,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
+}
+
+/// The marks in which a model writes its replies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyFormat {
+    /// Markdown, as models write by themselves: `**bold**`, `*italic*`.
+    #[default]
+    Markdown,
+    /// WhatsApp's own marks, because the prompt asks for them: `*bold*`, `_italic_`. Other marks of Markdown are still converted.
+    Whatsapp,
 }
 
 /// A step of an agent's script.
@@ -95,6 +114,24 @@ impl Agent {
         self.model_key.as_ref().filter(|_| same)
     }
 
+    /// Returns the model that rewrites questions for the agent. It is of the agent's own provider and is asked with the agent's own key,
+    /// so that nobody else reads the conversation and nobody else pays. `named` is the model that the installation names: it serves
+    /// agents that use the installation's keys. `None`: the user runs the agent, and no model is asked for it.
+    pub fn rewriting_model<'a>(&'a self, named: Option<&'a str>) -> Option<RewritingModel<'a>> {
+        if self.http.is_some() {
+            return None;
+        }
+        let (key, provider) = (self.model_key.as_ref(), split_model_name(&self.model).0);
+        let uses_installations_keys = key.is_none() && model_provider_asks_for_key(provider);
+        let own = if provider == USUAL_MODEL_PROVIDER {
+            USUAL_REWRITING_MODEL
+        } else {
+            &self.model
+        };
+        let name = named.filter(|_| uses_installations_keys).unwrap_or(own);
+        Some(RewritingModel { name, key })
+    }
+
     /// Checks the endpoint of an agent that the user runs, and that nothing of a model stands beside it.
     pub(super) fn check_http_agent(&self) -> Result<(), &'static str> {
         let Some(http) = &self.http else { return Ok(()) };
@@ -103,6 +140,9 @@ impl Agent {
             || self.model_key.is_some()
             || !self.system_prompt.is_empty()
             || self.optimized_system_prompt.is_some();
+        if self.reads_contact_name {
+            return Err("reads_contact_name is of a model: of an agent with http, http.contact says it");
+        }
         if has_model {
             return Err(
                 "an agent with http has no model, fallback_model, model_key, system_prompt and optimized_system_prompt",
@@ -131,4 +171,60 @@ fn default_hand_over_message() -> String {
 
 fn default_max_tokens() -> u32 {
     1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn questions_are_rewritten_by_the_agents_own_provider_with_its_own_key() {
+        let own_key = "env:RECADO_CREDENTIAL_CLINIC_MODEL";
+        let agent = |change: &Value| -> Agent {
+            let mut agent = json!({"id": "ana", "tenant": "clinic"});
+            for (name, value) in change.as_object().unwrap() {
+                agent[name] = value.clone();
+            }
+            serde_json::from_value(agent).unwrap()
+        };
+        for (change, named, model, has_key) in [
+            (json!({"model": "claude-x"}), None, "claude-haiku-4-5", false),
+            (
+                json!({"model": "claude-x"}),
+                Some("openai::small"),
+                "openai::small",
+                false,
+            ),
+            (
+                json!({"model": "claude-x", "model_key": own_key}),
+                Some("openai::small"),
+                "claude-haiku-4-5",
+                true,
+            ),
+            (json!({"model": "openai::gpt-x"}), None, "openai::gpt-x", false),
+            (
+                json!({"model": "openai::gpt-x", "model_key": own_key}),
+                Some("light"),
+                "openai::gpt-x",
+                true,
+            ),
+            (
+                json!({"model": "ollama::llama"}),
+                Some("light"),
+                "ollama::llama",
+                false,
+            ),
+        ] {
+            let agent = agent(&change);
+            let asked = agent.rewriting_model(named).unwrap();
+            assert_eq!(
+                (asked.name, asked.key.is_some()),
+                (model, has_key),
+                "{change} {named:?}"
+            );
+        }
+        let http = json!({"http": {"url": "https://agent.example/", "secret": "env:RECADO_CREDENTIAL_CLINIC_AGENT"}});
+        assert_eq!(agent(&http).rewriting_model(Some("light")), None);
+    }
 }

@@ -1,5 +1,6 @@
 //! The limits of an agent in one thread, and what the contact is told above them.
 
+use crate::reason::Reason;
 use serde::{Deserialize, Serialize};
 
 /// Limits that keep one contact, or another program that answers, from making the agent write without end.
@@ -8,10 +9,12 @@ use serde::{Deserialize, Serialize};
 pub struct AgentLimits {
     /// Greatest number of replies to one contact within an hour; 0: no limit.
     pub turns_per_hour: u32,
-    /// `true` if the agent stops answering a contact that repeats one text after each reply.
+    /// `true` if the agent stops answering when the contact and its own replies repeat themselves.
     pub end_loops: bool,
-    /// The answer to the contact when a limit is reached.
+    /// The answer to the contact when a limit is reached, but at a loop.
     pub reply: LimitReply,
+    /// The answer to the contact when the agent stops at a loop.
+    pub loop_reply: LimitReply,
 }
 
 impl Default for AgentLimits {
@@ -20,6 +23,7 @@ impl Default for AgentLimits {
             turns_per_hour: 60,
             end_loops: true,
             reply: LimitReply::default(),
+            loop_reply: LimitReply::HandOverMessage,
         }
     }
 }
@@ -28,6 +32,15 @@ impl AgentLimits {
     /// Returns `true` if these are the defaults.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the answer to the contact when the agent pauses for this reason.
+    pub fn reply_for(&self, reason: Reason) -> LimitReply {
+        if reason == Reason::AnswerLoop {
+            self.loop_reply
+        } else {
+            self.reply
+        }
     }
 }
 
@@ -40,4 +53,20 @@ pub enum LimitReply {
     Nothing,
     /// The agent's `error_message`, once for each pause.
     ErrorMessage,
+    /// The agent's `hand_over_message`, once for each pause.
+    HandOverMessage,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_were_stored_without_an_answer_at_a_loop_get_the_usual_one() {
+        let stored = r#"{"turns_per_hour":30,"end_loops":true,"reply":"nothing"}"#;
+        let limits: AgentLimits = serde_json::from_str(stored).unwrap();
+        assert_eq!(limits.turns_per_hour, 30);
+        assert_eq!(limits.reply_for(Reason::AnswerLoop), LimitReply::HandOverMessage);
+        assert_eq!(limits.reply_for(Reason::TooManyTurns), LimitReply::Nothing);
+    }
 }

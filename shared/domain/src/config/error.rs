@@ -80,6 +80,11 @@ pub enum ConfigError {
         /// Explanation of the problem.
         why: &'static str,
     },
+    /// A token of a tenant names a URL that is not https to a public host.
+    #[error(
+        "{0} must be https to a public host, unless RECADO_PRIVATE_TOOLS allows others: a token of the tenant names it"
+    )]
+    NamedUrl(String),
     /// The installation's own key would be sent to a host that is not the installation's.
     #[error(
         "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \

@@ -127,6 +127,7 @@ mod tests {
             json!({"system_prompt": "p"}),
             json!({"fallback_model": "m"}),
             json!({"tools": ["x"]}),
+            json!({"reads_contact_name": true}),
         ] {
             let mut agent = endpoint(&json!({}));
             for (name, value) in beside.as_object().unwrap() {

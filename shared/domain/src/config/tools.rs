@@ -2,12 +2,16 @@
 
 mod calendar;
 mod calendar_offer;
+mod calendar_times;
 mod calls;
 mod check;
 mod http;
 mod mcp;
+mod pattern_size;
 mod request;
 mod schema;
+mod schema_error;
+mod schema_size;
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +23,8 @@ pub(crate) use check::{check_agent_tools, check_tools};
 pub use http::{HttpAsk, HttpMethod, HttpTool};
 pub use mcp::{McpAsk, McpListing, McpServer};
 pub use request::{ArgumentError, HttpToolRequest};
-pub use schema::{ArgumentSchema, SchemaError};
+pub use schema::ArgumentSchema;
+pub use schema_error::SchemaError;
 
 use crate::config::CredentialRef;
 use crate::ids::{CalendarId, TenantId, ToolId};

@@ -1,6 +1,7 @@
 //! Renders content as text. A model and an operator read the text, and it is sent if a provider has no such kind of
 //! content.
 
+use super::unsupported::render_unsupported;
 use super::{
     ButtonKind, Buttons, ContactCard, Content, ListMenu, Location, Media, MessageTemplate, Order, SystemNote,
 };
@@ -34,6 +35,7 @@ impl Content {
             Self::PollVote { options, .. } if options.is_empty() => "[poll vote]".to_owned(),
             Self::PollVote { options, .. } => label_text("poll vote", &options.join(" / ")),
             Self::Order(order) => order.render_text(),
+            Self::Edit { .. } if self.is_unreadable() => UNKNOWN_EDIT.to_owned(),
             Self::Edit { content, .. } => label_text("edited", &content.render_text()),
             Self::Deletion { .. } | Self::Removed => "[message deleted]".to_owned(),
             Self::Welcome => "[opened the chat]".to_owned(),
@@ -43,10 +45,13 @@ impl Content {
             Self::Buttons(buttons) => buttons.render_text(),
             Self::List(menu) => menu.render_text(),
             Self::Template(template) => template.render_text(),
-            Self::Unsupported { kind, .. } => format!("[{kind}]"),
+            Self::Unsupported { kind, raw } => render_unsupported(kind, raw),
         }
     }
 }
+
+/// The text of an edit to words that only the phone shows.
+pub(crate) const UNKNOWN_EDIT: &str = "[edited; the new text is not known]";
 
 fn label_text(label: &str, text: &str) -> String {
     format!("[{label}] {text}").trim_end().to_owned()
@@ -79,6 +84,7 @@ impl SystemNote {
             Self::MarketingResumed => "wants marketing messages again",
             Self::Called => "called",
             Self::DisappearingChanged => "disappearing messages changed",
+            Self::Unreadable => "could not be read here; the phone shows it",
             Self::Other => "system",
         }
     }

@@ -59,8 +59,12 @@ fn every_kind_is_something_that_a_person_can_read() {
             "[template lembrete] Ana",
         ),
         (
+            json!({"type": "edit", "content": {"type": "system", "what": "unreadable"}}),
+            "[edited; the new text is not known]",
+        ),
+        (
             json!({"type": "unsupported", "kind": "albumMessage", "raw": {}}),
-            "[albumMessage]",
+            "[unsupported albumMessage]",
         ),
     ] {
         assert_eq!(read(content.clone()), words, "{content}");
@@ -96,4 +100,9 @@ fn only_what_asks_for_something_wants_an_answer() {
     assert!(!wants(json!({"type": "reaction"})));
     assert!(!wants(json!({"type": "deletion"})));
     assert!(!wants(json!({"type": "system", "what": "other"})));
+    let edit = |content| json!({"type": "edit", "content": content});
+    assert!(wants(edit(json!({"type": "text", "text": "oi"}))));
+    assert!(!wants(edit(json!({"type": "system", "what": "unreadable"}))));
+    assert!(wants(json!({"type": "poll_vote", "options": ["hoje"]})));
+    assert!(!wants(json!({"type": "poll_vote", "options": []})));
 }

@@ -156,6 +156,19 @@ impl Conversation {
         self.agent_returns_at.take().is_some() || owed
     }
 
+    /// Returns `true` if the agent pauses because the contact and it repeated themselves.
+    pub fn pauses_for_loop(&self) -> bool {
+        self.needs_person == Some(Reason::AnswerLoop)
+    }
+
+    /// Ends the pause for a loop, because the contact's message that came at `at` says something new.
+    pub fn end_loop_pause(&mut self, at: Timestamp) {
+        if self.pauses_for_loop() {
+            self.reset_unread_turns();
+            self.waiting_since = Some(at);
+        }
+    }
+
     /// Lets the agent read on with a new message of the contact that came at `at`. It does not if the agent is to wait for
     /// longer.
     pub(super) fn end_wait_with_message(&mut self, at: Timestamp) {
@@ -255,6 +268,21 @@ mod tests {
         assert!(given_back.give_back_to_agent(c.last, minute(30)) && given_back.agent_owes_answer());
         c.receive_message(true, minute(60)).unwrap();
         assert!(c.agent_owes_answer() && c.waiting_since == Some(minute(60)));
+    }
+
+    #[test]
+    fn only_a_pause_for_a_loop_ends_with_a_message_that_says_something_new() {
+        for (reason, ends) in [(Reason::AnswerLoop, true), (Reason::TooManyTurns, false)] {
+            let mut c = conversation();
+            c.receive_message(true, minute(0)).unwrap();
+            let until = minute(60);
+            c.pause_agent(AgentPause { reason, until });
+            c.receive_message(true, minute(1)).unwrap();
+            assert!(!c.agent_owes_answer());
+            c.end_loop_pause(minute(1));
+            assert_eq!(c.agent_owes_answer(), ends, "{reason}");
+            assert_eq!(c.waiting_since, Some(minute(i64::from(ends))));
+        }
     }
 
     #[test]

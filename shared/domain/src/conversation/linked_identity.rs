@@ -60,6 +60,7 @@ impl Conversation {
         if self.step.is_none() {
             self.step.clone_from(&left.step);
         }
+        self.asked = left.asked;
         self.left_question = left.newest_question().or(self.left_question.take());
         self.continue_hand_over(left);
         if !self.beside.contains(&left.id) {

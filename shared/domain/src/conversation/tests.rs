@@ -422,3 +422,14 @@ fn the_next_conversation_knows_of_the_template() {
     assert_eq!(next.reengaged, first.reengaged);
     assert!(next.reengaged.is_some());
 }
+
+#[test]
+fn a_record_that_does_not_know_whether_something_was_asked_is_read() {
+    let mut c = conversation();
+    let without = serde_json::to_value(&c).unwrap();
+    assert_eq!(without.get("asked"), None);
+    assert!(!serde_json::from_value::<Conversation>(without).unwrap().asked);
+    c.asked = true;
+    let with = serde_json::to_value(&c).unwrap();
+    assert!(serde_json::from_value::<Conversation>(with).unwrap().asked);
+}

@@ -1,18 +1,22 @@
 //! Judges how complete a message reads, by its punctuation, its first and last words and its kind.
 
+use super::booking::{is_request, names_time};
 use super::question_words;
 use super::words;
 use crate::content::{Content, Media, MediaKind};
 use crate::folding::{fold_text, split_words};
+use crate::invitations::recognize_appointment_answer;
 
 /// How complete a message reads: whether its author is likely to write on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
     /// A complete question, or a choice from a menu.
     Complete,
-    /// Thanks, a correction or a voice message.
+    /// Thanks, a correction, a voice message, a yes or no. Also a whole request for an appointment, and a short answer to a question.
     Finished,
-    /// A greeting, or a statement that may be all.
+    /// A greeting alone.
+    Greeting,
+    /// A statement that may be all, or a question whether one may ask.
     Open,
     /// A part of something: very short, or its end asks for more.
     Fragment,
@@ -21,12 +25,12 @@ pub enum Completeness {
 }
 
 impl Completeness {
-    /// Judges a message's content.
-    pub fn judge(content: &Content) -> Self {
+    /// Judges a message's content. `asked`: the business's newest message asked a question that a short message answers.
+    pub fn judge(content: &Content, asked: bool) -> Self {
         match content {
-            Content::Text { text } => judge_text(text),
-            Content::Media(media) => judge_media(media),
-            Content::Edit { content, .. } => Self::judge(content),
+            Content::Text { text } => judge_text(text, asked),
+            Content::Media(media) => judge_media(media, asked),
+            Content::Edit { content, .. } => Self::judge(content, asked),
             Content::Choice { .. } | Content::Form { .. } | Content::PollVote { .. } | Content::Order(_) => {
                 Self::Complete
             }
@@ -38,27 +42,27 @@ impl Completeness {
 }
 
 /// A file without words is usually explained by the next message; with words, these decide.
-fn judge_media(media: &Media) -> Completeness {
+fn judge_media(media: &Media, asked: bool) -> Completeness {
     let caption = media
         .caption
         .as_deref()
         .map(str::trim)
         .filter(|text| !text.is_empty());
     match (media.media, caption) {
-        (_, Some(caption)) => judge_text(caption),
+        (_, Some(caption)) => judge_text(caption, asked),
         (MediaKind::Audio | MediaKind::Voice, None) => Completeness::Finished,
         (MediaKind::Sticker, None) => Completeness::Open,
         (_, None) => Completeness::Fragment,
     }
 }
 
-/// Judges a text.
-fn judge_text(text: &str) -> Completeness {
-    let text = text.trim();
-    if is_correction(text) {
+/// Judges a text. `asked` is as in [`Completeness::judge`].
+fn judge_text(text: &str, asked: bool) -> Completeness {
+    let written = text.trim();
+    if is_correction(written) {
         return Completeness::Finished;
     }
-    let folded = fold_text(text);
+    let folded = fold_text(written);
     let without_courtesy = cut_courtesy(&folded);
     let is_question = without_courtesy.ends_with('?');
     let text = if is_question {
@@ -69,8 +73,12 @@ fn judge_text(text: &str) -> Completeness {
     let all: Vec<&str> = split_words(text).collect();
     let last: Vec<&str> = split_words(last_sentence(text)).collect();
     let (whole, ending) = (strip_greeting(&all), strip_greeting(&last));
+    // "👍"
+    if all.is_empty() && recognize_appointment_answer(written).is_some() {
+        return Completeness::Finished;
+    }
     if whole.is_empty() || asks_how_somebody_is(text, &all) {
-        return Completeness::Open;
+        return Completeness::Greeting;
     }
     if asks_to_ask(if ending.is_empty() { whole } else { ending }) {
         return Completeness::Open;
@@ -78,31 +86,83 @@ fn judge_text(text: &str) -> Completeness {
     if is_question {
         return judge_question(ending, whole);
     }
-    judge_statement(&folded, whole, ending)
+    let ending = if ending.is_empty() { whole } else { ending };
+    let statement = Statement {
+        written,
+        folded: &folded,
+        whole,
+        ending,
+    };
+    statement.judge(asked)
 }
 
-/// Judges a text that ends without a question mark, by its words and by those of its last sentence.
-fn judge_statement(folded: &str, whole: &[&str], ending: &[&str]) -> Completeness {
-    if is_announcement(ending) {
-        return Completeness::Announced;
+/// A text that ends without a question mark.
+struct Statement<'a> {
+    /// The text as it was written.
+    written: &'a str,
+    /// The text in small letters without accents.
+    folded: &'a str,
+    /// The words of the text behind its greeting.
+    whole: &'a [&'a str],
+    /// The words of its last sentence.
+    ending: &'a [&'a str],
+}
+
+impl Statement<'_> {
+    /// Judges the text by its words and by those of its last sentence.
+    fn judge(&self, asked: bool) -> Completeness {
+        let (whole, ending) = (self.whole, self.ending);
+        if is_announcement(ending) {
+            return Completeness::Announced;
+        }
+        if has_open_end(self.folded) {
+            return Completeness::Fragment;
+        }
+        let says_no = asked && whole.len() <= 3 && matches!(whole.last(), Some(&("no" | "si" | "a")));
+        if says_no || words::CLOSINGS.contains(&whole.join(" ").as_str()) || self.is_all_closings() {
+            return Completeness::Finished;
+        }
+        if self.ends_with_dangling_word() {
+            return Completeness::Fragment;
+        }
+        // Before the beginnings of questions: "una consulta" is a question, or what somebody books.
+        if is_request(whole) || is_request(ending) {
+            return Completeness::Finished;
+        }
+        if ends_with_any(ending, words::LEAD_INS) {
+            return Completeness::Fragment;
+        }
+        if is_bare_question(whole) || is_bare_question(ending) {
+            return Completeness::Complete;
+        }
+        // "It is easier if I record it": the voice message takes its author time.
+        if ending.iter().any(|word| words::RECORDING.contains(word)) || records_it(ending) {
+            return Completeness::Announced;
+        }
+        if asked || recognize_appointment_answer(self.written).is_some() {
+            return Completeness::Finished;
+        }
+        if whole.len() < 3 && !self.folded.ends_with(['.', '!']) {
+            return Completeness::Fragment;
+        }
+        Completeness::Open
     }
-    if asks_for_more(folded, ending) {
-        return Completeness::Fragment;
+
+    /// Returns `true` for "great, see you" and "perfect, thanks a lot!".
+    fn is_all_closings(&self) -> bool {
+        let mut parts = self.folded.split([',', '.', '!', ';', '\n']).map(trim_marks);
+        let is_closing = |part: &str| words::CLOSINGS.contains(&part.trim()) || cut_courtesy(part).is_empty();
+        parts.all(is_closing)
     }
-    if words::CLOSINGS.contains(&whole.join(" ").as_str()) {
-        return Completeness::Finished;
+
+    /// Returns `true` if more must come after the last word.
+    fn ends_with_dangling_word(&self) -> bool {
+        let dangles = self
+            .ending
+            .last()
+            .is_some_and(|last| words::DANGLING.contains(last));
+        dangles && !self.folded.ends_with(['.', '!'])
     }
-    if is_bare_question(whole) || is_bare_question(ending) {
-        return Completeness::Complete;
-    }
-    // "It is easier if I record it": the voice message takes its author time.
-    if ending.iter().any(|word| words::RECORDING.contains(word)) || records_it(ending) {
-        return Completeness::Announced;
-    }
-    if whole.len() < 3 && !folded.ends_with(['.', '!']) {
-        return Completeness::Fragment;
-    }
-    Completeness::Open
 }
 
 /// Judges a text that ends with a question mark.
@@ -112,8 +172,8 @@ fn judge_question(ending: &[&str], whole: &[&str]) -> Completeness {
     if ends_with_any(words, words::LEAD_INS) || words::DANGLING.contains(&text.as_str()) {
         return Completeness::Fragment;
     }
-    // "Price?" asks; "Maria?" calls somebody.
-    if words.len() < 2 && !question_words::TOPICS.contains(&text.as_str()) {
+    // "Price?" and "Tomorrow?" ask; "Maria?" calls somebody.
+    if words.len() < 2 && !question_words::TOPICS.contains(&text.as_str()) && !names_time(words) {
         return Completeness::Open;
     }
     Completeness::Complete
@@ -216,11 +276,9 @@ fn records_it(words: &[&str]) -> bool {
         .any(|pair| pair[0] == "record" && what.contains(&pair[1]))
 }
 
-/// Returns `true` if the end of a text that is no question asks for more.
-fn asks_for_more(folded: &str, words: &[&str]) -> bool {
-    let open_end = folded.ends_with([',', ':', '-', '…', '(', '/', '+']) || folded.ends_with("..");
-    let dangles = words.last().is_some_and(|last| words::DANGLING.contains(last));
-    open_end || (dangles && !folded.ends_with(['.', '!'])) || ends_with_any(words, words::LEAD_INS)
+/// Returns `true` if the last mark of a text tells that more comes.
+fn has_open_end(folded: &str) -> bool {
+    folded.ends_with([',', ':', '-', '…', '(', '/', '+']) || folded.ends_with("..")
 }
 
 fn ends_with_any(words: &[&str], endings: &[&str]) -> bool {

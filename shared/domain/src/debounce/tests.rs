@@ -1,10 +1,17 @@
 use super::*;
 use crate::content::{Media, MediaKind};
-use Completeness::{Announced, Complete, Finished, Fragment, Open};
+use Completeness::{Announced, Complete, Finished, Fragment, Greeting, Open};
 use proptest::prelude::*;
 
+fn before(goes_on: bool) -> PrecedingMessages {
+    PrecedingMessages {
+        goes_on,
+        asked: false,
+    }
+}
+
 fn judge(text: &str) -> Completeness {
-    Completeness::judge(&Content::from_text(text))
+    Completeness::judge(&Content::from_text(text), false)
 }
 
 #[test]
@@ -27,11 +34,11 @@ fn a_text_is_judged_by_its_punctuation_and_its_first_and_last_words() {
         ("do you deliver to brooklyn", Complete),
         ("does the plan cover", Open),
         ("fazem 3 dias que espero", Open),
-        ("Oi Carla, tudo bem?", Open),
-        ("Boa tarde, tudo bem com vocês?", Open),
-        ("Hi John, how are you?", Open),
-        ("Hola María, ¿cómo estás?", Open),
-        ("oi Carla tudo bem", Open),
+        ("Oi Carla, tudo bem?", Greeting),
+        ("Boa tarde, tudo bem com vocês?", Greeting),
+        ("Hi John, how are you?", Greeting),
+        ("Hola María, ¿cómo estás?", Greeting),
+        ("oi Carla tudo bem", Greeting),
         ("Oi, vocês abrem hoje? Tudo bem?", Complete),
         ("Oi, alguém pode me ajudar?", Open),
         ("Could you help me with something?", Open),
@@ -41,14 +48,14 @@ fn a_text_is_judged_by_its_punctuation_and_its_first_and_last_words() {
         ("muchas gracias", Finished),
         ("*amanhã", Finished),
         ("amanhã*", Finished),
-        ("oi", Open),
-        ("Olá, tudo bem?", Open),
-        ("how are you?", Open),
-        ("¿qué tal?", Open),
+        ("oi", Greeting),
+        ("Olá, tudo bem?", Greeting),
+        ("how are you?", Greeting),
+        ("¿qué tal?", Greeting),
         ("posso tirar uma dúvida?", Open),
         ("Maria?", Open),
         ("Meu pedido chegou quebrado ontem.", Open),
-        ("", Open),
+        ("", Greeting),
         ("queria saber", Fragment),
         ("o preço do", Fragment),
         ("então,", Fragment),
@@ -70,8 +77,55 @@ fn a_text_is_judged_by_its_punctuation_and_its_first_and_last_words() {
 }
 
 #[test]
+fn after_a_question_a_short_statement_is_finished_unless_its_end_asks_for_more() {
+    let answer = |text: &str| Completeness::judge(&Content::from_text(text), true);
+    for (text, expected) in [
+        ("terça", Finished),
+        ("Maria Souza", Finished),
+        ("às 15h", Finished),
+        ("2", Finished),
+        ("a", Finished),
+        ("el martes no", Finished),
+        ("depois das 18 é melhor para mim", Finished),
+        ("15h?", Complete),
+        ("oi", Greeting),
+        ("pode me ajudar?", Open),
+        ("terça,", Fragment),
+        ("pode ser na", Fragment),
+        ("queria", Fragment),
+        ("um momento", Announced),
+        ("vou mandar a foto", Announced),
+    ] {
+        assert_eq!(answer(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_yes_a_no_and_a_whole_request_are_finished_without_a_question() {
+    for (text, expected) in [
+        ("Sim, confirmo", Finished),
+        ("ok, pode ser", Finished),
+        ("confirmado", Finished),
+        ("Sí", Finished),
+        ("no", Finished),
+        ("👍", Finished),
+        ("I can't make it", Finished),
+        ("Quero marcar uma consulta", Finished),
+        ("quiero agendar una consulta", Finished),
+        ("I'd like to book a haircut.", Finished),
+        ("sim,", Fragment),
+        ("quero marcar", Fragment),
+        ("una consulta", Fragment),
+        ("terça", Fragment),
+        ("Amanhã?", Complete),
+    ] {
+        assert_eq!(judge(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn words_in_bold_are_no_correction_and_a_look_is_announced_only_alone() {
-    assert_eq!(judge("*urgente* preciso remarcar minha consulta hoje"), Open);
+    assert_eq!(judge("*urgente* perdi a chave do quarto hoje"), Open);
     assert_eq!(judge("look"), Announced);
     assert_eq!(judge("look for the blue one in size 40"), Open);
     assert_eq!(
@@ -142,10 +196,11 @@ fn what_may_change_the_meaning_is_no_correction_of_spelling() {
 #[test]
 fn a_file_without_words_is_explained_by_the_next_message_unless_it_speaks() {
     let file = |media, caption: Option<&str>| {
-        Completeness::judge(&Content::Media(Media {
+        let media = Media {
             caption: caption.map(str::to_owned),
             ..Media::from_kind(media)
-        }))
+        };
+        Completeness::judge(&Content::Media(media), false)
     };
     assert_eq!(file(MediaKind::Image, None), Fragment);
     assert_eq!(file(MediaKind::Voice, None), Finished);
@@ -162,19 +217,20 @@ fn the_wait_is_between_its_bounds_and_short_only_after_a_single_complete_questio
     });
     let wait = |text: &str, goes_on| {
         debounce
-            .silence_after(&Content::from_text(text), goes_on)
+            .silence_after(&Content::from_text(text), before(goes_on))
             .as_millis()
     };
     assert_eq!(wait("Vocês abrem no sábado?", false), 900);
-    assert_eq!(wait("Vocês abrem no sábado?", true), 1_894);
-    assert_eq!(wait("obrigado", false), 1_894);
-    assert_eq!(wait("oi", false), 6_225);
+    assert_eq!(wait("Vocês abrem no sábado?", true), 1_965);
+    assert_eq!(wait("obrigado", false), 1_965);
+    assert_eq!(wait("oi", false), 4_166);
+    assert_eq!(wait("Meu pedido chegou ontem.", false), 6_225);
     assert_eq!(wait("queria saber", true), 8_000);
     assert_eq!(wait("vou mandar uma foto", true), 16_000);
     assert_eq!(debounce.silence_after_unknown(), milliseconds(6_225));
     let fixed = Debounce::Fixed(milliseconds(4_000));
     assert_eq!(
-        fixed.silence_after(&Content::from_text("queria saber"), true),
+        fixed.silence_after(&Content::from_text("queria saber"), before(true)),
         milliseconds(4_000)
     );
 }
@@ -222,7 +278,7 @@ proptest! {
     #[test]
     fn any_text_is_judged_and_waits_no_longer_than_an_announcement(text in ".{0,200}", goes_on: bool) {
         let bounds = DebounceBounds { short: SignedDuration::from_millis(900), long: SignedDuration::from_secs(8) };
-        let wait = Debounce::Adaptive(bounds).silence_after(&Content::from_text(text), goes_on);
+        let wait = Debounce::Adaptive(bounds).silence_after(&Content::from_text(text), before(goes_on));
         prop_assert!(wait >= bounds.short && wait <= bounds.long * 2);
     }
 }

@@ -321,6 +321,12 @@ pub(super) const CLOSINGS: &[&str] = &[
     "claro",
     "sure",
     "deal",
+    "ate la",
+    "nos vemos",
+    "see you",
+    "see you then",
+    "qualquer um",
+    "qualquer uma",
 ];
 
 /// Words of somebody who is about to record something.

@@ -42,7 +42,7 @@ impl OpeningHours {
     }
 
     /// Returns the spans that begin on `date`: those of its exception, or else of its weekday.
-    fn spans_of_date(&self, date: Date, zone: &TimeZone) -> Vec<(Timestamp, Timestamp)> {
+    pub(super) fn spans_of_date(&self, date: Date, zone: &TimeZone) -> Vec<(Timestamp, Timestamp)> {
         let exception = self
             .exceptions
             .iter()

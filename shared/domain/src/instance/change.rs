@@ -4,6 +4,7 @@ use super::{
     ConnectionStatus, ConnectionUpdate, InstanceState, NumberStanding, OpeningQueue, SeenStanding,
     TrafficProfile, UnansweredAttempt,
 };
+use crate::ids::ConversationId;
 use crate::millis::add_duration;
 use crate::rate::Rate;
 use jiff::{SignedDuration, Timestamp};
@@ -46,6 +47,29 @@ pub enum InstanceChange {
     Unanswered(UnansweredAttempt),
     /// Forgets the attempts that got no answer.
     ResetTimeouts,
+    /// Counts a refusal of a send that may be one of the whole instance. Done if the instance's messages must wait.
+    Refused {
+        /// The refusal, in Recado's own words.
+        why: String,
+        /// The conversation of the message; `None` if the provider was asked without one.
+        conversation: Option<ConversationId>,
+        /// `true` if the provider said that it refuses everything.
+        everything: bool,
+    },
+    /// Stops messages to people who never wrote until this time. Done if they were not stopped for as long before.
+    StopFirstContacts(Timestamp),
+    /// Lets one message to a person who never wrote go after a stop. The others wait for the end of its trial, after which the stop is
+    /// forgotten. Done if the stop is still the present one.
+    TryFirstContact {
+        /// The end of the stop as it was read.
+        until: Timestamp,
+        /// The time.
+        now: Timestamp,
+    },
+    /// Stores that another program holds a thread of the number. Done if that was not seen for a day.
+    OtherAgentSeen(Timestamp),
+    /// Forgets the refusals, because a message was accepted or none waits. Done if there were some.
+    ForgetRefusals,
     /// Stores whether the model's key is missing or was refused. Done if the stored value changed.
     ModelKeyMissing(bool),
     /// Counts a download of a file that failed at this time. Done if downloads are blocked from now on.
@@ -130,6 +154,15 @@ impl InstanceState {
                 self.reset_timeouts();
                 true
             }
+            InstanceChange::Refused {
+                why,
+                conversation,
+                everything,
+            } => self.count_refusal(why, conversation.as_ref(), *everything),
+            InstanceChange::StopFirstContacts(until) => self.stop_first_contacts(*until),
+            InstanceChange::TryFirstContact { until, now } => self.try_first_contact(*until, *now),
+            InstanceChange::OtherAgentSeen(at) => self.note_other_agent(*at),
+            InstanceChange::ForgetRefusals => self.refusals.take().is_some(),
             InstanceChange::ModelKeyMissing(missing) => {
                 let changed = self.llm_needs_credentials != *missing;
                 set_if(changed, &mut self.llm_needs_credentials, *missing)

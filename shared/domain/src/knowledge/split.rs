@@ -35,6 +35,8 @@ pub struct SplitDocument {
     pub blocks: Vec<SplitBlock>,
     /// The different words of the blocks.
     pub words: Vec<String>,
+    /// The number of the way in which words and stems were found ([`super::KnowledgeSource::analysis`]).
+    pub analysis: u32,
     /// `true` if the document has more text than was read.
     pub is_cut: bool,
     /// The pages of a PDF document that cannot be read, and are left out.

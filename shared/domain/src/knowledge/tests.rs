@@ -43,6 +43,7 @@ fn source(title: &str, texts: &[&str]) -> (KnowledgeSource, Vec<KnowledgeBlock>)
         blocks: texts.len(),
         is_cut: false,
         words: Vec::new(),
+        analysis: 1,
     };
     (source, blocks.collect())
 }

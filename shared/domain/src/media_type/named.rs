@@ -17,9 +17,30 @@ impl MediaType {
     }
 }
 
+/// Returns the charset that a MIME type names.
+pub fn find_charset(mime_type: &str) -> Option<String> {
+    mime_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches('"');
+        let is_charset = name.trim().eq_ignore_ascii_case("charset") && (1..=40).contains(&value.len());
+        is_charset.then(|| value.to_owned())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_named_charset_is_found() {
+        let named = find_charset("text/html; q=1; Charset=\"Windows-1251\"");
+        assert_eq!(named.as_deref(), Some("Windows-1251"));
+        assert_eq!(find_charset("text/html"), None);
+        assert_eq!(
+            find_charset(&format!("text/html; charset={}", "x".repeat(41))),
+            None
+        );
+    }
 
     #[test]
     fn a_named_type_tells_what_kind_of_text_a_text_is() {

@@ -5,7 +5,7 @@
 
 use super::{Message, Role, render_with_context};
 use crate::choice::ChosenOption;
-use crate::content::Content;
+use crate::content::{Content, UNKNOWN_EDIT};
 use crate::context::MessageContext;
 use crate::ids::TokenName;
 use crate::millis;
@@ -152,12 +152,12 @@ impl MessageChanges {
 }
 
 impl Message {
-    /// Returns the content of the message as its newest edit left it.
+    /// Returns the content of the message as its newest edit left it. An edit whose text is not known leaves it as it was.
     pub fn present_content(&self) -> &Content {
-        self.changes
-            .edits
-            .last()
-            .map_or(&self.content, |edit| &edit.content)
+        let mut edits = self.changes.edits.iter().rev().map(|edit| &edit.content);
+        edits
+            .find(|content| !content.is_unreadable())
+            .unwrap_or(&self.content)
     }
 
     /// Returns the option that the message chooses. `None` if it chooses none, or was edited since.
@@ -166,12 +166,17 @@ impl Message {
         chosen.filter(|_| self.changes.edits.is_empty())
     }
 
-    /// Renders the message as its newest edit left it.
+    /// Renders the message as its newest edit left it. If the text of that edit is not known, the earlier text says so.
     pub fn render_present_text(&self) -> String {
-        match self.changes.edits.last() {
-            // An edited text chooses nothing: the option was found for the text before it.
-            Some(edit) => render_with_context(&self.context.without_choice(), &edit.content),
-            None => self.render_text(),
+        let Some(edit) = self.changes.edits.last() else {
+            return self.render_text();
+        };
+        // An edited text chooses nothing: the option was found for the text before it.
+        let text = render_with_context(&self.context.without_choice(), self.present_content());
+        if edit.content.is_unreadable() {
+            format!("{text} {UNKNOWN_EDIT}")
+        } else {
+            text
         }
     }
 

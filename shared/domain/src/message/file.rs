@@ -1,11 +1,13 @@
 //! The file of a message: whether Recado has its bytes, and when it asks for them again.
 
 mod correction;
+mod refusal;
 mod text;
 
 use crate::content::Content;
 use crate::ids::{MessageId, TenantId};
 use crate::millis::{self, add_duration};
+use crate::model_files::FileRefusal;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 pub use text::{FILE_TEXT_CHARS_MAX, FileText, FoundText, TextGap, TranscriptUse};
@@ -79,6 +81,9 @@ pub struct StoredFile {
     pub bytes: u64,
     /// SHA-256 of the bytes, in hexadecimal digits.
     pub sha256: String,
+    /// The reason for which no model is shown the file; `None` if none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<FileRefusal>,
 }
 
 /// The reasons for which a file never comes.
@@ -212,6 +217,15 @@ impl MessageFile {
         true
     }
 
+    /// Begins a fetch anew that failed a moment ago, before its next time. Returns `false` if nothing is to be fetched, another worker
+    /// fetches it, or the provider refuses downloads.
+    pub fn begin_fetch_again(&mut self, until: Timestamp) -> bool {
+        let next_at = self
+            .next_fetch_time()
+            .filter(|_| !self.is_under_way && !self.is_blocked);
+        next_at.is_some_and(|next_at| self.begin_next_fetch(next_at, until))
+    }
+
     /// Puts the next work off until `later`, if the file or its text is waited for. No attempt is counted.
     pub fn put_off(&mut self, later: Timestamp) -> bool {
         let Some(next_at) = self.next_attempt_mut() else {
@@ -247,6 +261,7 @@ impl MessageFile {
     /// Records that a fetch failed and may be repeated. `not_before` is the earliest time for that, if the provider set
     /// one.
     pub fn postpone_fetch(&mut self, now: Timestamp, not_before: Option<Timestamp>) {
+        self.is_under_way = false;
         let made = self.attempts as usize;
         let Some(wait) = WAITS.get(made.saturating_sub(1)) else {
             self.state = FileState::Lost {
@@ -268,125 +283,4 @@ pub fn file_key(tenant: &TenantId, message: &MessageId) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::content::{Media, MediaKind};
-    use crate::millis::from_unix_millis;
-
-    fn at(minutes: i64) -> Timestamp {
-        from_unix_millis(1_760_000_000_000 + minutes * 60_000)
-    }
-
-    fn waiting() -> MessageFile {
-        let media = Media {
-            source: Some("4711".to_owned()),
-            ..Media::from_kind(MediaKind::Image)
-        };
-        MessageFile::expect_from_content(&Content::Media(media), at(0)).unwrap()
-    }
-
-    #[test]
-    fn only_a_file_that_can_be_fetched_is_waited_for() {
-        let media = |source: Option<&str>, view_once| {
-            Content::Media(Media {
-                source: source.map(str::to_owned),
-                view_once,
-                ..Media::from_kind(MediaKind::Video)
-            })
-        };
-        assert!(MessageFile::expect_from_content(&media(Some("1"), false), at(0)).is_some());
-        assert_eq!(MessageFile::expect_from_content(&media(None, false), at(0)), None);
-        assert_eq!(
-            MessageFile::expect_from_content(&media(Some("1"), true), at(0)),
-            None
-        );
-        assert_eq!(
-            MessageFile::expect_from_content(&Content::from_text("a"), at(0)),
-            None
-        );
-    }
-
-    #[test]
-    fn a_turn_fetches_at_once_and_a_second_worker_waits_for_the_first() {
-        let mut file = waiting();
-        assert_eq!(file.next_fetch_time(), Some(at(2)));
-        assert!(file.begin_next_fetch(at(0), at(1)));
-        assert!(
-            !file.clone().begin_next_fetch(at(0), at(1)),
-            "it is being fetched"
-        );
-        assert!(file.begin_next_fetch(at(1), at(2)), "the first worker crashed");
-        assert_eq!(file.attempts, 2);
-    }
-
-    #[test]
-    fn failed_fetches_are_repeated_for_a_week_and_then_given_up() {
-        let (mut file, mut now) = (waiting(), at(0));
-        let mut fetches = 0;
-        while let Some(next_at) = file.next_fetch_time() {
-            now = now.max(next_at);
-            assert!(file.begin_next_fetch(now, at(1_000_000)));
-            file.postpone_fetch(now, None);
-            fetches += 1;
-        }
-        assert_eq!(fetches, 9);
-        assert_eq!(
-            file.state,
-            FileState::Lost {
-                reason: FileLoss::TooManyAttempts
-            }
-        );
-        let days = now.duration_since(at(0)).as_hours() / 24;
-        assert!((6..=7).contains(&days), "{days}");
-    }
-
-    #[test]
-    fn workers_that_crash_at_every_fetch_give_it_up() {
-        let (mut file, mut now) = (waiting(), at(0));
-        for _ in 0..20 {
-            now = add_duration(now, SignedDuration::from_mins(5));
-            file.begin_next_fetch(now, now);
-        }
-        assert_eq!((file.attempts, file.next_fetch_time()), (9, None));
-    }
-
-    #[test]
-    fn a_provider_may_put_a_fetch_off() {
-        let mut file = waiting();
-        assert!(file.begin_next_fetch(at(0), at(1)));
-        file.postpone_fetch(at(0), Some(at(30)));
-        assert_eq!(file.next_fetch_time(), Some(at(30)));
-    }
-
-    #[test]
-    fn a_record_says_its_state_in_a_word() {
-        let mut file = waiting();
-        let json = serde_json::to_value(&file).unwrap();
-        assert_eq!(
-            json,
-            serde_json::json!({"state": "waiting", "next_at": 1_760_000_120_000_i64})
-        );
-        file.state = FileState::Stored(StoredFile {
-            mime_type: "image/png".to_owned(),
-            bytes: 8,
-            sha256: "ab".to_owned(),
-        });
-        file.attempts = 1;
-        let json = serde_json::to_value(&file).unwrap();
-        let mut expected = serde_json::json!({"state": "stored", "mime_type": "image/png", "bytes": 8, "sha256": "ab",
-            "attempts": 1});
-        assert_eq!(json, expected);
-        assert_eq!(serde_json::from_value::<MessageFile>(json).unwrap(), file);
-        let found = FoundText::within_limit(
-            crate::file_text::FileTextSource::Transcript,
-            "Oi".to_owned(),
-            false,
-            None,
-        );
-        file.text = Some(FileText::Found(found));
-        let json = serde_json::to_value(&file).unwrap();
-        expected["text"] = serde_json::json!({"state": "found", "source": "transcript", "text": "Oi"});
-        assert_eq!(json, expected);
-        assert_eq!(serde_json::from_value::<MessageFile>(json).unwrap(), file);
-    }
-}
+mod tests;

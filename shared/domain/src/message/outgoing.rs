@@ -5,6 +5,7 @@ use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::context::MessageContext;
 use crate::conversation::Conversation;
+use crate::debounce::asks_short_answer;
 use crate::ids::{CorrelationId, IdempotencyKey, Ordinal};
 use crate::options::SendOptions;
 use crate::outbox::{Author, Outbox};
@@ -60,6 +61,13 @@ impl Outgoing {
             }
             _ => Cow::Borrowed(&self.content),
         }
+    }
+
+    /// Returns `true` if a person wants the message sent as things are now: it answers what the person has read, or a person had
+    /// it sent again.
+    pub fn is_persons_word(&self) -> bool {
+        let is_answer = self.out.author == Author::Person && !self.out.covers.is_zero();
+        is_answer || self.out.history.iter().skip(1).any(|step| step.by.is_some())
     }
 
     /// Returns a copy of the message's record, as stores take it.
@@ -142,7 +150,7 @@ impl PreparedContent {
 impl NewOutgoing<'_> {
     /// Makes the queued message of `conversation`, written and stored at `now`, and reserves its slot in the contact's
     /// own rate. [`Outbox::last_inbound_at`] and [`Outbox::beside`] are taken from `conversation`, which notes a question
-    /// with options.
+    /// with options, and whether the message asks for a short answer.
     pub fn queue_in(self, conversation: &mut Conversation, now: Timestamp) -> Outgoing {
         let mut out = Outbox::new_queued(self.to, self.author, conversation.epoch, self.covers, now);
         out.last_inbound_at = conversation.last_inbound_at;
@@ -151,6 +159,7 @@ impl NewOutgoing<'_> {
         if self.ready.content.offers_options() {
             conversation.open_question = self.ordinal;
         }
+        conversation.asked = asks_short_answer(&self.ready.content);
         if let Some(rate) = self.pair_rate
             && let Some(at) = conversation.reserve_pair_slot(rate, now)
         {

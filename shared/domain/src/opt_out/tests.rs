@@ -1,3 +1,5 @@
+mod requests;
+
 use super::*;
 use crate::email::EmailAddress;
 use crate::identity::IdentityKey;

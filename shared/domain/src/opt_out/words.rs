@@ -1,9 +1,10 @@
 //! The words by which people stop messages, and want them again.
 //!
-//! Only a message that is such a word, and nothing else, counts: "STOP", "quero sair, por favor". A word inside a sentence may mean
-//! anything ("posso parar o carro aí?"), and "cancelar" alone may mean an appointment.
+//! Only a message that is such a word or request, and nothing else, counts: "STOP", "quero sair, por favor". A word inside a sentence
+//! may mean anything ("posso parar o carro aí?"), and "cancelar" alone may mean an appointment.
 
 use super::OptOutSource;
+use super::requests::asks_to_stop;
 use crate::content::{Content, SystemNote};
 use crate::folding::{fold_text, split_words};
 
@@ -26,10 +27,10 @@ impl OptOutWord {
 /// Longest message that is compared, in characters: longer ones are no such word.
 const LONGEST: usize = 80;
 
-/// Words that may stand beside, in any place, and change nothing.
-const COURTESIES: [&str; 15] = [
+/// Words of courtesy and address that may stand beside, in any place, and change nothing.
+const COURTESIES: [&str; 23] = [
     "por", "favor", "please", "pf", "pfv", "obrigado", "obrigada", "gracias", "thanks", "thank", "you",
-    "ola", "oi", "hola", "hi",
+    "ola", "oi", "hola", "hi", "gente", "galera", "pessoal", "amigo", "amiga", "moca", "moco", "oye",
 ];
 
 /// Messages that stop, without courtesies, accents and capitals.
@@ -118,13 +119,21 @@ const RESUMES: [&str; 16] = [
 
 /// Recognizes a message that stops messages or wants them again. `None`: the message is about something else.
 pub fn recognize_opt_out(text: &str) -> Option<OptOutWord> {
-    if text.chars().count() > LONGEST || text.contains('?') {
+    if text.chars().count() > LONGEST {
         return None;
     }
+    let is_question = text.contains('?');
     let folded = fold_text(text);
     let words: Vec<&str> = split_words(&folded)
         .filter(|word| !COURTESIES.contains(word))
         .collect();
+    if asks_to_stop(&words, is_question) {
+        return Some(OptOutWord::Stop);
+    }
+    // "stop?" asks for something else.
+    if is_question {
+        return None;
+    }
     let said = words.join(" ");
     if STOPS.contains(&said.as_str()) {
         return Some(OptOutWord::Stop);

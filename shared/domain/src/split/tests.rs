@@ -149,9 +149,99 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
+/// Does the same with more marks.
+fn marked_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => text(),
+        1 => "[*_~`]",
+        1 => "[*_~]{1,3}[a-z ]{1,30}[*_~]{1,3}",
+        1 => "`{1,4}[a-z ]{1,80}`{1,4}",
+    ];
+    prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn marks_that_are_open_where_parts_meet_are_closed_and_opened_again() {
+    let words = "um texto que é bem mais longo do que cabe em uma única parte da resposta";
+    assert_eq!(
+        parts(&format!("*{words}* fim"), 64),
+        [
+            "*um texto que é bem mais longo do que cabe em uma*",
+            "*única parte da resposta* fim"
+        ]
+    );
+    assert_eq!(
+        parts(&format!("a *b _{words}_ c*"), 64),
+        [
+            "a *b _um texto que é bem mais longo do que cabe em_*",
+            "*_uma única parte da resposta_ c*"
+        ]
+    );
+    assert_eq!(
+        parts(&format!("`{words}`"), 64),
+        [
+            "`um texto que é bem mais longo do que cabe em uma`",
+            "`única parte da resposta`"
+        ]
+    );
+    // A mark ends with its line, so none is open between lines, and one without an end is none.
+    let lines = format!("*{}*\n*{}*", &words[..49], &words[..49]);
+    assert_eq!(parts(&lines, 64), lines.split('\n').collect::<Vec<_>>());
+    let text = format!("2*3 e *{words}");
+    assert_eq!(parts(&text, 64).concat().matches('*').count(), 2);
+}
+
+#[test]
+fn a_block_of_code_that_fits_into_no_part_is_closed_and_opened_again() {
+    let code: Vec<String> = (10..20)
+        .map(|number| format!("linha_{number} = {number} * 2"))
+        .collect();
+    let text = format!("Veja isto:\n\n```python\n{}\n```\nPronto.", code.join("\n"));
+    let found = parts(&text, 100);
+    assert_eq!(
+        found[0],
+        "Veja isto:\n\n```python\nlinha_10 = 10 * 2\nlinha_11 = 11 * 2\nlinha_12 = 12 * 2\n```"
+    );
+    assert!(
+        found[1].starts_with("```\nlinha_13") && found[1].ends_with("\n```"),
+        "{found:?}"
+    );
+    assert!(
+        found.last().unwrap().ends_with("linha_19 = 19 * 2\n```\nPronto."),
+        "{found:?}"
+    );
+    let cut = split_text(&text, 100, 2);
+    assert!(cut.truncated);
+    assert_eq!(cut.parts[..], found[..2]);
+    let all: Vec<&str> = found
+        .iter()
+        .flat_map(|part| part.lines())
+        .filter(|line| line.starts_with("linha"))
+        .collect();
+    assert_eq!(all, code);
+}
+
 proptest! {
     #[test]
-    fn nothing_but_white_space_is_lost_and_the_order_is_kept(text in text(), max in 2usize..200) {
+    fn nothing_is_added_but_marks_and_nothing_but_white_space_is_lost(text in marked_text(), max in MARKED_MIN..200) {
+        let unmarked = |text: &str| without_space(text).replace(['*', '_', '~', '`'], "");
+        prop_assert_eq!(unmarked(&parts(&text, max).concat()), unmarked(&text));
+    }
+
+    #[test]
+    fn each_part_closes_the_fences_that_it_opens(
+        pieces in prop::collection::vec(("[a-z*_~ \n]{0,80}", "[a-z\n ]{0,120}"), 1..5),
+        max in MARKED_MIN..200,
+    ) {
+        let pieces = pieces.iter().map(|(words, code)| format!("{words}\n```\n{code}\n```\n"));
+        for part in parts(&pieces.collect::<String>(), max) {
+            let fences = part.lines().filter(|line| is_code_fence(line.trim_end())).count();
+            prop_assert_eq!(fences % 2, 0, "{:?}", part);
+        }
+    }
+
+    #[test]
+    fn nothing_but_white_space_is_lost_and_the_order_is_kept(text in text(), max in 2usize..MARKED_MIN) {
         let parts = parts(&text, max);
         prop_assert_eq!(without_space(&parts.concat()), without_space(&text));
         let mut rest = text.as_str();
@@ -164,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn every_part_says_something_and_fits(text in text(), max in 2usize..200) {
+    fn every_part_says_something_and_fits(text in marked_text(), max in 2usize..200) {
         let parts = parts(&text, max);
         for part in &parts {
             prop_assert!(units(part) <= max && part.chars().count() <= max);

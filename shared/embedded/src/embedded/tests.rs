@@ -314,6 +314,6 @@ async fn a_commit_waits_for_the_disk() {
     // 2 is FULL: with less, what was acknowledged may be gone after a power cut.
     assert_eq!(pragma("synchronous").await.unwrap(), 2.into());
     assert_eq!(pragma("journal_mode").await.unwrap(), "wal".to_owned().into());
-    // 2 is FAST: deleted rows are overwritten where their page is written.
-    assert_eq!(pragma("secure_delete").await.unwrap(), 2.into());
+    // 1 is ON: deleted rows are overwritten.
+    assert_eq!(pragma("secure_delete").await.unwrap(), 1.into());
 }

@@ -5,13 +5,13 @@ use crate::embedded::tests::Scratch;
 use crate::{DequeuedMessage, Embedded};
 use futures::executor::block_on;
 use recado_domain::dead_letter::{DeadLetterContent, QueueName};
-use recado_domain::event::{EventPayload, EventState, InboundJob};
+use recado_domain::event::{EventPayload, EventState, FollowUpJob, InboundJob, ProcessingRecord};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    ConfigurationStore, DeadLetterFilter, DeadLetters, ErasableRecords, Gauges, Inbox, PageRequest, Queues,
-    RecordEventOutcome,
+    ConfigurationStore, DeadLetterFilter, DeadLetters, ErasableRecords, EventFinish, Gauges, Inbox,
+    PageRequest, Queues, RecordEventOutcome,
 };
-use recado_testkit::builders::{Fixture, at};
+use recado_testkit::builders::{Fixture, at, far_ahead};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::path::Path;
@@ -332,5 +332,75 @@ fn what_is_overwritten_is_in_no_file_of_the_log() {
         assert!(holds_words());
         store.overwrite_deleted().await.unwrap();
         assert!(!holds_words());
+    });
+}
+
+/// Overwrites what was left out, as soon as nobody reads the logs: the mover's threads may still do.
+async fn overwrite_left_out(store: &Embedded) {
+    for _ in 0..400 {
+        match store.overwrite_left_out().await {
+            Ok(()) => return,
+            Err(error) => assert!(error.is_retryable(), "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("the logs are read all the time");
+}
+
+#[test]
+fn what_was_left_out_is_in_no_file_after_the_logs_were_truncated() {
+    let scratch = Scratch::new();
+    let words = "setenta e sete tangerinas ";
+    // A body of several pages, and one beside rows of others.
+    let [large, small] = jobs();
+    let with = |job: InboundJob, times: usize| InboundJob {
+        payload: EventPayload::Inline(json!({"message": {"conversation": words.repeat(times)}})),
+        ..job
+    };
+    let both = [with(large, 900), with(small, 1)];
+    let folder = scratch.0.clone();
+    let files_with_words = move || -> Vec<String> {
+        let (mut folders, mut found) = (vec![folder.clone()], Vec::new());
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                if bytes
+                    .windows(words.len())
+                    .any(|window| window == words.as_bytes())
+                {
+                    found.push(path.display().to_string());
+                }
+            }
+        }
+        found
+    };
+    block_on(async {
+        let store = scratch.store();
+        overwrite_left_out(&store).await;
+        take_in(&store, &both).await;
+        take_in(&store, &jobs::<20>()).await;
+        store.wait_for_intake("test").await.unwrap();
+        assert_eq!(receive_all(&store).await.len(), 22);
+        assert!(!files_with_words().is_empty());
+        for (job, reason) in both.iter().zip([Some(Reason::Blocked), None]) {
+            let processed = ProcessingRecord {
+                started_at: at(1_000),
+                enqueued: FollowUpJob::Ignored,
+            };
+            let finish = EventFinish {
+                processed,
+                at: at(1_000),
+                expires: far_ahead(),
+                reason,
+            };
+            succeed(store.finish_event(&job.event, &finish)).await;
+        }
+        overwrite_left_out(&store).await;
+        assert_eq!(files_with_words(), Vec::<String>::new());
     });
 }

@@ -2,7 +2,7 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, decode_json, encode_json, execute_sql, follows_stored, query_all, query_one,
+    NewestFirstQuery, decode_json, encode_json, execute_sql, follows_stored, query_all, query_readable,
     to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
@@ -63,7 +63,7 @@ fn follows_live(connection: &Connection, alert: &Alert) -> Result<bool, DbError>
 pub(super) fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp) -> Result<(), DbError> {
     let (condition, body) = (alert.condition_key(), encode_json(alert)?);
     let stored = "SELECT body FROM live_alerts WHERE condition = ?1";
-    let stored: Option<Alert> = query_one(connection, stored, [&condition])?;
+    let stored: Option<Alert> = query_readable(connection, stored, [&condition])?;
     let events = derive_alert_events(stored.map(|stored| stored.state()), alert, now);
     insert_published_events(connection, &events)?;
     let tenant = tenant_column(alert.subject.tenant.as_ref());

@@ -4,7 +4,10 @@ use super::alerts::{ALERT_CONFIG, write_installation_value};
 use crate::Embedded;
 use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, make_page, query_found, to_sql_limit};
+use crate::sql_records::{
+    decode_json, encode_json, execute_sql, keep_readable, make_page, query_found, read_lossy_text,
+    to_sql_limit,
+};
 pub(super) use reading::PRICES;
 use reading::{select_configuration, select_functions, select_named};
 use recado_domain::config::{
@@ -193,7 +196,7 @@ fn select_instance_config(
     connection: &Connection,
     name: &InstanceName,
 ) -> Result<Option<InstanceConfig>, DbError> {
-    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, read_lossy_text(row, 3)?));
     let found: Option<(String, String, String, Option<String>)> = match name {
         InstanceName::Id(id) => connection
             .prepare_cached(&format!("{SELECT_INSTANCE_CONFIG} i.id = ?1"))?
@@ -211,7 +214,9 @@ fn select_instance_config(
     let agent: Agent = decode_json(&agent)?;
     let tenant: Tenant = decode_json(&tenant)?;
     let tools = select_functions(connection, &tenant, &agent)?;
-    let knowledge: Option<AgentKnowledge> = knowledge.as_deref().map(decode_json).transpose()?;
+    let knowledge = knowledge.as_deref().map(decode_json::<AgentKnowledge>);
+    // Without a readable record the agent answers without knowledge, as if it had none.
+    let knowledge = keep_readable("knowledge", knowledge.transpose())?.flatten();
     Ok(Some(InstanceConfig {
         instance: decode_json(&instance)?,
         tenant,

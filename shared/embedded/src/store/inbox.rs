@@ -6,7 +6,7 @@ use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
 use crate::sql_records::{encode_json, execute_sql, keep_readable, query_one, read_lossy_text};
 use jiff::Timestamp;
-use recado_domain::event::{EventPayload, EventRecord, EventState, InboundJob, MessagePosition};
+use recado_domain::event::{EventPayload, EventRecord, EventState, FollowUpJob, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
@@ -334,7 +334,11 @@ impl Inbox for Embedded {
             let end = |record: &mut EventRecord| finish_record(record, &finish);
             update_event_in_state(c, &id, EventState::Pending, now, Some(finish.expires), end)
         };
-        self.run_write("finish_event", work).await.map(drop)
+        self.run_write("finish_event", work).await?;
+        if finish.reason.is_some() || finish.processed.enqueued == FollowUpJob::Ignored {
+            self.note_left_out();
+        }
+        Ok(())
     }
 
     async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {

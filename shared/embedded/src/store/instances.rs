@@ -1,7 +1,7 @@
 use super::published_events::publish_instance_state;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, keep_readable, query_all, query_one, to_sql_limit};
+use crate::sql_records::{encode_json, execute_sql, query_all, query_readable, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
@@ -12,8 +12,9 @@ use recado_ports::ports::{InstanceStates, ParkedConversations, PortResult, Reser
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
 
+/// Returns the state of an instance. One that cannot be read counts as none: the next change writes it anew.
 fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, DbError> {
-    let found = query_one(
+    let found = query_readable(
         connection,
         "SELECT body FROM instance_states WHERE id = ?1",
         [id.as_str()],
@@ -95,7 +96,7 @@ pub(super) fn upsert_parked(connection: &Connection, mut parked: ParkedConversat
     let conversation = parked.conversation.to_string();
     let sql = "SELECT body FROM parked WHERE instance = ?1 AND conversation = ?2";
     let before: Option<ParkedConversation> =
-        query_one(connection, sql, params![parked.instance.as_str(), conversation])?;
+        query_readable(connection, sql, params![parked.instance.as_str(), conversation])?;
     if let Some(before) = before {
         parked.since = before.since;
     }
@@ -140,8 +141,8 @@ impl InstanceStates for Embedded {
             let sql = "SELECT body FROM instance_states WHERE id = ?1";
             let mut found = HashMap::new();
             for id in &ids {
-                let state = keep_readable("instance_states", query_one(c, sql, [id.as_str()]))?;
-                found.extend(state.flatten().map(|state| (id.clone(), state)));
+                let state = query_readable(c, sql, [id.as_str()])?;
+                found.extend(state.map(|state| (id.clone(), state)));
             }
             Ok(found)
         };

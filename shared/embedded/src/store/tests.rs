@@ -4,17 +4,18 @@
 use crate::sql_records::execute_sql;
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
-use recado_domain::config::ConfigDocument;
+use recado_domain::config::{ConfigDocument, ConfigNames, ConfigRemoval};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{IdempotencyKey, Nonce};
 use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
 use recado_domain::message::Message;
+use recado_domain::turn_places::TurnPlaces;
 use recado_ports::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, Gauges,
     IdempotencyClaim, Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest,
-    ParkedConversations,
+    ParkedConversations, TurnPlaceRecords, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at, change_instance, seen};
 use recado_testkit::ports::succeed;
@@ -184,6 +185,77 @@ const DAMAGED: [&str; 4] = [
     "CAST(x'7bff' AS TEXT)",
     "printf('%.*c', 1500, '[') || printf('%.*c', 1500, ']')",
 ];
+
+#[test]
+fn a_damaged_entry_of_the_configuration_is_passed_over_and_can_be_written_anew() {
+    for table in ["tenants", "agents", "instances"] {
+        for damaged in DAMAGED {
+            let (store, fixture) = (store(), Fixture::new());
+            let entries = ConfigDocument {
+                tenants: vec![fixture.bound.tenant.clone()],
+                agents: vec![fixture.bound.agent.clone()],
+                instances: vec![fixture.bound.instance.clone()],
+                ..ConfigDocument::default()
+            };
+            let nothing = ConfigRemoval::default();
+            let names = ConfigNames::of_written(&entries, &nothing);
+            block_on(async {
+                succeed(store.apply_configuration(&entries)).await;
+                let spoil = move |c: &rusqlite::Connection| {
+                    assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
+                    Ok(())
+                };
+                succeed(store.run_write("spoil", spoil)).await;
+                let known = succeed(store.read_named(&names)).await;
+                assert_ne!(known, entries, "{table} {damaged}");
+                let replaced = store.replace_configuration(&entries, &nothing, &known);
+                assert_eq!(
+                    succeed(replaced).await,
+                    WriteOutcome::Written,
+                    "{table} {damaged}"
+                );
+                assert_eq!(succeed(store.read_named(&names)).await, entries);
+            });
+        }
+    }
+}
+
+#[test]
+fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
+    for damaged in DAMAGED {
+        let (store, fixture) = (store(), Fixture::new());
+        let (id, tenant) = (fixture.instance().clone(), fixture.bound.tenant.id.clone());
+        block_on(async {
+            let mut places = TurnPlaces::default();
+            places.rev = 1;
+            let first = store.save_turn_places(&tenant, &places);
+            assert_eq!(succeed(first).await, WriteOutcome::Written);
+            let first = store.save_turn_places(&tenant, &places);
+            assert_eq!(succeed(first).await, WriteOutcome::Conflict);
+            let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
+            let closed = InstanceChange::Connection(closed);
+            assert!(change_instance(&store, &id, closed.clone()).await.done);
+            let spoil = move |c: &rusqlite::Connection| {
+                for table in ["instance_states", "turn_places"] {
+                    assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
+                }
+                Ok(())
+            };
+            succeed(store.run_write("spoil", spoil)).await;
+            let state = succeed(store.read_instance_state(&id)).await;
+            assert_eq!(state.connection, ConnectionStatus::Open, "{damaged}");
+            assert!(change_instance(&store, &id, closed).await.done, "{damaged}");
+            let state = succeed(store.read_instance_state(&id)).await;
+            assert_eq!(state.connection, ConnectionStatus::Closed, "{damaged}");
+            if succeed(store.find_turn_places(&tenant)).await.is_none() {
+                let anew = store.save_turn_places(&tenant, &places);
+                assert_eq!(succeed(anew).await, WriteOutcome::Written, "{damaged}");
+            }
+            let found = succeed(store.find_turn_places(&tenant)).await;
+            assert!(found.is_some(), "{damaged}");
+        });
+    }
+}
 
 #[test]
 fn a_damaged_row_of_any_table_stops_neither_the_start_nor_what_looks_at_all() {

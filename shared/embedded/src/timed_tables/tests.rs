@@ -76,7 +76,7 @@ pub(crate) const HELD_FIELDS: [(&str, &str); 8] = [
 ];
 
 /// Fields for which something waits, with the table of their record.
-const WAITING_FIELDS: [(&str, &str); 51] = [
+const WAITING_FIELDS: [(&str, &str); 54] = [
     ("Conversation.waiting_since", "conversations"),
     ("Conversation.scheduled_for", "conversations"),
     ("Conversation.closed_told_at", "conversations"),
@@ -104,6 +104,9 @@ const WAITING_FIELDS: [(&str, &str); 51] = [
     ("InstanceState.released_at", "instance_states"),
     ("InstanceState.catch_up_from", "instance_states"),
     ("InstanceState.caught_up_at", "instance_states"),
+    ("InstanceState.first_contacts_from", "instance_states"),
+    ("InstanceState.other_agent_at", "instance_states"),
+    ("ThreadHold.at", "conversations"),
     ("DownloadBlock.until", "instance_states"),
     ("DownloadBlock.failed", "instance_states"),
     ("ParkedConversation.since", "parked"),

@@ -12,7 +12,8 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, InstanceId, ToolId};
 use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError, ToolFailure};
 use recado_pipeline::self_check::{
-    InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, ServerAnswer, ServerCheck, check_installation,
+    InstanceCheck, ModelAnswer, ModelCheck, ModelPurpose, SelfCheck, ServerAnswer, ServerCheck,
+    check_installation,
 };
 use serde::{Deserialize, Serialize};
 
@@ -66,13 +67,25 @@ struct ModelCheckView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schema(value_type = Option<String>))]
     http_agent: Option<AgentId>,
+    purpose: ModelPurposeView,
     answer: ModelAnswerView,
     /// The reason why it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
 
-/// The answer of a model that was asked for one token.
+/// The work of a model: replies to contacts, questions that are rewritten for a search in documents, vectors, or transcriptions.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+enum ModelPurposeView {
+    Replies,
+    Rewriting,
+    Embeddings,
+    Transcriptions,
+}
+
+/// The answer of a model that was asked for the least that it answers.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -98,6 +111,8 @@ struct ServerCheckView {
     tools: Vec<String>,
     /// The names that `mcp.allow` has and the server does not.
     missing: Vec<String>,
+    /// The allowed tools that agents are not offered, since their schemas cannot be used: `name: reason`.
+    refused: Vec<String>,
 }
 
 /// The answer of a server that was asked for its tools.
@@ -142,6 +157,8 @@ enum CredentialView {
 enum ConnectionView {
     Open,
     Closed,
+    /// It refuses every request; `detail` says why.
+    Refused,
     NeedsCredentials,
     Unclear,
 }
@@ -152,12 +169,20 @@ impl From<ModelCheck> for ModelCheckView {
             ModelAnswer::Answers => (ModelAnswerView::Answers, None),
             ModelAnswer::NotAsked => (ModelAnswerView::NotAsked, None),
             ModelAnswer::Failed(LlmError::Credentials(why)) => (ModelAnswerView::NeedsCredentials, Some(why)),
-            ModelAnswer::Failed(LlmError::Refused(why)) => (ModelAnswerView::Refused, Some(why)),
+            ModelAnswer::Failed(LlmError::Refused(why) | LlmError::FilesRefused(why)) => {
+                (ModelAnswerView::Refused, Some(why))
+            }
             ModelAnswer::Failed(LlmError::Unavailable(why)) => (ModelAnswerView::Unavailable, Some(why)),
         };
         Self {
             model: check.model,
             http_agent: check.http_agent,
+            purpose: match check.purpose {
+                ModelPurpose::Replies => ModelPurposeView::Replies,
+                ModelPurpose::Rewriting => ModelPurposeView::Rewriting,
+                ModelPurpose::Embeddings => ModelPurposeView::Embeddings,
+                ModelPurpose::Transcriptions => ModelPurposeView::Transcriptions,
+            },
             answer,
             detail,
         }
@@ -166,10 +191,14 @@ impl From<ModelCheck> for ModelCheckView {
 
 impl From<ServerCheck> for ServerCheckView {
     fn from(check: ServerCheck) -> Self {
-        let (mut listed, mut lacks) = (Vec::new(), Vec::new());
+        let (mut listed, mut lacks, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         let (answer, detail) = match check.answer {
-            ServerAnswer::Lists { tools, missing } => {
-                (listed, lacks) = (tools, missing);
+            ServerAnswer::Lists {
+                tools,
+                missing,
+                refused,
+            } => {
+                (listed, lacks, unusable) = (tools, missing, refused);
                 (ServerAnswerView::Lists, None)
             }
             ServerAnswer::Failed(ToolFailure::Credentials) => (ServerAnswerView::NeedsCredentials, None),
@@ -181,6 +210,7 @@ impl From<ServerCheck> for ServerCheckView {
             detail,
             tools: listed,
             missing: lacks,
+            refused: unusable,
         }
     }
 }
@@ -193,7 +223,12 @@ impl From<InstanceCheck> for InstanceCheckView {
             CredentialState::Missing(why) => (CredentialView::Missing, Some(why)),
             CredentialState::Unclear => (CredentialView::Unclear, None),
         };
+        let refusal = match &check.connection {
+            Some(ConnectionAnswer::Refused(why)) => Some(why.clone()),
+            _ => None,
+        };
         let connection = check.connection.map(|answer| match answer {
+            ConnectionAnswer::Refused(_) => ConnectionView::Refused,
             ConnectionAnswer::Open => ConnectionView::Open,
             ConnectionAnswer::Closed => ConnectionView::Closed,
             ConnectionAnswer::NeedsCredentials => ConnectionView::NeedsCredentials,
@@ -202,7 +237,7 @@ impl From<InstanceCheck> for InstanceCheckView {
         Self {
             id: check.instance.id,
             credential,
-            detail,
+            detail: detail.or(refusal),
             connection,
         }
     }
@@ -236,8 +271,9 @@ impl From<SelfCheck> for ChecksView {
 
 /// Checks the installation with its own keys, and changes nothing.
 ///
-/// Each provider is asked for its connection, each model for one token, and each server of the Model Context Protocol for its
-/// tools. On AWS no model is asked: only the function that writes replies has its key.
+/// Each provider is asked for its connection, each model that replies or rewrites questions for one token, the embedding model for the
+/// vector of a word, the model that transcribes for a second of silence, and each server of the Model Context Protocol for its tools.
+/// On AWS no model is asked: only the function that writes replies has its key.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/checks",

@@ -95,13 +95,8 @@ struct Problem {
     detail: String,
 }
 
-/// The errors of every route that reads a token.
-const COMMON: [ProblemAnswer; 5] = [
-    (
-        "BadRequest",
-        "400",
-        "The request is malformed; `detail` says what is wrong.",
-    ),
+/// The errors of every route that reads a token, beside [`NAMED_BY_SOME`].
+const COMMON: [ProblemAnswer; 4] = [
     ("Unauthorized", "401", "The token is missing or wrong."),
     ("Forbidden", "403", "The role of the token does not include this."),
     ("Unreadable", "500", "A record cannot be read or written."),
@@ -111,6 +106,9 @@ const COMMON: [ProblemAnswer; 5] = [
         "A store or queue is unavailable, or no operators' token is configured: try again.",
     ),
 ];
+
+/// The further errors of every route that reads a token: some routes name them, too, so they have a type.
+const NAMED_BY_SOME: [&str; 2] = ["BadRequest", "TooManyRequests"];
 
 /// The errors of every route that reads a body.
 const OF_BODIES: [ProblemAnswer; 2] = [
@@ -142,7 +140,10 @@ pub(super) fn add_common_answers(operation: &mut Operation) {
     let with_body = operation.request_body.is_some();
     let answers = &mut operation.responses.responses;
     let of_body = if with_body { &OF_BODIES[..] } else { &[] };
-    for (name, status, when) in COMMON.iter().chain(of_body) {
+    let named_by_some = OF_SINGLE_ROUTES
+        .iter()
+        .filter(|(name, ..)| NAMED_BY_SOME.contains(name));
+    for (name, status, when) in COMMON.iter().chain(named_by_some).chain(of_body) {
         if let Some(RefOr::T(answer)) = answers.get_mut(*status) {
             answer.content.extend(describe_problem(when).content);
         } else {

@@ -67,6 +67,8 @@ impl From<InvitationError> for HttpProblem {
             | InvitationError::Channel(_)
             | InvitationError::NoPhone
             | InvitationError::NoEmail
+            | InvitationError::OtherPhone
+            | InvitationError::WindowClosed
             | InvitationError::Address(_)
             | InvitationError::Email(_)
             | InvitationError::OptedOut

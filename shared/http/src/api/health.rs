@@ -50,20 +50,24 @@ struct ServicesView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schema(value_type = Option<HealthStatusSchema>))]
     disk: Option<HealthStatus>,
+    /// The workers of the queues and what runs by the clock. Absent if they run in no process of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schema(value_type = Option<HealthStatusSchema>))]
+    background: Option<HealthStatus>,
 }
 
 /// Returns the health of the process, for load balancers.
 ///
 /// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds, if
-/// the disk has less free space than it should, or if a webhook that was acknowledged is not recorded after 5 minutes. The request itself does not touch the store, except in a process that
-/// checks on request.
+/// the disk has less free space than it should, if a webhook that was acknowledged is not recorded after 5 minutes, or if the work
+/// in the background stands still. The request itself does not touch the store, except in a process that checks on request.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/health",
     tag = "Health",
         responses(
-        (status = 200, body = HealthView, description = "The store takes writes"),
-        (status = 503, body = HealthView, description = "The store does not take writes")
+        (status = 200, body = HealthView, description = "The store takes writes, and the work in the background goes on"),
+        (status = 503, body = HealthView, description = "The store takes no writes, or the work in the background stands still")
     )
 ))]
 pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (StatusCode, Json<HealthView>) {
@@ -73,15 +77,19 @@ pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (Stat
         .probe_if_stale(&*api.deps, &api.options.depths)
         .await;
     let disk = vitals.disk.unwrap_or(HealthStatus::Healthy);
-    let status = vitals.store.max(vitals.queue).max(disk);
-    let problem = match (disk, vitals.store, vitals.queue) {
-        (HealthStatus::Unhealthy, _, _) => Some("the disk is full"),
-        (_, HealthStatus::Unhealthy, _) => Some("the store takes no writes"),
-        (_, _, HealthStatus::Unhealthy) => Some("acknowledged webhooks are not recorded"),
-        _ => None,
-    };
+    let background = vitals.background.unwrap_or(HealthStatus::Healthy);
+    let states = [
+        (disk, "the disk is full"),
+        (vitals.store, "the store takes no writes"),
+        (vitals.queue, "acknowledged webhooks are not recorded"),
+        (background, "the work in the background stands still"),
+    ];
+    let worst = states.iter().map(|(state, _)| *state).max();
+    let worst = worst.unwrap_or(HealthStatus::Healthy);
+    let unhealthy = states.iter().find(|(state, _)| *state == HealthStatus::Unhealthy);
+    let problem = unhealthy.map(|(_, problem)| *problem);
     let view = HealthView {
-        status,
+        status: worst,
         problem,
         timestamp: api.deps.system().now(),
         last_write: vitals.written,
@@ -90,7 +98,8 @@ pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (Stat
             store: vitals.store,
             queue: vitals.queue,
             disk: vitals.disk,
+            background: vitals.background,
         },
     };
-    (health_status_code(status), Json(view))
+    (health_status_code(worst), Json(view))
 }

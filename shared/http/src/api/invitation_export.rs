@@ -60,7 +60,7 @@ pub(super) struct ExportQuery {
 }
 
 /// The columns of comma-separated values: fields of an entry, then when it reached each status.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "id",
     "created_at",
     "eventId",
@@ -76,6 +76,7 @@ const COLUMNS: [&str; 15] = [
     "duplicate_of",
     "error",
     "pricing_category",
+    "simulated",
 ];
 const STATUS_COLUMNS: [&str; 5] = ["sent", "delivered", "read", "failed", "cancelled"];
 

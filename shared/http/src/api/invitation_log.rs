@@ -15,6 +15,7 @@ use recado_domain::access::Caller;
 use recado_domain::email::EmailState;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, TenantId};
 use recado_domain::invitations::InvitationState;
+use recado_domain::message::Message;
 use recado_pipeline::deliver::{self, InvitationView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,7 +45,7 @@ pub(super) struct InvitationStatusView {
     /// `true` if the guest's session of 24 hours was open when it was taken.
     is_free: bool,
     session_id: Option<String>,
-    /// `true` if its sender of e-mails is simulated, and so it went nowhere.
+    /// `true` if its instance or its sender of e-mails is simulated, and so it went nowhere.
     simulated: bool,
     /// The provider's id of the message, or the carrier's of the e-mail.
     provider_ref: Option<String>,
@@ -87,7 +88,7 @@ impl From<InvitationView> for InvitationStatusView {
                 is_simulated,
                 ..
             }) => (Some(carrier_id.clone()), *is_simulated),
-            _ => (None, false),
+            _ => (None, message.is_some_and(is_simulated)),
         };
         Self {
             id: invitation.id.to_string(),
@@ -103,7 +104,7 @@ impl From<InvitationView> for InvitationStatusView {
                 .and_then(|message| message.provider_message_id.clone())
                 .or(carrier_id),
             simulated,
-            message_id: message.map(recado_domain::message::Message::message_id),
+            message_id: message.map(Message::message_id),
             duplicate_of,
             metadata: invitation.metadata.map(|metadata| metadata.to_object()),
             error: failure.or_else(|| email_reason.filter(|_| is_open).map(str::to_owned)),
@@ -118,6 +119,11 @@ impl From<InvitationView> for InvitationStatusView {
                 .collect(),
         }
     }
+}
+
+/// Returns `true` if the message went to the simulated provider.
+fn is_simulated(message: &Message) -> bool {
+    message.out.as_ref().is_some_and(|out| out.simulated)
 }
 
 /// Returns the status of an invitation.
@@ -237,4 +243,45 @@ pub(super) async fn get_session(
             guest_id: found.invited.map(|invited| invited.guest.to_string()),
         },
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::invitations::{Invitation, InvitationStatus};
+    use recado_domain::message::MessageStatus;
+    use recado_pipeline::operate::MessageView;
+    use recado_testkit::builders::{Fixture, out};
+    use serde_json::json;
+
+    #[test]
+    fn an_invitation_whose_message_went_to_the_simulated_provider_says_so() {
+        for simulated in [true, false] {
+            let fixture = Fixture::new();
+            let mut message = fixture.reply(&mut fixture.conversation(1));
+            out(&mut message).simulated = simulated;
+            let invitation: Invitation = serde_json::from_value(json!({
+                "tenant": "t", "id": "inv_1", "occasion": "ev", "guest": "g", "channel": "whatsapp", "template": "invite",
+                "state": "message", "message": message.message_id(), "request_hash": "00", "created_at": 5, "keep_until": 6,
+                "rev": 1,
+            }))
+            .unwrap();
+            let view = InvitationStatusView::from(InvitationView {
+                invitation,
+                status: InvitationStatus::Sent,
+                transitions: Vec::new(),
+                message: Some(MessageView {
+                    message,
+                    status: MessageStatus::Sent,
+                    delivery: None,
+                    answer: None,
+                    file_url: None,
+                    cost: None,
+                }),
+                reason: None,
+                may_have_arrived: false,
+            });
+            assert_eq!(view.simulated, simulated);
+        }
+    }
 }

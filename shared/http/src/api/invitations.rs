@@ -50,7 +50,8 @@ impl From<ChannelParam> for InvitationChannel {
     }
 }
 
-/// An invitation to be sent. One of `guestId`, `guestIds` and `phone` is required.
+/// An invitation to be sent. `guestId`, `guestIds` or `phone` is required. With `guestId` the phone may stand beside it, and must be
+/// the guest's.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -68,7 +69,7 @@ struct InvitationSendRequest {
     /// The guests, 1 to 50,000: their invitations are made in the background, as a batch.
     #[serde(rename = "guestIds")]
     guest_ids: Option<Vec<String>>,
-    /// The guest's phone number. An unknown one makes a pending guest.
+    /// The guest's phone number. An unknown one makes a pending guest. Beside `guestId` it is compared with the guest's.
     phone: Option<String>,
     /// Values of the template's variables.
     #[serde(default)]
@@ -226,6 +227,7 @@ pub(super) async fn post_invitation(
     let wanted: InvitationSendRequest = parse_json_body(&read_body(&headers, body, BATCH_BODY_MAX).await?)?;
     let guest = match (wanted.guest_id, wanted.phone, wanted.guest_ids) {
         (Some(id), None, None) => NamedGuest::Id(parse_guest_id(&id)?),
+        (Some(id), Some(phone), None) => NamedGuest::IdOfPhone(parse_guest_id(&id)?, phone),
         (None, Some(phone), None) => NamedGuest::Phone(phone),
         (None, None, Some(ids)) => {
             let request = BatchRequest {
@@ -247,7 +249,7 @@ pub(super) async fn post_invitation(
         }
         _ => {
             return Err(HttpProblem::bad_request(
-                "give one of guestId, guestIds and phone",
+                "give guestId, guestIds or phone: guestIds alone, guestId alone or with the guest's phone",
             ));
         }
     };

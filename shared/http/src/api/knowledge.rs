@@ -1,7 +1,7 @@
 //! `/v1/agents/{id}/knowledge`: the documents that an agent answers from.
 
 #[cfg(test)]
-use super::problem_answers::{NotFound, Unprocessable};
+use super::problem_answers::{NotFound, TooManyRequests, Unprocessable};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
@@ -161,8 +161,9 @@ impl From<AddedSource> for AddedSourceView {
 
 /// Adds a document to the knowledge of an agent, in place of the one with its title.
 ///
-/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel, `PowerPoint` or PDF. Its type is known by its bytes,
-/// and that of a text by the title or the `Content-Type`. The text of a PDF document is read within 10 seconds. The same document once more changes nothing, but makes vectors that its blocks
+/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel, `PowerPoint`, the Open Document Format (.odt, .ods) or PDF. Its type is known by its bytes,
+/// and that of a text by the title or the `Content-Type`. Its text is read within 10 seconds of the processor. While another document of the tenant is
+/// read, the answer is 429. The same document once more changes nothing, but makes vectors that its blocks
 /// lack.
 #[cfg_attr(test, utoipa::path(
     post,
@@ -173,7 +174,8 @@ impl From<AddedSource> for AddedSourceView {
     responses(
         (status = 200, body = AddedSourceView, description = "The source is part of the agent's knowledge"),
         NotFound,
-        Unprocessable
+        Unprocessable,
+        TooManyRequests
     )
 ))]
 pub(super) async fn post_knowledge(
@@ -320,6 +322,7 @@ impl From<KnowledgeError> for HttpProblem {
             KnowledgeError::Document { .. } | KnowledgeError::Empty { .. } | KnowledgeError::Snapshot(_) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
+            KnowledgeError::Busy => return Self::busy(error.to_string()),
             KnowledgeError::Library(_) => return Self::unavailable(error.to_string()),
             KnowledgeError::Port(error) => return Self::from_port_error(error),
         };

@@ -2,7 +2,7 @@
 
 use super::messages::parse_message_id;
 #[cfg(test)]
-use super::problem_answers::NotFound;
+use super::problem_answers::{BadRequest, NotFound};
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, read_body};
@@ -15,7 +15,7 @@ use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::InstanceId;
 use recado_domain::outgoing::{OutgoingError, UPLOAD_PREFIX};
-use recado_pipeline::message_file::{self, FileSource};
+use recado_pipeline::message_file::{self, FileSource, MessageFileContent};
 use recado_pipeline::upload;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,40 @@ pub(super) async fn get_media(
     PathParam(id): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
     let found = message_file::open_message_file(&*api.deps, &caller, &parse_message_id(&id)?).await?;
+    serve_file(found)
+}
+
+/// The end of a link to a file and its proof, as query parameters.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
+pub(super) struct FileLinkQuery {
+    /// The second since 1970 until which the link is valid.
+    until: i64,
+    /// The proof that this installation made the link.
+    proof: String,
+}
+
+/// Returns the stored file of a message by a link.
+///
+/// `media_url` of a message is such a link, valid for 15 minutes. It needs no token. On AWS `media_url` leads elsewhere.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/files/{id}",
+    tag = "Messages",
+    params(("id" = String, Path, description = "Id of the message"), FileLinkQuery),
+    responses((status = 200, content_type = "*/*", description = "The bytes of the file"), BadRequest, NotFound)
+))]
+pub(super) async fn get_linked_file(
+    State(api): State<Api<impl ApiContext>>,
+    PathParam(id): PathParam<String>,
+    QueryParams(link): QueryParams<FileLinkQuery>,
+) -> Result<Response, HttpProblem> {
+    let id = parse_message_id(&id)?;
+    serve_file(message_file::open_linked_file(&*api.deps, &id, link.until, &link.proof).await?)
+}
+
+fn serve_file(found: Option<MessageFileContent>) -> Result<Response, HttpProblem> {
     let file = found.ok_or_else(|| HttpProblem::not_found("the message has no stored file"))?;
     let bytes = match file.source {
         FileSource::Url(url) => return Ok(Redirect::temporary(&url).into_response()),

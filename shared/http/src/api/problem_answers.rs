@@ -25,11 +25,13 @@ macro_rules! problem_answers {
 }
 
 problem_answers! {
+    BadRequest = "400" "The request is malformed; `detail` says what is wrong.";
     NotFound = "404" "Something that the request names does not exist.";
     Conflict = "409" "The state of things does not allow this; `detail` says why.";
     PreconditionFailed = "412" "It was changed since the version that `If-Match` names.";
     PreconditionRequired = "428" "`If-Match` is missing.";
     Unprocessable = "422" "The request is well-formed, but cannot be carried out; `detail` says why.";
+    TooManyRequests = "429" "Too much of this is under way, or too many wrong tokens came from this address: `Retry-After` says when to ask again.";
     NotImplemented = "501" "This installation does not have it; `detail` says why.";
     BadGateway = "502" "The provider refused the request or could not be reached.";
 }

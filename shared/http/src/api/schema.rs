@@ -14,6 +14,7 @@ mod hours;
 mod invitations;
 mod reports;
 mod secrets;
+mod tenants;
 mod tools;
 
 pub(super) use calendars::CalendarSchema;
@@ -27,6 +28,7 @@ pub(super) use tools::ToolSchema;
 
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::answer::{AnswerReason, AnswerState};
+use recado_domain::config::ReplyFormat;
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::decision::DecisionKind;
@@ -80,6 +82,7 @@ word_schemas! {
     ConversationModeSchema: ConversationMode { Ai, Manual }
     ConversationStatusSchema: ConversationStatus { Active, Resolved }
     DecisionKindSchema: DecisionKind { HandOver, Resolve }
+    ReplyFormatSchema: ReplyFormat { Markdown, Whatsapp }
     QueueNameSchema: QueueName { Inbound, Turns, Outbound }
     DeliveryStatusSchema: DeliveryStatus { Sent, Delivered, Read, Played, Failed }
     EventKindSchema: EventKind { Message, Failed, Connection }
@@ -102,7 +105,7 @@ word_schemas! {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
         Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, SpellingCorrection, TokenBudget, OptedOut,
-        BatchCancelled, EmailRefused, EmailSenderUnavailable,
+        BatchCancelled, EmailRefused, EmailSenderUnavailable, HeldElsewhere, UnknownField,
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {

@@ -9,6 +9,7 @@ mod delivery;
 mod file_text;
 mod media_url;
 mod referral;
+mod reply_to;
 mod sends;
 
 use super::answer_view::AnswerView;
@@ -32,6 +33,7 @@ use recado_pipeline::ports::Page;
 use recado_pipeline::settings::TraceLinks;
 use recado_pipeline::trace::TimelineResult;
 use referral::ReferralView;
+use reply_to::ReplyToView;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -82,6 +84,8 @@ pub(super) struct MessageItem {
     provider_message_id: Option<String>,
     /// The option of the question before it that the message names by its number or words. Absent if it names none.
     chosen: Option<ChosenView>,
+    /// The message that this one replies to; absent if it replies to none. `content` begins with its words.
+    reply_to: Option<ReplyToView>,
     /// The message that this one reacts to, edits, deletes, votes on or chooses from.
     #[cfg_attr(test, schema(value_type = Option<String>))]
     refers_to: Option<MessageId>,
@@ -126,6 +130,7 @@ impl From<MessageView> for MessageItem {
             file_text: FileTextView::from_message(&message),
             file_note: describe_missing_file(&message),
             chosen: message.present_choice().map(ChosenView::from),
+            reply_to: message.context.reply_to.as_ref().map(ReplyToView::from),
             refers_to: message.context.refers_to.clone(),
             reactions: list_reactions(&message),
             edited_at: message.changes.edited_at(),

@@ -131,6 +131,12 @@ struct InstanceView {
     #[cfg_attr(test, schema(value_type = ConnectionStatusSchema))]
     connection: &'static str,
     since: Option<Timestamp>,
+    /// The answer with which the provider refuses every message: they wait, and one is tried now and then. Absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<String>,
+    /// Time before which no message goes to people who never wrote, because WhatsApp refused one. Absent if they go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_contacts_from: Option<Timestamp>,
     /// The time since which the instance has received nothing at hours at which people usually write.
     #[serde(skip_serializing_if = "Option::is_none")]
     silent_since: Option<Timestamp>,
@@ -150,6 +156,8 @@ impl InstanceView {
             status: one.status,
             connection: one.state.connection.as_str(),
             since: one.state.since,
+            first_contacts_from: one.state.first_contacts_from,
+            refusal: one.state.refusal().map(|run| run.why.clone()),
             silent_since: one.state.inactive_since(),
             llm_needs_credentials: one.state.llm_needs_credentials,
             simulated: one.simulated,

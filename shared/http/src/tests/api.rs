@@ -261,7 +261,7 @@ async fn messages_have_the_documented_shape() {
     });
     let expected = json!({
         "answer": answer, "id": format!("{id}.1"), "ordinal": 1, "role": "user", "by": null, "type": "text", "content": "bom dia",
-        "media_url": null, "file_text": null, "file_note": null, "provider_message_id": "3EB0A1", "chosen": null, "refers_to": null, "reactions": [], "edited_at": null,
+        "media_url": null, "file_text": null, "file_note": null, "provider_message_id": "3EB0A1", "chosen": null, "reply_to": null, "refers_to": null, "reactions": [], "edited_at": null,
         "versions": [], "deleted_at": null, "status": "delivered",
         "input_tokens": null, "output_tokens": null, "cost": null, "created_at": null,
     });

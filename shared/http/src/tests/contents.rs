@@ -160,6 +160,8 @@ async fn a_person_answers_with_all_of_it_too() {
     let message = stored(&site, &answered).await;
     let shown = "[in reply to: bom dia] Confirma?\n\n1. Sim";
     assert_eq!(answered.body["content"], shown);
+    let quoted = json!({"id": format!("{id}.1"), "text": "bom dia"});
+    assert_eq!(answered.body["reply_to"], quoted);
     assert_eq!(message.out.unwrap().options.reply_to.as_deref(), Some("3EB0A1"));
     let template = json!({"content": {"type": "template", "name": "lembrete", "language": "pt_BR"}});
     let refused = site.operate("POST", &path, &template).await;

@@ -235,6 +235,71 @@ fn named_by_manager(base: &str) -> Value {
         "base_url": base, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY", "named_by_tenant": false}]})
 }
 
+/// The parts of a document in which a tenant names a URL.
+fn name_url(kind: &str, url: &str) -> Value {
+    let tool = |fields: Value| {
+        let mut tool =
+            json!({"id": "clinic-tool", "tenant": "clinic", "description": "d", "effect": "reads"});
+        tool.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        json!({"tools": [tool]})
+    };
+    let agent = json!({"id": "clinic-own", "tenant": "clinic",
+        "http": {"url": url, "secret": "env:RECADO_CREDENTIAL_CLINIC_KEY"}});
+    match kind {
+        "tool" => tool(json!({"http": {"url": url}})),
+        "question" => tool(
+            json!({"effect": "acts", "http": {"url": "https://tool.example.org/a", "method": "POST",
+            "ask": {"url": format!("{url}?id={{effect_id}}")}}}),
+        ),
+        "server" => tool(json!({"mcp": {"url": url, "allow": ["find"]}})),
+        _ => json!({"agents": [agent]}),
+    }
+}
+
+#[tokio::test]
+async fn whatever_url_a_tenants_token_names_is_https_to_a_public_host_unless_the_installation_allows_others()
+{
+    for private_tools in [false, true] {
+        let mut vault = Vault::new();
+        let token = create_manager(&vault).await;
+        vault.site.settings.private_tools = private_tools;
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        for kind in ["tool", "question", "server", "agent", "endpoint"] {
+            for (url, is_public) in [
+                ("https://tool.example.org/a", true),
+                ("http://tool.example.org/a", false),
+                ("https://10.0.0.7/a", false),
+                ("http://localhost:8080/a", false),
+                ("https://intranet/a", false),
+            ] {
+                let asked = if kind == "endpoint" {
+                    let body = json!({"id": format!("e{}", url.len()), "url": url}).to_string();
+                    vault.site.ask("POST", "/v1/webhooks", &headers, body).await
+                } else {
+                    let body = name_url(kind, url).to_string();
+                    vault
+                        .site
+                        .ask("PUT", "/v1/config?dry_run=true", &headers, body)
+                        .await
+                };
+                let is_refused = asked.text.contains("a token of the tenant names it");
+                assert_eq!(
+                    is_refused,
+                    !is_public && !private_tools,
+                    "{kind} {url}: {}",
+                    asked.text
+                );
+                let refused = asked.status == StatusCode::UNPROCESSABLE_ENTITY;
+                assert!(!is_public || !refused, "{kind} {url}: {}", asked.text);
+                assert!(!is_refused || refused, "{kind} {url}: {}", asked.text);
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_tenants_token_names_no_host_of_the_installations_network() {
     let host = Host::start().await;

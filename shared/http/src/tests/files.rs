@@ -1,7 +1,7 @@
 //! The stored files of messages: shown with their messages, and served.
 
 use super::webhooks::evolution_message;
-use super::{Answered, Site, secret_of};
+use super::{Answered, Site, TOKEN, secret_of};
 use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
@@ -10,7 +10,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::message::{FileState, FileText, FoundText, Message, MessageFile, StoredFile, TextGap};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, FileBytes, Files, Queues, RetainedRecords, WriteOutcome,
+    CommitOutcome, Conversations, FileBytes, Files, IdentityKeyStore, Queues, RetainedRecords, WriteOutcome,
 };
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -53,6 +53,7 @@ fn kept(mime_type: &str) -> FileState {
         mime_type: mime_type.to_owned(),
         bytes: 3,
         sha256: "a".repeat(64),
+        refused: None,
     })
 }
 
@@ -66,9 +67,10 @@ async fn the_stored_file_of_a_message_is_shown_and_served() {
     let message = stored(&site, "5511900000001", kept("text/html"), Some(b"<p>")).await;
     let path = format!("/v1/messages/{}", message.message_id());
     let shown = get(&site, &path).await;
-    let url = format!("{path}/media");
-    assert_eq!(shown.body["media_url"], json!(url));
-    let served = get(&site, &url).await;
+    let link = shown.body["media_url"].as_str().unwrap().to_owned();
+    let linked = site.ask("GET", &link, &[], "").await;
+    assert_eq!((linked.status, linked.text.as_str()), (StatusCode::OK, "<p>"));
+    let served = get(&site, &format!("{path}/media")).await;
     assert_eq!((served.status, served.text.as_str()), (StatusCode::OK, "<p>"));
     for (name, value) in [
         ("content-type", "text/html"),
@@ -83,6 +85,57 @@ async fn the_stored_file_of_a_message_is_shown_and_served() {
     ] {
         assert_eq!(served.header(name), Some(value), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_link_to_a_file_is_valid_for_its_message_and_its_time_alone() {
+    let site = Site::in_memory().configured().await;
+    let message = stored(&site, "5511900000001", kept("image/png"), Some(b"png")).await;
+    let other = stored(&site, "5511900000002", kept("image/png"), Some(b"jpg")).await;
+    let id = message.message_id();
+    let shown = get(&site, &format!("/v1/messages/{id}")).await;
+    let link = shown.body["media_url"].as_str().unwrap().to_owned();
+    let (_, until) = link.split_once("until=").unwrap();
+    let (until, proof) = until.split_once("&proof=").unwrap();
+    let seconds: i64 = until.parse().unwrap();
+    let now = recado_embedded::Clock::from_system().now().as_second();
+    assert!((now + 890..=now + 900).contains(&seconds), "{link}");
+    for wrong in [
+        format!("/v1/files/{}?until={until}&proof={proof}", other.message_id()),
+        format!("/v1/files/{id}?until={}&proof={proof}", seconds + 1),
+        format!("/v1/files/{id}?until={until}&proof={}", "0".repeat(64)),
+        format!("/v1/files/{id}?until=0&proof={proof}"),
+    ] {
+        assert_eq!(
+            site.ask("GET", &wrong, &[], "").await.status,
+            StatusCode::NOT_FOUND,
+            "{wrong}"
+        );
+    }
+    let key = succeed(site.store.find_identity_key()).await.unwrap();
+    let over = format!(
+        "/v1/files/{id}?until={now}&proof={}",
+        key.sign_file_link(&id, now)
+    );
+    assert_eq!(
+        site.ask("GET", &over, &[], "").await.status,
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn while_another_document_of_the_tenant_is_read_one_for_its_knowledge_is_to_come_again() {
+    let site = Site::in_memory().configured().await;
+    let path = "/v1/agents/ana/knowledge?title=busy.md";
+    let headers = [
+        ("authorization", format!("Bearer {TOKEN}")),
+        ("content-type", "text/markdown".to_owned()),
+    ];
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let refused = site.ask("POST", path, &headers, "# Prices".to_owned()).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.text);
+    assert_eq!(refused.header("content-type"), Some("application/problem+json"));
+    assert!(refused.header("retry-after").is_some());
 }
 
 #[tokio::test]

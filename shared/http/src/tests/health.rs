@@ -13,6 +13,9 @@ use recado_pipeline::ports::{DeadLetters, ParkedConversations};
 use recado_testkit::builders::change_instance;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
+use tokio::runtime::Builder;
 
 #[tokio::test]
 async fn health_is_open_to_all() {
@@ -24,6 +27,59 @@ async fn health_is_open_to_all() {
         json!({"store": "healthy", "queue": "healthy"})
     );
     assert!(answered.body["timestamp"].as_str().unwrap().ends_with('Z'));
+}
+
+/// Asks for the health until it is `wanted`, for half a minute at most.
+async fn wait_for_health(site: &Site, wanted: StatusCode) -> Value {
+    for _ in 0..3_000 {
+        let answered = site.ask("GET", "/health", &[], "").await;
+        if answered.status == wanted {
+            return answered.body;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the health did not become {wanted}");
+}
+
+#[tokio::test]
+async fn health_is_503_while_the_threads_of_the_background_are_held_up() {
+    let site = Site::in_memory();
+    let beat = site.beats().add_loop("work", Duration::from_millis(500));
+    // One thread runs the loop that passes the beat, and work that blocks it while somebody holds the gate.
+    let (start_work, work) = channel::<Receiver<()>>();
+    let background = std::thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async move {
+            tokio::spawn(async move {
+                loop {
+                    beat.pass();
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            });
+            loop {
+                match work.try_recv() {
+                    Ok(gate) => assert!(gate.recv().is_ok()),
+                    Err(TryRecvError::Empty) => tokio::time::sleep(Duration::from_millis(5)).await,
+                    Err(TryRecvError::Disconnected) => return,
+                }
+            }
+        });
+    });
+    let body = wait_for_health(&site, StatusCode::OK).await;
+    assert_eq!(body["services"]["background"], "healthy");
+    let (release, gate) = channel();
+    start_work.send(gate).unwrap();
+    let body = wait_for_health(&site, StatusCode::SERVICE_UNAVAILABLE).await;
+    assert_eq!(body["services"]["background"], "unhealthy");
+    assert_eq!(body["problem"], "the work in the background stands still");
+    release.send(()).unwrap();
+    let body = wait_for_health(&site, StatusCode::OK).await;
+    assert_eq!(
+        (&body["status"], &body["problem"]),
+        (&json!("healthy"), &Value::Null)
+    );
+    drop(start_work);
+    background.join().unwrap();
 }
 
 #[tokio::test]

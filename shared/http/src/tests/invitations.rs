@@ -43,12 +43,12 @@ async fn send(site: &Site, fields: &Value) -> Answered {
 }
 
 #[tokio::test]
-async fn one_of_guest_guests_and_phone_must_be_given() {
+async fn a_guest_guests_or_a_phone_must_be_given() {
     let (site, _) = site().await;
     for fields in [
         json!({}),
-        json!({"guestId": "g1", "phone": "+5511900000081"}),
         json!({"guestIds": ["g1"], "guestId": "g1"}),
+        json!({"guestIds": ["g1"], "phone": "+5511900000081"}),
         json!({"guestId": "g1", "phone": "+5511900000081", "guestIds": ["g1"]}),
     ] {
         let refused = send(&site, &fields).await;
@@ -59,7 +59,7 @@ async fn one_of_guest_guests_and_phone_must_be_given() {
             refused.text
         );
         assert!(
-            refused.text.contains("one of guestId, guestIds and phone"),
+            refused.text.contains("give guestId, guestIds or phone"),
             "{}",
             refused.text
         );
@@ -70,6 +70,30 @@ async fn one_of_guest_guests_and_phone_must_be_given() {
     assert_eq!(log.body["items"], json!([]));
     let sent = send(&site, &json!({"guestId": "g1"})).await;
     assert_eq!(sent.status, StatusCode::ACCEPTED, "{}", sent.text);
+}
+
+#[tokio::test]
+async fn a_phone_beside_the_guest_must_be_the_guests_in_any_notation() {
+    let (site, _) = site().await;
+    for (guest, phone, status) in [
+        ("g1", "+55 11 90000-0082", StatusCode::UNPROCESSABLE_ENTITY),
+        ("g1", "0", StatusCode::UNPROCESSABLE_ENTITY),
+        ("g9", "+55 11 90000-0081", StatusCode::NOT_FOUND),
+        ("g1", "(55) 11 90000-0081", StatusCode::ACCEPTED),
+    ] {
+        let sent = send(&site, &json!({"guestId": guest, "phone": phone})).await;
+        assert_eq!(sent.status, status, "{guest} {phone}: {}", sent.text);
+    }
+    let log = site
+        .operate("GET", "/v1/occasions/ev_demo/invitations", &Value::Null)
+        .await;
+    assert_eq!(
+        log.body["items"].as_array().map(Vec::len),
+        Some(1),
+        "{}",
+        log.text
+    );
+    assert_eq!(log.body["items"][0]["guestId"], "g1");
 }
 
 #[tokio::test]

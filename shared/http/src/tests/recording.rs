@@ -1,6 +1,6 @@
 //! What is handed to whoever records webhooks.
 
-use super::{Site, ask_of, secret_of};
+use super::{LIMITS, Site, ask_of, secret_of};
 use crate::{ReceivedWebhook, record_webhooks};
 use axum::http::StatusCode;
 use recado_domain::provider::Provider;
@@ -13,8 +13,8 @@ async fn webhooks_that_are_taken_are_handed_on_as_they_came_and_others_are_not()
     let site = Site::in_memory().configured().await;
     let kept: Arc<Mutex<Vec<ReceivedWebhook>>> = Arc::default();
     let into = Arc::clone(&kept);
-    let (webhooks, _) = site.sides();
-    let router = record_webhooks(webhooks, EmbeddedSystem, move |webhook| {
+    let plain = site.routes_with(LIMITS);
+    let router = record_webhooks(plain, EmbeddedSystem, move |webhook| {
         into.lock().unwrap().push(webhook);
     });
     let body = json!({"event": "contacts.update", "instance": "suporte-01", "data": []}).to_string();

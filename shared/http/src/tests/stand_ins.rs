@@ -8,17 +8,16 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundEvent;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
-use recado_domain::media_type::MediaType;
-use recado_domain::message::TextGap;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::ports::{
-    ConnectionAnswer, DocumentReader, Embedder, EndpointPost, EndpointPosts, FetchedDocument, HistoryError,
-    HistoryPage, HistorySpan, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply,
-    LlmRequest, OutgoingMessage, PageFailure, PortError, PortResult, PostAnswer, Providers, PushTicket,
-    QueueDepth, QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Tools, Transcriber,
+    ConnectionAnswer, DocumentReader, DocumentToRead, Embedder, EndpointPost, EndpointPosts, FetchedDocument,
+    HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
+    LlmReply, LlmRequest, OutgoingMessage, PageFailure, PortError, PortResult, PostAnswer, Providers,
+    PushTicket, QueueDepth, QueueDepths, ReadingFailure, SearchedQuestion, SendEvidence, SendOutcome, Tools,
+    Transcriber,
 };
 use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
@@ -98,11 +97,14 @@ impl KnowledgeLibrary for NotCalled {
     async fn split_document(
         &self,
         title: &str,
-        bytes: Vec<u8>,
-        _: MediaType,
+        document: DocumentToRead<'_>,
         block_characters: usize,
-    ) -> Result<SplitDocument, TextGap> {
-        LIBRARY.split(title, &bytes, block_characters)
+    ) -> Result<SplitDocument, ReadingFailure> {
+        // Such a title says that another document of the tenant is read now.
+        if title == "busy.md" {
+            return Err(ReadingFailure::Busy);
+        }
+        Ok(LIBRARY.split(title, &document.bytes, block_characters)?)
     }
 
     async fn fetch_page(

@@ -1,7 +1,9 @@
 //! Tokens: created, listed, revoked, expired and refused.
 
 use super::strangers::{keep_log, log};
-use super::{Answered, Site, TOKEN};
+use super::{Answered, LIMITS, Site, TOKEN, ask_of};
+use crate::ClientAddress;
+use axum::Extension;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::access::{Token, TokenRole};
@@ -46,6 +48,32 @@ async fn a_token_is_shown_once_and_only_its_hash_is_stored() {
     assert!(!serde_json::to_string(&stored).unwrap().contains(&secret[7..]));
     let again = create(&site, &wanted).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn many_wrong_tokens_of_an_address_are_429_and_nobody_elses_token_is_held_up() {
+    let site = Site::in_memory().configured().await;
+    let router = site.router_with(LIMITS);
+    let ask = async |address: &str, token: &str| {
+        let address = ClientAddress(address.parse().unwrap());
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        let router = router.clone().layer(Extension(address));
+        ask_of(router, "GET", "/v1/conversations", &headers, "").await
+    };
+    for _ in 0..10 {
+        assert_eq!(ask("203.0.113.7", "wrong").await.status, StatusCode::UNAUTHORIZED);
+    }
+    let refused = ask("203.0.113.7", "wrong").await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.text);
+    assert_eq!(refused.header("retry-after"), Some("3"));
+    assert_eq!(ask("203.0.113.7", TOKEN).await.status, StatusCode::OK);
+    assert_eq!(ask("203.0.113.8", "wrong").await.status, StatusCode::UNAUTHORIZED);
+    // Without an address, as behind a gateway with a limit of its own, nothing is counted; nor is what shows no token.
+    for _ in 0..12 {
+        let answered = ask_of(router.clone(), "GET", "/v1/conversations", &[], "").await;
+        assert_eq!(answered.status, StatusCode::UNAUTHORIZED);
+    }
 }
 
 #[tokio::test]

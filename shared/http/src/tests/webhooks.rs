@@ -1,6 +1,6 @@
 //! Webhooks that are as they should be.
 
-use super::{Answered, Site, TOKEN, secret_of, signature};
+use super::{Answered, LIMITS, Site, TOKEN, ask_of, secret_of, signature};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
@@ -165,6 +165,38 @@ async fn the_handshake_returns_the_challenge_to_who_knows_the_token() {
         site.ask("GET", "/webhooks/whatsapp", &[], "").await.status,
         StatusCode::UNAUTHORIZED
     );
+}
+
+#[tokio::test]
+async fn slashes_too_many_in_a_path_change_nothing() {
+    let query = "hub.mode=subscribe&hub.challenge=77&hub.verify_token=verify-me";
+    let site = Site::in_memory();
+    let (on_aws, _) = site.sides();
+    for path in ["/webhooks/meta/", "//webhooks//meta", "/webhook/whatsapp//"] {
+        for router in [on_aws.clone(), site.router_with(LIMITS)] {
+            let answered = ask_of(router, "GET", &format!("{path}?{query}"), &[], "").await;
+            assert_eq!(
+                (answered.status, answered.text.as_str()),
+                (StatusCode::OK, "77"),
+                "{path}"
+            );
+        }
+    }
+    for path in [
+        "/webhooks/evolution/",
+        "/webhooks/evolution//messages-upsert",
+        "//api/webhook/evolution/suporte-01//messages-upsert/",
+    ] {
+        let answered = evolution(&Site::in_memory(), path, &evolution_message()).await;
+        assert_eq!(answered.body["events"], 1, "{path}: {}", answered.text);
+    }
+    let body = meta_message().to_string();
+    let signed = signature(body.as_bytes());
+    let headers = [("x-hub-signature-256", signed.as_str())];
+    let answered = Site::in_memory()
+        .ask("POST", "/webhooks/meta/", &headers, body)
+        .await;
+    assert_eq!(answered.body["events"], 1, "{}", answered.text);
 }
 
 #[tokio::test]

@@ -33,6 +33,11 @@ fn the_sets_have_the_questions_that_were_agreed() {
     assert!(count(&[Kind::Plain, Kind::Paraphrase, Kind::Misspelling, Kind::FollowUp]) >= 300);
     assert!(count(&[Kind::FollowUp]) * 3 >= 290);
     assert!(count(&[Kind::Unanswerable]) >= 50);
+    let has_lines = |block: &&SetBlock| block.text.contains('\n');
+    assert!(
+        sets.iter()
+            .all(|set| set.blocks.iter().filter(has_lines).count() >= 3)
+    );
 }
 
 #[test]
@@ -42,7 +47,7 @@ fn the_reported_half_is_found_as_promised() {
     let lexical = measures(&rows, Group::OneLanguage, Way::Lexical);
     let hybrid = measures(&rows, Group::OneLanguage, Way::Hybrid);
     assert!(lexical.questions > 100, "{lexical:?}");
-    assert!(lexical.recall_at_5 >= 0.85, "{lexical:?}");
+    assert!(lexical.recall_at_5 >= 0.89, "{lexical:?}");
     assert!(
         hybrid.recall_at_5 >= lexical.recall_at_5,
         "{hybrid:?} {lexical:?}"

@@ -6,7 +6,7 @@ mod endpoints;
 mod stand_ins;
 
 use recado_ai::{
-    EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, PdfLimits, TranscriptionSettings,
+    DocumentSettings, EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, TranscriptionSettings,
 };
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
@@ -66,7 +66,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         transcription: TranscriptionSettings::default(),
         embeddings: EmbeddingSettings::default(),
         calendar: GoogleCalendarConfig::default(),
-        pdf: PdfLimits::default(),
+        documents: DocumentSettings::default(),
         knowledge_kept_bytes: 0,
     };
     let llm = Model::new(http.clone(), &settings, TestSecrets, system.clone());

@@ -2,6 +2,7 @@
 
 use crate::Deps;
 use crate::steps::message_view::MessageView;
+use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::wake_up::resolve_debounce;
 use recado_domain::answer::{
     AnswerReason, AnswerSituation, ExplainedAnswer, Obstacle, explain_answer, explain_owed_answer,
@@ -38,7 +39,7 @@ impl InstanceFacts {
     ) -> PortResult<AnswerSituation<'_>> {
         let id = &conversation.instance;
         if is_needed && !self.0.contains_key(id) {
-            let bound = deps.store().instance_config(id).await?;
+            let bound = pass_over_unreadable(deps.store().instance_config(id).await)?;
             let state = deps.store().read_instance_state(id).await?;
             self.0.insert(id.clone(), (bound, state));
         }

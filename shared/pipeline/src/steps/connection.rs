@@ -4,7 +4,7 @@ use crate::Deps;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::{CorrelationId, InstanceId};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId};
 use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, ParkedConversation,
 };
@@ -82,6 +82,7 @@ pub(crate) async fn refresh_connection(deps: &impl Deps, bound: &InstanceConfig)
         ConnectionAnswer::NeedsCredentials => {
             record_closed(deps, instance, ConnectionStatus::NeedsCredentials, asked_at).await
         }
+        ConnectionAnswer::Refused(why) => record_refusal(deps, instance, None, (why, true)).await.map(drop),
         ConnectionAnswer::Unclear => record_unclear(deps, instance).await,
     }
 }
@@ -107,6 +108,9 @@ async fn store_connection(
 async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<Timestamp>) -> PortResult<()> {
     let now = deps.system().now();
     let before = deps.store().read_instance_state(instance).await?;
+    if let Some(run) = before.refusal().filter(|run| !run.everything) {
+        return try_one_conversation(deps, instance, &before, run.trials, asked_at).await;
+    }
     let mut seen = ConnectionUpdate {
         connection: ConnectionStatus::Open,
         at: now,
@@ -135,6 +139,67 @@ async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<T
     Ok(())
 }
 
+/// Has one parked conversation of a refused instance tried: the provider's word that it is connected does not show that it takes
+/// messages. The instance is open meanwhile, so a refusal closes it again, and an accepted message releases the others
+/// ([`end_trial`]). Each try is of another conversation.
+async fn try_one_conversation(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    before: &InstanceState,
+    trials: u32,
+    asked_at: Option<Timestamp>,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    let seen = ConnectionUpdate {
+        connection: ConnectionStatus::Open,
+        at: now,
+        probe_at: Some(next_probe_time(now, trials)),
+        asked_at,
+        releases_waiting: false,
+    };
+    store_connection(deps, instance, before, seen).await?;
+    let mut parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
+    parked.retain(|entry| entry.not_before.is_none_or(|not_before| not_before <= now));
+    // The one that waits for longest: after its try it is parked again and waits for its next turn.
+    if let Some(next) = parked.first() {
+        tracing::info!(instance_id = %instance, trials, "one conversation of a refused instance is tried");
+        release_conversation(deps, next).await?;
+    }
+    Ok(())
+}
+
+/// Releases what waits of an instance that was refused, after one of its messages was accepted.
+pub(crate) async fn end_trial(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
+    tracing::info!(instance_id = %instance, "a refused instance sends again");
+    record_open(deps, instance, None).await
+}
+
+/// Counts a refusal that may be one of the whole instance: its words, and whether the provider said that it refuses everything. Where
+/// it is, the instance is closed. Returns `true` then.
+pub(crate) async fn record_refusal(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    conversation: Option<&ConversationId>,
+    (why, everything): (String, bool),
+) -> PortResult<bool> {
+    let refused = InstanceChange::Refused {
+        why,
+        conversation: conversation.cloned(),
+        everything,
+    };
+    let seen = InstanceState::default();
+    let changed = deps
+        .store()
+        .change_instance_state(instance, &seen, &refused)
+        .await?;
+    if changed.done {
+        let why = changed.state.refusal().map(|run| run.why.as_str());
+        tracing::error!(instance_id = %instance, event = "refused", why, "the provider refuses every message: they wait");
+        record_closed(deps, instance, ConnectionStatus::Closed, None).await?;
+    }
+    Ok(changed.done)
+}
+
 /// Stores that the instance cannot send, and sets the next probe with a growing interval. `asked_at`: the time when the
 /// provider was asked, if this is its answer; otherwise `None`.
 pub(crate) async fn record_closed(
@@ -149,7 +214,8 @@ pub(crate) async fn record_closed(
     let probes = if before.connection == connection {
         before.probes
     } else {
-        0
+        // The tries of a refused instance open it each time.
+        before.refusal().map_or(0, |run| run.trials)
     };
     let seen = ConnectionUpdate {
         connection,

@@ -37,6 +37,38 @@ pub(crate) async fn fetch_files_within(
     work_within(deps, messages, within, fetch).await
 }
 
+/// Fetches the files of `messages` once more, whose fetch failed a moment ago, for at most `within`. Returns the messages that changed.
+pub(crate) async fn fetch_again_within(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    messages: Vec<Message>,
+    within: SignedDuration,
+) -> Vec<Message> {
+    let fetch = |message| {
+        fetch_begun_file(deps, bound, message, |file, _, until| {
+            file.begin_fetch_again(until)
+        })
+    };
+    work_within(deps, messages, within, fetch).await
+}
+
+/// Returns the messages whose fetch failed a moment ago and may succeed at once. A provider that refuses downloads after many that
+/// failed is not asked again.
+pub(crate) fn list_failed_fetches(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    messages: &[Message],
+) -> Vec<Message> {
+    if capabilities(deps, bound).blocks_downloads {
+        return Vec::new();
+    }
+    let failed = |message: &&Message| {
+        let file = message.file.as_ref();
+        file.is_some_and(|file| file.next_fetch_time().is_some() && !file.is_under_way && !file.is_blocked)
+    };
+    messages.iter().filter(failed).cloned().collect()
+}
+
 /// Returns the messages whose files may be fetched now.
 pub(crate) fn list_waiting_files<'a>(
     messages: impl Iterator<Item = &'a Message>,
@@ -70,6 +102,16 @@ pub(crate) async fn fetch_message_file(
     bound: &InstanceConfig,
     message: Message,
 ) -> PortResult<Option<Message>> {
+    fetch_begun_file(deps, bound, message, MessageFile::begin_next_fetch).await
+}
+
+/// The same, where `begin` notes the attempt at a time, with the end of its lease.
+async fn fetch_begun_file(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    message: Message,
+    begin: impl Fn(&mut MessageFile, Timestamp, Timestamp) -> bool,
+) -> PortResult<Option<Message>> {
     let now = deps.system().now();
     let was_sent = message.out.is_some();
     if !was_sent && let Some(end) = find_download_block(deps, bound).await? {
@@ -77,7 +119,7 @@ pub(crate) async fn fetch_message_file(
         return Ok(waits.into_written());
     }
     let until = add_duration(now, deps.settings().file_timeout + LEASE_MARGIN);
-    let begins = |file: &mut MessageFile| file.begin_next_fetch(now, until);
+    let begins = |file: &mut MessageFile| begin(file, now, until);
     let (ChangedFile::Written(message), Some(key)) = (
         change_file_record(deps, message.clone(), begins).await?,
         message.file_key(),
@@ -235,6 +277,7 @@ async fn fetch_and_store(
         mime_type,
         bytes,
         sha256,
+        refused: None,
     })
 }
 

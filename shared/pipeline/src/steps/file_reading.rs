@@ -12,12 +12,18 @@ use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap,
 use recado_domain::millis::add_duration;
 use recado_domain::usage::resolve_usage_day;
 use recado_ports::ports::{
-    DocumentReader, FileError, Files, PortResult, Providers, Recording, RecordingUse, System, Transcriber,
-    TranscriptionError,
+    DocumentReader, DocumentToRead, FileError, Files, PortResult, Providers, ReadingFailure, Recording,
+    RecordingUse, System, Transcriber, TranscriptionError,
 };
 
 /// Largest document whose text is read, in bytes. A larger one is not brought into memory.
 const DOCUMENT_BYTES_MAX: u64 = 20_000_000;
+
+/// Time that is left at the end of a reading to record what came of it.
+const RECORD_MARGIN: SignedDuration = SignedDuration::from_secs(2);
+
+/// Shortest time for which the reading of a document is begun.
+const DOCUMENT_TIME_MIN: SignedDuration = SignedDuration::from_secs(2);
 
 /// The reason why a text was not read and may be read later.
 struct ReadLater {
@@ -35,6 +41,12 @@ enum Reading {
     Later(ReadLater),
 }
 
+impl Reading {
+    fn later(why: String) -> Self {
+        Self::Later(ReadLater { why, after: None })
+    }
+}
+
 /// Has the texts of files read for at most `within`. Returns the messages that changed.
 pub(crate) async fn read_texts_within(
     deps: &impl Deps,
@@ -42,7 +54,8 @@ pub(crate) async fn read_texts_within(
     messages: Vec<Message>,
     within: SignedDuration,
 ) -> Vec<Message> {
-    let read = |message| read_message_text(deps, bound, message);
+    let until = add_duration(deps.system().now(), within - RECORD_MARGIN);
+    let read = |message| read_message_text(deps, bound, message, until);
     work_within(deps, messages, within, read).await
 }
 
@@ -58,12 +71,13 @@ pub(crate) fn list_unread_files<'a>(
     messages.filter(waits).cloned().collect()
 }
 
-/// Reads the text of a message's file, and records it. The attempt is counted before the file is opened. Returns the
-/// changed message; `None` if nothing was to be read, or the message is gone.
+/// Reads the text of a message's file, and records it. The attempt is counted before the file is opened. The reading of a document ends at
+/// `until`, so that its end is always recorded. Returns the changed message; `None` if nothing was to be read, or the message is gone.
 async fn read_message_text(
     deps: &impl Deps,
     bound: &InstanceConfig,
     message: Message,
+    until: Timestamp,
 ) -> PortResult<Option<Message>> {
     let Some((media, file)) = message.content.media_file().zip(message.file.as_ref()) else {
         return Ok(None);
@@ -73,15 +87,24 @@ async fn read_message_text(
     };
     let (media, bytes) = (media.clone(), stored.bytes);
     let simulated = deps.providers().is_simulated(&bound.instance).await;
-    if let Some(reason) = find_text_gap(deps, source, bytes, simulated) {
-        let now = deps.system().now();
+    let now = deps.system().now();
+    let is_document = source == FileTextSource::Document;
+    let gap = if is_document && file.was_reading_cut_off(now) {
+        // It may have taken the process down with it, and would do so again.
+        Some(TextGap::Unreadable)
+    } else {
+        find_text_gap(deps, source, bytes, simulated)
+    };
+    if let Some(reason) = gap {
         let misses =
             |file: &mut MessageFile| file.may_be_read(now) && settle(file, &Reading::Missing(reason), now);
         return Ok(find_changed(change_file_record(deps, message, misses).await?));
     }
-    let now = deps.system().now();
-    let until = add_duration(now, deps.settings().file_timeout + LEASE_MARGIN);
-    let begins = |file: &mut MessageFile| file.begin_next_reading(now, until);
+    if is_document && until.duration_since(now) < DOCUMENT_TIME_MIN {
+        return Ok(None);
+    }
+    let leased = add_duration(now, deps.settings().file_timeout + LEASE_MARGIN);
+    let begins = |file: &mut MessageFile| file.begin_next_reading(now, leased);
     let ChangedFile::Written(message) = change_file_record(deps, message, begins).await? else {
         return Ok(None);
     };
@@ -89,7 +112,10 @@ async fn read_message_text(
     if waits.is_none() {
         return Ok(Some(message));
     }
-    let mut read = read_text(deps, &message, &media, source, simulated).await?;
+    let mut read = match source {
+        FileTextSource::Transcript => read_recording(deps, &message, &media, simulated).await?,
+        FileTextSource::Document => read_document(deps, &message, &media, until).await?,
+    };
     if let Reading::Found(found, Some(used)) = &mut read {
         found.used = Some(Box::new(TranscriptUse {
             agent: bound.agent.id.clone(),
@@ -154,54 +180,86 @@ fn log_reading(message: &Message, read: &Reading) {
     }
 }
 
-/// Opens a stored file and reads its text.
-async fn read_text(
+/// Opens a stored file and finds its type. The error is what came of the reading instead.
+async fn open_file(
     deps: &impl Deps,
     message: &Message,
     media: &Media,
-    source: FileTextSource,
-    simulated: bool,
-) -> PortResult<Reading> {
+) -> PortResult<Result<(Vec<u8>, MediaType), Reading>> {
     let opened = match message.file_key() {
         Some(key) => deps.queues().open_file(&key).await?,
         None => None,
     };
     let Some(opened) = opened else {
-        return Ok(Reading::Missing(TextGap::Unreadable));
+        return Ok(Err(Reading::Missing(TextGap::Unreadable)));
     };
     let bytes = match opened.read_all().await {
         Ok(bytes) => bytes,
         Err(FileError::Store(error)) => return Err(error),
-        Err(error) => {
-            return Ok(Reading::Later(ReadLater {
-                why: error.to_string(),
-                after: None,
-            }));
-        }
+        Err(error) => return Ok(Err(Reading::later(error.to_string()))),
     };
-    let Some(media_type) = MediaType::from_file(&bytes, media.file_name.as_deref()) else {
+    let media_type = MediaType::from_file(&bytes, media.file_name.as_deref());
+    Ok(media_type
+        .map(|media_type| (bytes, media_type))
+        .ok_or(Reading::Missing(TextGap::OtherType)))
+}
+
+/// Opens a stored recording and has it transcribed.
+async fn read_recording(
+    deps: &impl Deps,
+    message: &Message,
+    media: &Media,
+    simulated: bool,
+) -> PortResult<Reading> {
+    let (bytes, media_type) = match open_file(deps, message, media).await? {
+        Ok(opened) => opened,
+        Err(reading) => return Ok(reading),
+    };
+    if !media_type.is_transcribable() {
         return Ok(Reading::Missing(TextGap::OtherType));
+    }
+    let recording = Recording {
+        bytes,
+        media_type,
+        simulated,
     };
-    Ok(match source {
-        FileTextSource::Transcript if media_type.is_transcribable() => {
-            let recording = Recording {
-                bytes,
-                media_type,
-                simulated,
-            };
-            transcribe(deps, recording).await
-        }
-        FileTextSource::Document if media_type.has_readable_text() => {
-            match deps.llm().read_document(bytes, media_type).await {
-                Ok(read) => {
-                    let found = FoundText::within_limit(source, read.text, read.is_cut, None);
-                    Reading::Found(found, None)
-                }
-                Err(reason) => Reading::Missing(reason),
+    Ok(transcribe(deps, recording).await)
+}
+
+/// Opens a stored document and reads its text, at most until `until`.
+async fn read_document(
+    deps: &impl Deps,
+    message: &Message,
+    media: &Media,
+    until: Timestamp,
+) -> PortResult<Reading> {
+    let (bytes, media_type) = match open_file(deps, message, media).await? {
+        Ok(opened) => opened,
+        Err(reading) => return Ok(reading),
+    };
+    if !media_type.has_readable_text() {
+        return Ok(Reading::Missing(TextGap::OtherType));
+    }
+    let left = until.duration_since(deps.system().now());
+    if !left.is_positive() {
+        return Ok(Reading::later("no time was left to read it".to_owned()));
+    }
+    let document = DocumentToRead {
+        tenant: &message.tenant,
+        bytes,
+        media_type,
+        charset: None,
+    };
+    Ok(
+        match deps.llm().read_document(document, left.unsigned_abs()).await {
+            Ok(read) => {
+                let found = FoundText::within_limit(FileTextSource::Document, read.text, read.is_cut, None);
+                Reading::Found(found, None)
             }
-        }
-        _ => Reading::Missing(TextGap::OtherType),
-    })
+            Err(ReadingFailure::Gap(reason)) => Reading::Missing(reason),
+            Err(failure) => Reading::later(failure.to_string()),
+        },
+    )
 }
 
 async fn transcribe(deps: &impl Deps, recording: Recording) -> Reading {

@@ -1,44 +1,81 @@
-//! Applies a contact's answer to the invitation that its conversation notes. A conversation that notes none costs nothing.
+//! Applies a contact's answer to the invitation that its conversation notes. Where it notes none, a clear answer is that of the guest
+//! with the contact's number, who may be invited by e-mail or in person. A message that answers nothing costs nothing.
 
 use crate::Deps;
-use crate::steps::guests::mark_pages_changed;
+use crate::steps::guests::{find_guests, mark_pages_changed};
 use jiff::Timestamp;
+use recado_domain::config::Tenant;
+use recado_domain::contact::{ChatKind, ContactAddress};
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::Ordinal;
-use recado_domain::invitations::{GuestReply, InvitedGuest, recognize_answer};
-use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult};
+use recado_domain::ids::{GuestId, OccasionId, Ordinal};
+use recado_domain::invitations::{Guest, GuestReply, GuestStatus, recognize_answer};
+use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Applies the text of a contact's message, written at `at`, to the guest as whom the contact was invited. To be called before
 /// the message is stored: after a crash in between, the message is applied again, and the guest stays as it is.
 pub(crate) async fn apply_guest_reply(
     deps: &impl Deps,
-    conversation: &Conversation,
+    (tenant, conversation): (&Tenant, &Conversation),
     ordinal: Ordinal,
     (text, at): (&str, Timestamp),
 ) -> PortResult<()> {
-    let Some(invited) = &conversation.invited else {
-        return Ok(());
-    };
-    let is_first = invited.ordinal.next_ordinal() == ordinal;
+    let noted = conversation.invited.as_ref();
+    let is_first = noted.is_some_and(|invited| invited.ordinal.next_ordinal() == ordinal);
     let Some(answer) = recognize_answer(text, is_first) else {
         return Ok(());
     };
     let session = conversation.newest_session().map(|session| session.id);
     let reply = GuestReply { answer, at, session };
-    store_reply(deps, conversation, invited, &reply).await
+    if let Some(invited) = noted {
+        return store_reply(deps, conversation, (&invited.occasion, &invited.guest), &reply).await;
+    }
+    match find_only_guest(deps, tenant, conversation).await? {
+        Some(guest) => store_reply(deps, conversation, (&guest.occasion, &guest.id), &reply).await,
+        None => Ok(()),
+    }
+}
+
+/// Returns the guest with the contact's number whom an answer can mean: of the only occasion to come, or the only pending one of
+/// several. `None`: there is none, or more than one.
+async fn find_only_guest(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    conversation: &Conversation,
+) -> PortResult<Option<Guest>> {
+    if conversation.address.chat_kind() != ChatKind::Direct {
+        return Ok(None);
+    }
+    let number = conversation.phone.as_deref().and_then(ContactAddress::parse);
+    let addresses = number.into_iter().chain([conversation.address.clone()]).collect();
+    let mut coming = Vec::new();
+    for guest in find_guests(deps, &conversation.tenant, &addresses).await? {
+        // One that nobody configured has no date.
+        let found = deps.store().find_occasion(&guest.tenant, &guest.occasion).await?;
+        let is_over = found.is_some_and(|occasion| {
+            let begins_at = occasion.begins_at(tenant.resolve_time_zone());
+            occasion.cancelled || begins_at.is_some_and(|at| at <= deps.system().now())
+        });
+        if !is_over {
+            coming.push(guest);
+        }
+    }
+    if coming.len() > 1 {
+        coming.retain(|guest| guest.status == GuestStatus::Pending);
+    }
+    Ok(coming.pop().filter(|_| coming.is_empty()))
 }
 
 async fn store_reply(
     deps: &impl Deps,
     conversation: &Conversation,
-    invited: &InvitedGuest,
+    (occasion, guest): (&OccasionId, &GuestId),
     reply: &GuestReply,
 ) -> PortResult<()> {
     retry_lost_write(PortError::contended("guest"), (), |()| async {
         let found = deps
             .store()
-            .find_guest(&conversation.tenant, &invited.occasion, &invited.guest)
+            .find_guest(&conversation.tenant, occasion, guest)
             .await?;
         let Some(mut guest) = found else {
             return Ok(WriteAttempt::Done(()));

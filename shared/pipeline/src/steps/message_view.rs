@@ -2,15 +2,18 @@
 
 use crate::Deps;
 use crate::steps::file_disposition::build_disposition;
+use crate::steps::identity::load_identity_key;
+use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, MessageStatus};
+use recado_domain::millis::add_duration;
 use recado_domain::price::Cost;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, Conversations, Deliveries, Files, PortResult};
+use recado_ports::ports::{ConfigurationStore, Conversations, Deliveries, Files, PortResult, System};
 
 /// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +27,7 @@ pub struct MessageView {
     /// Answer to a contact's message, or the reason why there is none. `None` for other messages, and where the answer
     /// was not asked for.
     pub answer: Option<ExplainedAnswer>,
-    /// URL under which the stored file can be read for some minutes. `None`: nothing is stored, or the API serves it.
+    /// URL, or path of the API, under which anybody can read the stored file for some minutes. `None`: nothing is stored.
     pub file_url: Option<String>,
     /// Cost of what models used for the message, and of its charge. `None`: nothing was used, or it was not asked for.
     pub cost: Option<Cost>,
@@ -85,13 +88,23 @@ pub(crate) async fn find_message_deliveries(
     Ok(in_place.collect())
 }
 
-/// Returns the URL of the stored file of a message, where the store makes such URLs.
+/// Time for which the link of a file is valid, as a URL of S3 is.
+const LINK_LASTS: SignedDuration = SignedDuration::from_mins(15);
+
+/// Returns the URL of the stored file of a message, which anybody may read for some minutes: the store's, or else a path of the API.
 async fn sign_file_url(deps: &impl Deps, message: &Message) -> PortResult<Option<String>> {
     let stored = message.file.as_ref().and_then(|file| file.stored());
     match (stored, message.file_key()) {
         (Some(stored), Some(key)) => {
             let disposition = build_disposition(message, stored);
-            deps.queues().sign_file_url(&key, &disposition).await
+            let signed = deps.queues().sign_file_url(&key, &disposition).await?;
+            if signed.is_some() {
+                return Ok(signed);
+            }
+            let id = message.message_id();
+            let until = add_duration(deps.system().now(), LINK_LASTS).as_second();
+            let proof = load_identity_key(deps).await?.sign_file_link(&id, until);
+            Ok(Some(format!("/v1/files/{id}?until={until}&proof={proof}")))
         }
         _ => Ok(None),
     }

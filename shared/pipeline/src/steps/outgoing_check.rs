@@ -124,6 +124,7 @@ pub(crate) async fn prepare_content(
         around.reply_to = Some(QuotedMessage {
             id: Some(found.id.clone()),
             text: found.text,
+            message: found.message,
         });
         options.reply_to = Some(found.id);
     }

@@ -1,9 +1,10 @@
-//! Makes a question that stands alone of a message that needs those before it, for a search in documents: by a light model, or
-//! by rules where the model is not asked or does not answer.
+//! Makes a question that stands alone of a message that needs those before it, for a search in documents: by a model of the agent's own
+//! provider, or by rules where the model is not asked or does not answer.
 
 #[cfg(test)]
 mod tests;
 
+use recado_domain::config::RewritingModel;
 use recado_domain::decision::OfferedDecisions;
 use recado_domain::follow_up::{join_earlier_messages, needs_earlier_messages};
 use recado_domain::message::TokenUsage;
@@ -40,8 +41,8 @@ pub struct AskedMessage<'a> {
     pub text: &'a str,
     /// The conversation before it, oldest first.
     pub earlier: &'a [ChatTurn],
-    /// `true` if the instance is simulated: no model is asked.
-    pub simulated: bool,
+    /// The model that may be asked; `None`: the user runs the agent, or the instance is simulated.
+    pub model: Option<RewritingModel<'a>>,
 }
 
 /// The way in which a question came about.
@@ -85,8 +86,8 @@ pub async fn rewrite_question(
         };
     }
     if settings.way == RewriteWay::Model
-        && !asked.simulated
-        && let Some(question) = ask_for_question(llm, system, settings, asked).await
+        && let Some(model) = asked.model
+        && let Some(question) = ask_for_question(llm, system, settings, (asked, model)).await
     {
         return question;
     }
@@ -97,19 +98,20 @@ pub async fn rewrite_question(
     }
 }
 
-/// Asks the light model. Returns `None` if it gives no question in time.
+/// Asks the model. Returns `None` if it gives no question in time.
 async fn ask_for_question(
     llm: &impl Llm,
     system: &impl System,
     settings: &RewriteSettings,
-    asked: &AskedMessage<'_>,
+    (asked, model): (&AskedMessage<'_>, RewritingModel<'_>),
 ) -> Option<RewrittenQuestion> {
     let within = settings.timeout.unsigned_abs();
     let request = LlmRequest {
-        model: settings.model.clone(),
-        key: None,
+        model: model.name.to_owned(),
+        key: model.key.cloned(),
         system: INSTRUCTIONS.to_owned(),
         instructions: Vec::new(),
+        present: None,
         knowledge: None,
         tools: Vec::new(),
         exchanges: Vec::new(),

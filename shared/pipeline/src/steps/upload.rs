@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media};
 use recado_domain::ids::InstanceId;
+use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::millis::{self, add_duration};
 use recado_domain::outgoing::{UPLOAD_PREFIX, build_upload_key};
@@ -52,7 +53,7 @@ pub async fn store_upload(
     }
     let id = generate_nonce(deps.system()).to_string();
     let upload = StoredUpload {
-        mime_type,
+        mime_type: choose_exact_type(mime_type, file_name.as_deref(), bytes),
         file_name,
         base64: STANDARD.encode(bytes),
         stored_at: deps.system().now(),
@@ -64,6 +65,22 @@ pub async fn store_upload(
     tracing::info!(%instance, bytes = bytes.len(), "took an upload");
     Ok(Some(format!("{UPLOAD_PREFIX}{id}")))
 }
+
+/// Returns the type under which a file is sent: the one that its bytes tell, as WhatsApp refuses files under another. The client's type
+/// stays where the bytes tell none, or no other; then its parameters stay, too.
+fn choose_exact_type(told: String, file_name: Option<&str>, bytes: &[u8]) -> String {
+    let essence = told.split(';').next().unwrap_or_default().trim();
+    let found = MediaType::from_file(bytes, file_name).map(MediaType::mime_type);
+    // Plain text holds many types that its bytes do not tell.
+    let is_vague = |found: &str| found.starts_with("text/") && essence != UNKNOWN_TYPE && !essence.is_empty();
+    match found {
+        Some(found) if !essence.eq_ignore_ascii_case(found) && !is_vague(found) => found.to_owned(),
+        _ => told,
+    }
+}
+
+/// The type of a file of which the client says nothing.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 /// The result of looking for the upload that a content sends.
 pub(crate) enum FoundUpload {
@@ -149,5 +166,31 @@ pub(crate) fn inline_upload(content: Content, upload: StoredUpload) -> Content {
             ..media
         }),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_sent_under_the_type_that_its_bytes_tell() {
+        let png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR".as_slice();
+        let ogg = b"OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00OpusHead".as_slice();
+        for (told, bytes, sent) in [
+            ("application/octet-stream", png, "image/png"),
+            ("image/jpg", png, "image/png"),
+            ("Image/PNG", png, "Image/PNG"),
+            ("audio/ogg; codecs=opus", ogg, "audio/ogg; codecs=opus"),
+            ("text/calendar", b"BEGIN:VCALENDAR".as_slice(), "text/calendar"),
+            (
+                "application/octet-stream",
+                b"plain words".as_slice(),
+                "text/plain",
+            ),
+            ("application/x-other", &[0, 1, 2, 3], "application/x-other"),
+        ] {
+            assert_eq!(choose_exact_type(told.to_owned(), None, bytes), sent, "{told}");
+        }
     }
 }

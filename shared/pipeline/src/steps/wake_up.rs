@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::debounce::Debounce;
+use recado_domain::debounce::{Debounce, PrecedingMessages};
 use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
@@ -164,7 +164,11 @@ pub(crate) fn silence_after(
     content: &Content,
     goes_on: bool,
 ) -> SignedDuration {
-    let silence = resolve_debounce(deps, bound).silence_after(content, goes_on);
+    let before = PrecedingMessages {
+        goes_on,
+        asked: conversation.asked,
+    };
+    let silence = resolve_debounce(deps, bound).silence_after(content, before);
     conversation.bound_silence(silence, deps.system().now(), deps.settings().debounce_max)
 }
 

@@ -21,6 +21,7 @@ mod audited_changes;
 mod change_check;
 mod entries;
 mod invitation_entries;
+mod named_urls;
 mod onboarding;
 mod prune;
 mod questions;
@@ -319,6 +320,7 @@ async fn check_document(
     secret_rotation::keep_instance_records(deps, caller, change, &all);
     check_named_hosts(deps, change)?;
     webhook_endpoints::settle_endpoints(change, &all, options);
+    named_urls::check_named_urls(deps, caller, change, &all)?;
     let Some(tenant) = own_tenant else {
         change.check_removals(&all)?;
         let removal = prune::plan_removal(deps, &all.without_removed_tenants(), change, options).await?;

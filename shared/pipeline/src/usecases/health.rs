@@ -92,6 +92,7 @@ impl InstanceHealth {
         self.instance.disabled
             || self.state.connection == ConnectionStatus::Open
                 && !self.state.llm_needs_credentials
+                && self.state.refusal().is_none()
                 && self.state.inactive_since().is_none()
     }
 }

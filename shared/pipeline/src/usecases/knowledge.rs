@@ -46,6 +46,9 @@ pub enum KnowledgeError {
         /// The reason.
         gap: TextGap,
     },
+    /// Other documents are read now, and the tenant has no place for one more.
+    #[error("another document is being read: wait for its end and send this one again")]
+    Busy,
     /// The document has no text.
     #[error("{title}: the document has no text")]
     Empty {
@@ -76,9 +79,9 @@ impl From<ReadingError> for KnowledgeError {
 fn describe_gap(gap: TextGap) -> &'static str {
     match gap {
         TextGap::OtherType => "files of this type have no text that can be read",
-        TextGap::TooLarge => "the document is too large, or reading it takes too long",
+        TextGap::TooLarge => "the document is too large",
         TextGap::TooManyAttempts => "reading the document failed; try again later",
-        _ => "the document is damaged or encrypted",
+        _ => "the document is damaged or encrypted, or reading it takes too much time or memory",
     }
 }
 

@@ -2,9 +2,11 @@
 
 use crate::Deps;
 use crate::steps::file_disposition::build_disposition;
+use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
 use recado_domain::ids::MessageId;
-use recado_ports::ports::{Conversations, FileBytes, Files, PortResult};
+use recado_domain::message::Message;
+use recado_ports::ports::{Conversations, FileBytes, Files, PortResult, System};
 
 /// The stored file of a message.
 #[derive(Debug)]
@@ -36,14 +38,39 @@ pub async fn open_message_file(
     id: &MessageId,
 ) -> PortResult<Option<MessageFileContent>> {
     let message = deps.store().find_message(id).await?;
-    let Some(message) = message.filter(|message| caller.scope.covers(&message.tenant)) else {
+    match message.filter(|message| caller.scope.covers(&message.tenant)) {
+        Some(message) => open_stored_file(deps, &message).await,
+        None => Ok(None),
+    }
+}
+
+/// Opens the stored file of a message for whoever has its link, which is valid until the second `until`. `None`: the link is over or
+/// was not made here, or there is no file.
+pub async fn open_linked_file(
+    deps: &impl Deps,
+    id: &MessageId,
+    until: i64,
+    proof: &str,
+) -> PortResult<Option<MessageFileContent>> {
+    if until <= deps.system().now().as_second() {
         return Ok(None);
-    };
+    }
+    let key = load_identity_key(deps).await?;
+    if !key.proves_file_link(id, until, proof) {
+        return Ok(None);
+    }
+    match deps.store().find_message(id).await? {
+        Some(message) => open_stored_file(deps, &message).await,
+        None => Ok(None),
+    }
+}
+
+async fn open_stored_file(deps: &impl Deps, message: &Message) -> PortResult<Option<MessageFileContent>> {
     let stored = message.file.as_ref().and_then(|file| file.stored());
     let (Some(stored), Some(key)) = (stored, message.file_key()) else {
         return Ok(None);
     };
-    let disposition = build_disposition(&message, stored);
+    let disposition = build_disposition(message, stored);
     let source = match deps.queues().sign_file_url(&key, &disposition).await? {
         Some(url) => FileSource::Url(url),
         None => match deps.queues().open_file(&key).await? {

@@ -9,6 +9,8 @@ mod message;
 mod message_change;
 mod operator_message;
 mod opt_out;
+mod phone_greeting;
+mod quoted_message;
 mod target_change;
 
 use crate::Deps;
@@ -51,7 +53,12 @@ pub async fn process(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
     continue_trace(&span, &job.correlation, job.parent);
     async {
         // Boxed to keep the future small: thousands of them may wait side by side.
+        let began_at = deps.system().now();
         let worked = Box::pin(apply_event(deps, &job, receives)).await;
+        if matches!(worked, Ok(Verdict::Done)) {
+            let took = deps.system().now().duration_since(began_at).as_secs_f64();
+            tracing::info!(kind = ?job.kind, seconds = took, "event processed");
+        }
         queue_message::decide_verdict(deps, worked, &deps.settings().inbound_backoff, receives)
     }
     .instrument(span)
@@ -205,7 +212,7 @@ async fn apply_inbound(
             return message::store_contact_message(deps, job, bound, &inbound, started_at).await;
         }
         InboundEvent::Failed(failed) => {
-            let records = delivery_failure::record_delivery_failure(deps, &bound.instance.id, &failed);
+            let records = delivery_failure::record_delivery_failure(deps, job, bound, &failed);
             Box::pin(records).await?;
         }
         InboundEvent::ConnectionChanged => {

@@ -201,7 +201,8 @@ async fn enqueue_overdue_sends(
         postpone_messages(deps, open, add_duration(now, REMOVED_INSTANCE)).await?;
         return Ok(false);
     }
-    if deps.store().read_instance_state(&last.instance).await?.connection != ConnectionStatus::Open {
+    let state = deps.store().read_instance_state(&last.instance).await?;
+    if state.connection != ConnectionStatus::Open || state.is_on_trial() {
         let open = give_up_oldest(deps, open).await?;
         postpone_messages(deps, open, add_duration(now, NOT_OPEN)).await?;
         return Ok(false);
@@ -308,7 +309,7 @@ async fn probe_instance(deps: &impl Deps, instance: &InstanceId) -> PortResult<(
 async fn handle_overdue_parked(deps: &impl Deps, parked: &ParkedConversation) -> PortResult<()> {
     let now = deps.system().now();
     let state = deps.store().read_instance_state(&parked.instance).await?;
-    if state.connection == ConnectionStatus::Open {
+    if state.connection == ConnectionStatus::Open && !state.is_on_trial() {
         return release_conversation(deps, parked).await.map(|_| ());
     }
     let limit = deps.settings().parked_max;

@@ -1,23 +1,23 @@
 //! Checks the installation with its own keys, for `recado doctor`. Nothing is changed: the providers are asked for their
-//! connections, and the model for one token.
+//! connections, and each model for the least that it answers.
 
+mod models;
 mod tool_servers;
 
+pub use models::{ModelAnswer, ModelCheck, ModelPurpose};
 pub use tool_servers::{ServerAnswer, ServerCheck};
 
 use crate::Deps;
-use crate::steps::model_check::{ask_http_agent, ask_model};
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
+use models::{ModelScope, check_models};
 use recado_domain::access::Caller;
-use recado_domain::config::{Agent, ConfigDocument, CredentialRef, Instance};
-use recado_domain::http_agent::HTTP_AGENT_MODEL;
-use recado_domain::ids::{AgentId, InstanceId};
+use recado_domain::config::Instance;
+use recado_domain::ids::InstanceId;
 use recado_ports::ports::{
-    ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, LlmError,
-    PortResult, Providers, System,
+    ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, PortResult,
+    Providers, System,
 };
-use std::collections::{BTreeMap, BTreeSet};
 use tool_servers::check_tool_servers;
 
 /// Maximum number of open records of each kind that are read, approximately.
@@ -25,28 +25,6 @@ const OPEN_WORK_LIMIT: usize = 2_000;
 
 /// Number of providers, and of models, that are asked side by side.
 const ASKED_AT_ONCE: usize = 16;
-
-/// The answer of a model to a request for one token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ModelAnswer {
-    /// The model answers.
-    Answers,
-    /// The model was not asked, because this process has no key for it, or only simulated instances use it.
-    NotAsked,
-    /// The request failed.
-    Failed(LlmError),
-}
-
-/// The check of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelCheck {
-    /// Name of the model; [`HTTP_AGENT_MODEL`] if the user runs the agent.
-    pub model: String,
-    /// Id of the agent that the user runs; `None` if a model was asked.
-    pub http_agent: Option<AgentId>,
-    /// Answer of the model.
-    pub answer: ModelAnswer,
-}
 
 /// The check of an instance.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +53,7 @@ pub struct SelfCheck {
     pub at: Timestamp,
     /// Space on the disk; `None` if the store is not on a disk of its own.
     pub disk: Option<DiskSpace>,
-    /// The models that the agents name.
+    /// The models that the agents name, those that rewrite questions for them, and the installation's own models.
     pub models: Vec<ModelCheck>,
     /// The servers of the Model Context Protocol that the agents' tools name.
     pub servers: Vec<ServerCheck>,
@@ -133,11 +111,15 @@ pub async fn check_installation(
         .into_iter()
         .map(|instance| check_instance(deps, instance))
         .collect();
+    let asked_models = ModelScope {
+        asks_models,
+        is_whole: tenant.is_none(),
+    };
     let instances: Vec<InstanceCheck> = stream::iter(looks).buffered(ASKED_AT_ONCE).collect().await;
     Ok(Some(SelfCheck {
         at: deps.system().now(),
         disk,
-        models: check_models(deps, &configured, &instances, asks_models).await,
+        models: check_models(deps, &configured, &instances, asked_models).await?,
         servers: check_tool_servers(deps, &configured, &instances).await,
         waiting,
         dead_letters: deps.store().count_dead_letters(tenant).await?.count_of(wanted),
@@ -156,80 +138,5 @@ async fn check_instance(deps: &impl Deps, instance: Instance) -> InstanceCheck {
         instance,
         credential,
         connection,
-    }
-}
-
-/// Asks each model that an agent of these instances names. A model of simulated instances alone is not asked.
-async fn check_models(
-    deps: &impl Deps,
-    configured: &ConfigDocument,
-    instances: &[InstanceCheck],
-    asks_models: bool,
-) -> Vec<ModelCheck> {
-    let agents: BTreeMap<&AgentId, &Agent> =
-        configured.agents.iter().map(|agent| (&agent.id, agent)).collect();
-    let mut used: BTreeMap<(&str, Option<String>), bool> = BTreeMap::new();
-    for check in instances {
-        let Some(agent) = agents.get(&check.instance.agent) else {
-            continue;
-        };
-        for model in agent.list_models() {
-            let key = agent.own_key_for(model).cloned().map(String::from);
-            *used.entry((model, key)).or_default() |= check.credential != CredentialState::Simulated;
-        }
-    }
-    let asked: Vec<_> = used
-        .into_iter()
-        .map(|((model, key), is_real)| {
-            let key = key.and_then(|key| CredentialRef::try_from(key).ok());
-            check_model(deps, model.to_owned(), key, is_real && asks_models)
-        })
-        .collect();
-    let mut checks: Vec<ModelCheck> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
-    let used: BTreeSet<&AgentId> = instances.iter().map(|check| &check.instance.agent).collect();
-    let used = used.into_iter().filter_map(|id| agents.get(id).copied());
-    let asked: Vec<_> = used.filter_map(|agent| check_http_agent(deps, agent)).collect();
-    checks.extend(
-        stream::iter(asked)
-            .buffered(ASKED_AT_ONCE)
-            .collect::<Vec<_>>()
-            .await,
-    );
-    checks
-}
-
-/// Checks an agent that the user runs; `None` if a model answers for it. It is asked for simulated instances, too: it answers there.
-fn check_http_agent<'a>(
-    deps: &'a impl Deps,
-    agent: &'a Agent,
-) -> Option<impl Future<Output = ModelCheck> + 'a> {
-    let endpoint = agent.http.as_ref()?;
-    Some(async move {
-        let asked = ask_http_agent(deps, agent, endpoint).await;
-        let answer = asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers);
-        ModelCheck {
-            model: HTTP_AGENT_MODEL.to_owned(),
-            http_agent: Some(agent.id.clone()),
-            answer,
-        }
-    })
-}
-
-async fn check_model(
-    deps: &impl Deps,
-    model: String,
-    key: Option<CredentialRef>,
-    is_asked: bool,
-) -> ModelCheck {
-    let answer = if is_asked {
-        let asked = ask_model(deps, &model, key.as_ref()).await;
-        asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers)
-    } else {
-        ModelAnswer::NotAsked
-    };
-    ModelCheck {
-        model,
-        http_agent: None,
-        answer,
     }
 }

@@ -7,6 +7,7 @@ mod attempt;
 mod cancel;
 mod connection_check;
 mod expiry;
+mod first_contact;
 mod invitation_gate;
 mod other_threads;
 mod parking;
@@ -14,6 +15,7 @@ mod read_marks;
 mod service_window;
 mod settle;
 mod template_check;
+mod thread_hold;
 mod unknown_outcome;
 mod waiting;
 

@@ -1,5 +1,5 @@
-use recado_domain::knowledge::{FoundBlock, NearVector, SnapshotName, SplitDocument};
-use recado_domain::media_type::MediaType;
+use super::document_reader::{DocumentToRead, ReadingFailure};
+use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, NearVector, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
 use std::time::Duration;
@@ -47,17 +47,15 @@ pub struct PageFailure(pub String);
 
 /// A library that splits documents into blocks, keeps the indexes of snapshots in memory and searches them.
 pub trait KnowledgeLibrary: Send + Sync {
-    /// Splits a document of this type into blocks of at most `block_characters`. Its title counts among the words of each block. The
-    /// error is for good: the same file would be refused again.
+    /// Splits a document into blocks of at most `block_characters`. Its title counts among the words of each block.
     fn split_document(
         &self,
         title: &str,
-        bytes: Vec<u8>,
-        media_type: MediaType,
+        document: DocumentToRead<'_>,
         block_characters: usize,
-    ) -> impl Future<Output = Result<SplitDocument, TextGap>> + Send {
-        let _ = (title, bytes, media_type, block_characters);
-        ready(Err(TextGap::OtherType))
+    ) -> impl Future<Output = Result<SplitDocument, ReadingFailure>> + Send {
+        let _ = (title, document, block_characters);
+        ready(Err(TextGap::OtherType.into()))
     }
 
     /// Fetches the document to which a URL leads, of at most `bytes_max` bytes. With `private_hosts` the URL may lead to this machine or
@@ -71,6 +69,15 @@ pub trait KnowledgeLibrary: Send + Sync {
     ) -> impl Future<Output = Result<FetchedDocument, PageFailure>> + Send {
         let _ = (url, private_hosts, bytes_max, within);
         ready(Err(PageFailure("no pages are fetched here".to_owned())))
+    }
+
+    /// Finds the words of sources anew that an earlier version found in another way. The next file then has them
+    /// ([`recado_domain::knowledge::KnowledgeSource::analysis`]).
+    fn renew_analysis(
+        &self,
+        snapshot: KnowledgeSnapshot,
+    ) -> impl Future<Output = Result<KnowledgeSnapshot, LibraryError>> + Send {
+        ready(Ok(snapshot))
     }
 
     /// Returns `true` if the index of a snapshot is in memory.

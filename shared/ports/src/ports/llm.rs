@@ -1,9 +1,11 @@
 use super::PortResult;
 use recado_domain::config::{CredentialRef, HttpAgent};
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
+use recado_domain::ids::Ordinal;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TokenUsage;
 use recado_domain::model_files::FileOmission;
+use recado_domain::usage::ModelUse;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::future::Future;
@@ -43,8 +45,12 @@ impl ChatTurn {
 /// A file as the model sees it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChatFile {
+    /// The message that holds the file.
+    pub ordinal: Ordinal,
     /// The words by which the text refers to the file, such as `[file 1]`.
     pub label: String,
+    /// The name of the file, as its sender gave it.
+    pub name: Option<String>,
     /// The file's type.
     pub media_type: MediaType,
     /// The file, or the reason why it is not shown.
@@ -71,6 +77,9 @@ pub struct LlmRequest {
     pub system: String,
     /// Further instructions, after the system prompt. They change more often, so they are not cached.
     pub instructions: Vec<String>,
+    /// The present as the agent is told of it: the time, the opening hours, the contact's name. It changes with each turn, and stands
+    /// after the instructions.
+    pub present: Option<String>,
     /// Blocks of the agent's documents about the contact's last messages, after the instructions. They change with each turn.
     pub knowledge: Option<String>,
     /// Decisions that the model may take with its reply. The request names tools only for these.
@@ -92,19 +101,30 @@ pub struct LlmRequest {
 }
 
 impl LlmRequest {
-    /// Returns `true` if the request shows a file.
-    pub fn shows_files(&self) -> bool {
-        let mut files = self.turns.iter().flat_map(|turn| &turn.files);
-        files.any(|file| file.content.is_ok())
+    /// Lists the files that the request shows, the oldest first.
+    pub fn list_shown_files(&self) -> impl Iterator<Item = &ChatFile> {
+        let files = self.turns.iter().flat_map(|turn| &turn.files);
+        files.filter(|file| file.content.is_ok())
     }
 
-    /// Takes all files out, for this reason.
-    pub fn omit_shown_files(&mut self, why: FileOmission) {
+    /// Takes the files of messages out, for this reason.
+    pub fn omit_shown_files(&mut self, omitted: &[Ordinal], why: FileOmission) {
         let files = self.turns.iter_mut().flat_map(|turn| &mut turn.files);
-        for file in files.filter(|file| file.content.is_ok()) {
+        for file in files.filter(|file| file.content.is_ok() && omitted.contains(&file.ordinal)) {
             file.content = Err(why);
         }
     }
+}
+
+/// The files for which a model refused a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RefusedFiles {
+    /// The messages whose files the model refuses, each by itself.
+    pub refused: Vec<Ordinal>,
+    /// The messages whose files were not tried: one of them may be refused.
+    pub untested: Vec<Ordinal>,
+    /// The tokens of the requests that found them.
+    pub used: Vec<ModelUse>,
 }
 
 /// A tool that the model may call.
@@ -172,6 +192,9 @@ pub enum LlmError {
     /// The model refused the request, and would refuse it again.
     #[error("the model refused the request: {0}")]
     Refused(String),
+    /// The model refused the request, perhaps for a file that it shows.
+    #[error("the model refused the request with its files: {0}")]
+    FilesRefused(String),
 }
 
 /// A request to an agent that the user runs.
@@ -207,6 +230,19 @@ pub trait Llm: Send + Sync {
     /// `retry-after`, within [`LlmRequest::within`].
     fn generate_reply(&self, request: &LlmRequest)
     -> impl Future<Output = Result<LlmReply, LlmError>> + Send;
+
+    /// Finds the files of a request that the model does not open, with the reasons. No request is made.
+    fn find_unopened_files(&self, request: &LlmRequest) -> Vec<(Ordinal, FileOmission)> {
+        let _ = request;
+        Vec::new()
+    }
+
+    /// Finds the files for which the model refused a request ([`LlmError::FilesRefused`]), by few small requests, in half of
+    /// [`LlmRequest::within`]. `None`: the model refuses a request without files, too.
+    fn find_refused_files(&self, request: &LlmRequest) -> impl Future<Output = Option<RefusedFiles>> + Send {
+        let _ = request;
+        std::future::ready(None)
+    }
 
     /// Asks an agent that the user runs for the next reply. `None`: it says that nothing is to be answered. Failures that may pass
     /// are repeated as those of a model are, and an answer that cannot be read counts as one.

@@ -91,6 +91,19 @@ pub enum SendOutcome {
         /// Answer of the provider.
         why: String,
     },
+    /// The provider refused the message for good, and nothing says that it refuses this message or this recipient alone.
+    Refused {
+        /// Answer of the provider.
+        why: String,
+        /// `true` if the provider said that it refuses every request. Then the message is kept.
+        everything: bool,
+    },
+    /// WhatsApp refused a first message for good: the number may begin no chats now, or the contact does not take them. A person
+    /// who wrote before gets messages as usual.
+    NewChatRefused {
+        /// Answer of the provider.
+        why: String,
+    },
     /// The provider's key or token is missing or was refused.
     Credentials {
         /// Answer of the provider.
@@ -107,6 +120,8 @@ pub enum ConnectionAnswer {
     Closed,
     /// The provider's key or token is missing or was refused.
     NeedsCredentials,
+    /// The provider refuses every request until a person changes something there; the text is the reason.
+    Refused(String),
     /// The provider could not be asked, or its connection is changing (`connecting`): the stored state stays.
     Unclear,
 }
@@ -248,6 +263,16 @@ pub trait Providers: Send + Sync {
         std::future::ready(Err(FileError::Unavailable {
             why: "it has no files",
         }))
+    }
+
+    /// Asks the provider for the content that it has stored of a message, by the provider's id of the message. `None`: it has none,
+    /// cannot be asked, or tells none.
+    fn fetch_stored_content(
+        &self,
+        _bound: &InstanceConfig,
+        _provider_message_id: &str,
+    ) -> impl Future<Output = Option<Content>> + Send {
+        std::future::ready(None)
     }
 
     /// Asks the provider for the picture that a contact shows.

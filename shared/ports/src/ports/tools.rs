@@ -32,6 +32,18 @@ pub enum EventLook {
 
 /// The tools of agents.
 pub trait Tools: Send + Sync {
+    /// Checks the arguments of a call against the tool's schema, within a time limit. The error tells the model what to mend. The
+    /// schema and the arguments are written by strangers: a check that takes too long is given up, and the call refused.
+    fn check_arguments(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+        within: Duration,
+    ) -> impl Future<Output = Result<(), String>> + Send {
+        let _ = within;
+        std::future::ready(tool.check_arguments(arguments))
+    }
+
     /// Calls a tool that reads. The arguments fit their schema. Returns the part of the answer that the model may read, without
     /// secrets. A call may be repeated, by this turn or another.
     fn call_tool(

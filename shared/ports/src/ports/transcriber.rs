@@ -109,6 +109,11 @@ pub trait Transcriber: Send + Sync {
         Some(TranscriptionError::NotConfigured)
     }
 
+    /// Returns the name of the model that transcribes; `None` if no server is set up.
+    fn transcription_model(&self) -> Option<&str> {
+        None
+    }
+
     /// Transcribes a recording, in one attempt: the caller repeats what may pass.
     fn transcribe_recording(
         &self,

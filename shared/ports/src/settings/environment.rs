@@ -8,6 +8,7 @@ use recado_domain::config::RESTART_DRAFTS_MAX;
 use recado_domain::debounce::Debounce;
 use recado_domain::knowledge::KnowledgeLimits;
 
+const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;
 
@@ -78,8 +79,8 @@ impl Settings {
             *time = reader.read_duration(&[name], unit, range, *time);
         }
         let window = ["RECADO_INVITATION_WINDOW_MINUTES", legacy_names::DEDUPE_WINDOW];
-        self.invitation_window =
-            reader.read_duration(&window, 60.0, (0.0, 30.0 * DAY), self.invitation_window);
+        let most = 30.0 * DAY / MINUTE;
+        self.invitation_window = reader.read_duration(&window, MINUTE, (0.0, most), self.invitation_window);
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
         // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         self.provider_timeout = reader.read_duration(&timeout, 1.0, (0.1, 20.0), self.provider_timeout);
@@ -111,7 +112,7 @@ impl Settings {
             _ => None,
         });
         if let Some(model) = reader.read_text("RECADO_REWRITE_MODEL") {
-            rewriting.model = model;
+            rewriting.model = Some(model);
         }
         let timeout = ["RECADO_REWRITE_SECONDS"];
         rewriting.timeout = reader.read_duration(&timeout, 1.0, (0.1, 10.0), rewriting.timeout);

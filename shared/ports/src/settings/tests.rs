@@ -278,8 +278,8 @@ fn the_rewriting_of_follow_ups_is_read() {
         ("RECADO_REWRITE_SECONDS", "0.5"),
     ]);
     assert_eq!(
-        (rewriting.way, rewriting.model.as_str(), problems),
-        (RewriteWay::Rules, "light", 0)
+        (rewriting.way, rewriting.model.as_deref(), problems),
+        (RewriteWay::Rules, Some("light"), 0)
     );
     assert_eq!(rewriting.timeout, SignedDuration::from_millis(500));
     let (rewriting, problems) = read(&[("RECADO_REWRITE", "on"), ("RECADO_REWRITE_SECONDS", "60")]);
@@ -331,4 +331,19 @@ fn the_vectors_that_stay_in_memory_are_those_of_all_blocks_unless_fewer_are_name
     assert_eq!(read(&[(blocks, "50000")]), (50_000, 0));
     assert_eq!(read(&[(blocks, "50000"), (vectors, "0")]), (0, 0));
     assert_eq!(read(&[(vectors, "100001")]), (20_000, 1));
+}
+
+#[test]
+fn a_setting_that_is_read_for_several_uses_is_named_once() {
+    let wrong = [
+        ("DELIVERY_MAX_RETRIES", "0"),
+        ("DELIVERY_BACKOFF_SEQUENCE_MS", "soon"),
+        ("DELIVERY_DEDUPE_WINDOW_MIN", "43201"),
+    ];
+    let mut reader = VariableReader::new(wrong);
+    Settings::from_environment(&mut reader);
+    let problems: Vec<String> = reader.into_problems().iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    let window = "DELIVERY_DEDUPE_WINDOW_MIN: must be a number from 0 to 43200";
+    assert!(problems.iter().any(|problem| problem == window), "{problems:?}");
 }

@@ -67,12 +67,15 @@ impl VariableReader {
         names.iter().find_map(found)
     }
 
-    /// Adds a problem with the variable `name`.
+    /// Adds a problem with the variable `name`, unless it is known: some variables are read for several uses.
     pub fn add_problem(&mut self, name: &str, what: impl Into<String>) {
-        self.problems.push(SettingError {
+        let problem = SettingError {
             name: name.to_owned(),
             what: what.into(),
-        });
+        };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// Parses a variable with `parse`; returns `default` if it is not set. If `parse` returns `None`, the problem `what`

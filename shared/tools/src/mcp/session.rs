@@ -2,6 +2,7 @@
 
 use super::failure::McpFailure;
 use crate::{ANSWER_MAX, hide_secret};
+use recado_domain::file_text::clean_file_name;
 use recado_domain::ids::TenantId;
 use recado_domain::secret::Secret;
 use recado_domain::tools::{McpListing, McpServer, Tool};
@@ -16,7 +17,7 @@ use rmcp::service::{
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +32,9 @@ const KEPT_MAX: usize = 256;
 /// Greatest number of pages of one list, and of tools in it.
 const PAGES_MAX: usize = 20;
 const LISTED_MAX: usize = 500;
+
+/// Time for the check of a list's schemas. It is far more than they need; tools behind it are not listed.
+const CHECKED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Greatest size of an error's text that is read, in bytes.
 const ERROR_MAX: usize = 4 * 1024;
@@ -217,15 +221,38 @@ async fn list_tools(peer: &Peer<RoleClient>, secret: Option<&Secret>) -> Result<
         }
     }
     listed.truncate(LISTED_MAX);
+    check_listings(listed).await
+}
+
+/// The name, the description and the schema of a tool.
+type ListedTool = (String, String, Map<String, Value>);
+
+/// Checks the schemas of a list, on a thread of its own: they were written by a stranger.
+async fn check_listings(listed: Vec<ListedTool>) -> Result<Vec<McpListing>, McpFailure> {
+    let check = |(name, description, schema)| McpListing::check_listing(name, description, schema);
+    let checking = tokio::task::spawn_blocking(move || {
+        let began = Instant::now();
+        let in_time = listed
+            .into_iter()
+            .take_while(|_| began.elapsed() < CHECKED_WITHIN);
+        in_time.map(check).collect()
+    });
+    let listed: Vec<McpListing> = checking
+        .await
+        .map_err(|_| McpFailure::NothingLeft("its list could not be checked".to_owned()))?;
+    for (listing, refused) in listed.iter().filter_map(|one| Some((one, one.refused.as_ref()?))) {
+        let name = clean_file_name(&listing.name);
+        tracing::warn!(tool = %name, %refused, "a tool of a server is not offered to agents");
+    }
     Ok(listed)
 }
 
 /// Reads what a server tells of a tool, without the secret if it repeats that.
-fn read_listing(tool: &rmcp::model::Tool, secret: Option<&Secret>) -> Option<McpListing> {
+fn read_listing(tool: &rmcp::model::Tool, secret: Option<&Secret>) -> Option<ListedTool> {
     let arguments = Value::Object((*tool.input_schema).clone()).to_string();
-    Some(McpListing {
-        name: hide_secret(&tool.name, secret),
-        description: hide_secret(tool.description.as_deref().unwrap_or_default(), secret),
-        arguments: serde_json::from_str(&hide_secret(&arguments, secret)).ok()?,
-    })
+    Some((
+        hide_secret(&tool.name, secret),
+        hide_secret(tool.description.as_deref().unwrap_or_default(), secret),
+        serde_json::from_str(&hide_secret(&arguments, secret)).ok()?,
+    ))
 }

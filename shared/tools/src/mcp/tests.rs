@@ -5,7 +5,7 @@ use crate::tests::{CANARY, Keys};
 use crate::{HttpTools, mcp::McpEffects};
 use jiff::Timestamp;
 use recado_domain::effects::{EffectEntry, EffectId};
-use recado_domain::tools::Tool;
+use recado_domain::tools::{SchemaError, Tool};
 use recado_http_client::GuardedClients;
 use recado_ports::ports::{AskAnswer, CallAnswer, EffectTool, SettlingAbility, ToolFailure, ToolLimits};
 use recado_testkit::servers::{McpDoes, McpStandIn, McpVersions};
@@ -125,6 +125,35 @@ async fn the_tools_are_listed_again_when_the_server_says_that_they_changed() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_tool_whose_schema_is_not_small_is_refused_and_the_others_go_on() {
+    let server = server(McpVersions::All, McpDoes::Says("7".to_owned()));
+    let parts: serde_json::Map<String, Value> = (0..40)
+        .map(|level| {
+            let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+            (format!("a{level}"), json!({"allOf": [next, next]}))
+        })
+        .chain([("a40".to_owned(), json!({"type": "object"}))])
+        .collect();
+    let heavy = json!({"type": "object", "$ref": "#/$defs/a0", "$defs": parts});
+    server.set_tool("heavy", "Takes for ever.", &heavy, McpDoes::Says(String::new()));
+    let client = Client::new();
+    let tool = function(&server.url(), "heavy", &json!({}));
+    let listed = client
+        .servers
+        .list_server_tools(&client.http, &tool, LIMITS)
+        .await
+        .unwrap();
+    let refused: Vec<_> = listed
+        .iter()
+        .map(|one| (one.name.as_str(), one.refused.clone()))
+        .collect();
+    assert_eq!(refused, [("find", None), ("heavy", Some(SchemaError::TooLarge))]);
+    assert_eq!(tool.complete_mcp_function(&listed), None);
+    let other = function(&server.url(), "find", &json!({}));
+    assert!(other.complete_mcp_function(&listed).is_some());
 }
 
 #[tokio::test]

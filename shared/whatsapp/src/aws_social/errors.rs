@@ -35,7 +35,7 @@ pub(crate) const TABLE: [AwsErrorRow; 15] = [
     ),
     (
         "ResourceNotFoundException",
-        ErrorClass::Permanent,
+        ErrorClass::Refused,
         "no such number",
         not_sent_reason::BODY_CHECKED,
     ),
@@ -104,7 +104,7 @@ pub(crate) const BY_STATUS: [StatusRow; 5] = [
     (401, 401, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
     (403, 403, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
     (429, 429, ErrorClass::Throttled, not_sent_reason::LIMIT_CHECKED),
-    (400, 499, ErrorClass::Permanent, not_sent_reason::REQUEST_REFUSED),
+    (400, 499, ErrorClass::Refused, not_sent_reason::REQUEST_REFUSED),
     (0, 999, OUTCOME_UNKNOWN, ""),
 ];
 
@@ -215,7 +215,13 @@ mod tests {
             plain(429),
             SendOutcome::Retryable { after: Some(_), .. }
         ));
-        assert!(matches!(plain(400), SendOutcome::Permanent { .. }));
+        assert!(matches!(
+            plain(400),
+            SendOutcome::Refused {
+                everything: false,
+                ..
+            }
+        ));
         assert!(matches!(
             plain(500),
             SendOutcome::Unknown { timed_out: false, .. }

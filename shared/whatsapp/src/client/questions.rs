@@ -4,7 +4,7 @@ use super::{QUESTION_TIMEOUT, WhatsApp};
 use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::config::Instance;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::MessageTemplate;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_ports::ports::{PictureAnswer, Secrets, System};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
@@ -23,6 +23,16 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         endpoint
             .fetch_template(instance.account_id.as_deref(), wanted)
             .await
+    }
+
+    /// Asks for what the provider has stored of a message.
+    pub(super) async fn ask_for_stored_content(&self, instance: &Instance, id: &str) -> Option<Content> {
+        let (secret, external) = self.find_access(instance).await?;
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let endpoint = self
+            .endpoint(instance, &external, secret.as_ref(), timeout)
+            .ok()?;
+        endpoint.fetch_stored_content(id).await
     }
 
     /// Asks for the picture that a contact shows.

@@ -80,7 +80,7 @@ pub(crate) const BY_STATUS: [ErrorRow; 8] = [
     error_row(
         (400, 499),
         &[],
-        ErrorClass::Permanent,
+        ErrorClass::Refused,
         "refused",
         not_sent_reason::REQUEST_REFUSED,
     ),
@@ -229,9 +229,15 @@ mod tests {
             plain(429),
             SendOutcome::Retryable { after: Some(_), .. }
         ));
-        assert!(matches!(plain(422), SendOutcome::Permanent { .. }));
+        assert!(matches!(
+            plain(422),
+            SendOutcome::Refused {
+                everything: false,
+                ..
+            }
+        ));
         let own = outcome(422, json!({"error": {"message": "no", "code": 422}}));
-        assert!(matches!(own, SendOutcome::Permanent { why, .. } if why == "HTTP 422: refused"));
+        assert!(matches!(own, SendOutcome::Refused { why, .. } if why == "HTTP 422: refused"));
     }
 
     #[test]

@@ -188,7 +188,8 @@ fn find_speaker(
     ) {
         (Some(partner), [only]) => Ok((partner, only.clone())),
         _ => Err(WebhookRefusal::BadRequest(
-            "the body names no number, and no proof tells which one it is about: post it to /webhooks/360dialog/{number}",
+            "the body names no number, and no proof tells which one it is about: post it to /webhooks/360dialog/{number} or \
+             /deliver/webhook/{number}, with the number's secret as x-recado-webhook-secret or as the password of Basic",
         )),
     }
 }

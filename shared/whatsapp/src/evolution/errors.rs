@@ -16,6 +16,9 @@ pub(crate) const NUMBER_NOT_FOUND: &str = "exists:false";
 /// Marker for the schema check's list in a list, in the text of [`collect_error_text`].
 pub(crate) const SCHEMA_CHECK_FAILED: &str = "schema:";
 
+/// The code, in lower case, of a server that has no licence. From version 2.4 on it answers everything so until a person activates it.
+pub(super) const LICENSE_REQUIRED: &str = "license_required";
+
 pub(crate) const ANY_STATUS: (u16, u16) = (0, 999);
 
 /// Phrases with which a proxy answers 503 if it found no server to pass the request to: `HAProxy`, Traefik, Envoy, and
@@ -32,7 +35,14 @@ const NO_SERVER_PHRASES: &[&str] = &[
 /// socket. A time-out and a failure of Evolution's database come later: the message may have been, or was, sent (#978,
 /// #1247, #1613). The same is true of any other 400 or 5xx without a known text, also from a proxy whose server took the
 /// request and then failed. Classifying these as "not sent" would send the message twice.
-pub(crate) const ERROR_TABLE: [ErrorRow; 19] = [
+pub(crate) const ERROR_TABLE: [ErrorRow; 21] = [
+    error_row(
+        (503, 503),
+        &[LICENSE_REQUIRED],
+        ErrorClass::RefusesEverything,
+        "the server has no licence",
+        not_sent_reason::BEFORE_HANDLER,
+    ),
     error_row(
         (401, 401),
         &[],
@@ -67,6 +77,14 @@ pub(crate) const ERROR_TABLE: [ErrorRow; 19] = [
         ErrorClass::Disconnected,
         "instance does not exist",
         not_sent_reason::BEFORE_HANDLER,
+    ),
+    // A linked phone's libraries repeat WhatsApp's code: 463, the number may begin no chats.
+    error_row(
+        (400, 599),
+        &["error 463"],
+        ErrorClass::NewChatRefused,
+        "WhatsApp takes no first message from this number now",
+        "WhatsApp's server refused it",
     ),
     unknown_outcome_row((408, 408), &[], true, "time-out"),
     unknown_outcome_row((504, 504), &[], true, "gateway time-out"),
@@ -111,7 +129,7 @@ pub(crate) const ERROR_TABLE: [ErrorRow; 19] = [
     error_row(
         (405, 499),
         &[],
-        ErrorClass::Permanent,
+        ErrorClass::Refused,
         "refused",
         not_sent_reason::REQUEST_REFUSED,
     ),
@@ -140,7 +158,7 @@ pub(super) fn classify_response(answer: &HttpResponse) -> SendOutcome {
 /// Returns all texts of an error body in lower case. The schema check and the number check are shown by their markers.
 fn collect_error_text(body: &Value) -> String {
     let mut text = body.as_str().unwrap_or_default().to_owned();
-    for key in ["response", "message", "error"] {
+    for key in ["response", "message", "error", "code"] {
         if let Some(value) = body.get(key) {
             append_texts(value, 0, &mut text);
         }
@@ -198,6 +216,11 @@ mod tests {
             SendOutcome::Unknown { timed_out: true, .. } => "timed out",
             SendOutcome::Unknown { timed_out: false, .. } => "unknown",
             SendOutcome::Permanent { .. } => "permanent",
+            SendOutcome::NewChatRefused { .. } => "new chat refused",
+            SendOutcome::Refused {
+                everything: false, ..
+            } => "refused",
+            SendOutcome::Refused { everything: true, .. } => "refuses everything",
             SendOutcome::Credentials { .. } => "credentials",
             SendOutcome::Unreached { .. } => "unreached",
         }
@@ -233,6 +256,8 @@ mod tests {
             (400, json!([["instance requires property \"text\""]]), "permanent"),
             (400, json!(["Text is required"]), "permanent"),
             (429, json!("Too Many Requests"), "throttled"),
+            (500, json!("server returned error 463"), "new chat refused"),
+            (500, json!("server returned error 1463"), "unknown"),
             (502, json!(null), "timed out"),
             (503, json!(null), "unknown"),
             (
@@ -242,14 +267,29 @@ mod tests {
             ),
             (400, json!(["C"]), "unknown"),
             (404, json!(["Cannot POST /message"]), "retryable"),
-            (413, json!(null), "permanent"),
-            (422, json!(null), "permanent"),
+            (413, json!(null), "refused"),
+            (422, json!(null), "refused"),
             (302, json!(null), "retryable"),
             (100, json!(null), "unknown"),
         ];
         for (status, message, expected) in rows {
             assert_eq!(name(&outcome(status, &message)), expected, "{status} {message}");
         }
+    }
+
+    #[test]
+    fn a_server_without_a_licence_has_sent_nothing_whatever_its_texts_say() {
+        let refused = |status, body| {
+            name(&classify_response(&HttpResponse {
+                status,
+                body,
+                retry_after: None,
+            }))
+        };
+        let body = json!({"error": "not activated", "code": "LICENSE_REQUIRED", "message": "Timed out? See the manager."});
+        assert_eq!(refused(503, body.clone()), "refuses everything");
+        assert_ne!(refused(500, body), "refuses everything");
+        assert_eq!(refused(503, json!({"code": "OTHER"})), "unknown");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Looks for evidence that a send without an answer arrived, with Evolution's `chat/findMessages`.
 
-use super::parse::parse_stored_content;
+use super::parse::{parse_readable_content, parse_stored_content};
 use super::send::EvolutionEndpoint;
 use crate::wire::http_exchange::HttpExchange;
 use crate::wire::json::{get_text, list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
 use recado_domain::millis::add_millis;
 use recado_ports::ports::{OutgoingMessage, SendEvidence};
 use reqwest::Method;
@@ -53,6 +54,28 @@ pub(crate) async fn find_send_evidence(
         }
     }
     SendEvidence::None
+}
+
+/// Returns the content of the stored message with this id; `None` if Evolution has none, or tells none. For an edited message it is
+/// the new one if Evolution could read the edit.
+pub(crate) async fn fetch_stored_content(at: &EvolutionEndpoint<'_>, id: &str) -> Option<Content> {
+    let key = json!({ "id": id });
+    let query = if at.version == 1 {
+        json!({ "where": { "key": key } })
+    } else {
+        json!({ "where": { "key": key }, "page": 1, "offset": PAGE_SIZE })
+    };
+    let path = ["chat", "findMessages"];
+    let HttpExchange::Response(answer) = at.call_api(Method::POST, path, Some(&query)).await else {
+        return None;
+    };
+    let records = extract_records(&answer.body).filter(|_| answer.is_success())?;
+    let is_wanted = |record: &&Value| get_text(&record["key"], "id") == Some(id);
+    let message = records.iter().find(is_wanted)?.get("message")?;
+    match parse_readable_content(message, id)? {
+        Content::Edit { content, .. } => Some(*content),
+        content => Some(content),
+    }
 }
 
 /// Builds the query for the sent messages of a chat. Version 2 reads both ends of the period as dates and ignores one

@@ -112,6 +112,12 @@ pub(super) fn parse_stored_content(message: &Value) -> Content {
     content::parse_content(message, None)
 }
 
+/// Parses the content of a message as Evolution stores it; `None` if it has none that can be read.
+pub(super) fn parse_readable_content(message: &Value, id: &str) -> Option<Content> {
+    let content = content::has_content(message).then(|| content::parse_content(message, Some(id)))?;
+    (!content.is_unreadable()).then_some(content)
+}
+
 /// A webhook body, taken apart.
 struct EvolutionEnvelope {
     /// Event name with dots, in lower case.

@@ -111,6 +111,10 @@ pub(crate) async fn check_connection(at: &EvolutionEndpoint<'_>) -> ConnectionAn
     };
     match answer.status {
         401 | 403 => ConnectionAnswer::NeedsCredentials,
+        503 => match classify_response(&answer) {
+            SendOutcome::Refused { why, .. } => ConnectionAnswer::Refused(why),
+            _ => ConnectionAnswer::Unclear,
+        },
         404 => ConnectionAnswer::Closed,
         200..=299 => {
             let instance = answer.body.get("instance").unwrap_or(&answer.body);

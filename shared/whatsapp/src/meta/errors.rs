@@ -4,7 +4,7 @@
 //! Codes and meanings are from Meta's error reference; classes and waits are Recado's own.
 
 use crate::wire::error_class::ErrorClass::{
-    self, Credentials, PairRateLimit, Permanent, Retry, RetryAfter, RetryOnce, Throttled, Unknown,
+    self, Credentials, PairRateLimit, Permanent, Refused, Retry, RetryAfter, RetryOnce, Throttled, Unknown,
     WindowClosed,
 };
 use crate::wire::error_table::{StatusRow, class_by_status, not_sent_reason};
@@ -39,7 +39,7 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
         not_sent_reason::LIMIT_CHECKED,
     ),
     (10, 10, Credentials, "permission denied", RIGHTS),
-    (33, 33, Permanent, "number deleted", RIGHTS),
+    (33, 33, Refused, "number deleted", RIGHTS),
     (100, 100, Permanent, "bad parameter", CHECKED),
     (190, 190, Credentials, "token expired or revoked", RIGHTS),
     (200, 299, Credentials, "permission missing", RIGHTS),
@@ -175,7 +175,7 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
         CHECKED,
     ),
     (132_068, 132_069, Permanent, "flow blocked or throttled", CHECKED),
-    (133_000, 133_000, Permanent, "deregistration incomplete", RIGHTS),
+    (133_000, 133_000, Refused, "deregistration incomplete", RIGHTS),
     (
         133_004,
         133_004,
@@ -194,7 +194,7 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
     (
         133_016,
         133_016,
-        Permanent,
+        Refused,
         "too many registrations",
         not_sent_reason::LIMIT_CHECKED,
     ),
@@ -256,7 +256,7 @@ pub(crate) const WITHOUT_CODE: [StatusRow; 10] = [
     (429, 429, Throttled, not_sent_reason::LIMIT_CHECKED),
     (300, 399, Retry, not_sent_reason::BEFORE_HANDLER),
     (404, 404, Retry, not_sent_reason::BEFORE_HANDLER),
-    (400, 499, Permanent, not_sent_reason::REQUEST_REFUSED),
+    (400, 499, Refused, not_sent_reason::REQUEST_REFUSED),
     (0, 999, Unknown { timed_out: false }, ""),
 ];
 
@@ -265,7 +265,7 @@ pub(crate) const WITHOUT_CODE: [StatusRow; 10] = [
 pub(crate) const UNKNOWN_CODE: [StatusRow; 4] = [
     (401, 401, Credentials, not_sent_reason::KEY_CHECKED),
     (429, 429, Throttled, not_sent_reason::LIMIT_CHECKED),
-    (400, 499, Permanent, not_sent_reason::REQUEST_REFUSED),
+    (400, 499, Refused, not_sent_reason::REQUEST_REFUSED),
     (0, 999, Unknown { timed_out: false }, ""),
 ];
 
@@ -339,7 +339,7 @@ fn classify_code(code: i64, error: &Value, status: u16) -> ErrorClass {
         Some(_) if is_unknown_number(error) => UNKNOWN_NUMBER.2,
         Some((_, _, class, ..)) => *class,
         None => match class_by_status(status, &UNKNOWN_CODE) {
-            Permanent if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
+            Refused if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
             class => class,
         },
     }

@@ -9,10 +9,12 @@ mod history;
 mod message;
 mod notice;
 mod preference;
+mod standby;
 mod status;
 mod status_detail;
 #[cfg(test)]
 mod tests;
+mod thread_origin;
 
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::{get_scalar_text, get_text, list_members, parse_json_body, sanitize_label};
@@ -61,11 +63,17 @@ impl TrustedNumbers {
     }
 }
 
-/// Returns the number that the value of a change names.
+/// Returns the number that the value of a change names. A change of a thread's holder names it as the recipient.
 fn read_number(value: &Value) -> Option<ExternalId> {
-    let id = get_scalar_text(value.get("metadata")?, "phone_number_id")?;
-    ExternalId::parse(&id).ok()
+    let number = |place| {
+        let id = get_scalar_text(value.get(place)?, "phone_number_id")?;
+        ExternalId::parse(&id).ok()
+    };
+    NUMBER_PLACES.into_iter().find_map(number)
 }
+
+/// The objects of a value that may name the number, the first of which counts.
+const NUMBER_PLACES: [&str; 2] = ["metadata", "recipient"];
 
 impl WebhookSource {
     /// Returns Meta itself as the source.
@@ -125,10 +133,15 @@ fn split_entry(
             return vec![ignored_item(UNTRUSTED)];
         }
         let field = detect_field(root, entry, change, value);
-        match notice::build_notice_item(speaker.provider, entry, &field, value, received_at) {
-            Some(notice) => vec![notice],
-            None => split_value(speaker, &field, value, received_at),
+        if let Some(notice) = notice::build_notice_item(speaker.provider, entry, &field, value, received_at) {
+            return vec![notice];
         }
+        let mut items = split_value(speaker, &field, value, received_at);
+        if standby::came_unknown(&items) {
+            let told = notice::tell_unknown_field(speaker.provider, entry, &field, value, received_at);
+            items.extend(told);
+        }
+        items
     });
     split.collect()
 }
@@ -164,6 +177,8 @@ fn detect_field(root: &Value, entry: &Value, change: &Value, value: &Value) -> S
         let has = |key: &str| value.get(key).is_some();
         if has("messages") || has("statuses") {
             "messages"
+        } else if has("standby") {
+            "standby"
         } else if has("message_echoes") {
             "smb_message_echoes"
         } else if has("history") {
@@ -177,6 +192,11 @@ fn detect_field(root: &Value, entry: &Value, change: &Value, value: &Value) -> S
         }
     };
     written.map_or_else(|| seen().to_owned(), str::to_owned)
+}
+
+/// Returns `true` if a field is known and not used: groups, contacts of the phone app, events of Meta's own automations.
+fn is_unused_field(field: &str) -> bool {
+    field.starts_with("group_") || ["smb_app_state_sync", "automatic_events"].contains(&field)
 }
 
 /// The value of one change.
@@ -200,7 +220,9 @@ impl MetaChange<'_> {
             "history" => return self.split_for_number(field, history::split_history, items),
             "calls" => return self.split_for_number(field, call::split_calls, items),
             "user_preferences" => return self.split_for_number(field, preference::split_preferences, items),
-            other => return items.push(ignored_item(sanitize_label(other))),
+            "standby" => return self.split_for_number(field, standby::split_standby, items),
+            "messaging_handovers" => return self.split_for_number(field, standby::split_handover, items),
+            other => return self.split_unknown_field(other, items),
         };
         let errors = list_members(self.value.get("errors"));
         if messages.is_empty() && statuses.is_empty() && errors.is_empty() {
@@ -224,6 +246,16 @@ impl MetaChange<'_> {
             messages.chain(statuses).collect()
         };
         self.split_for_number(field, read, items);
+    }
+
+    /// Adds the messages of contacts in a field that is not known. If it holds none, an ignored item is added.
+    fn split_unknown_field(&self, field: &str, items: &mut Vec<WebhookItem>) {
+        let number = self.find_external_id().filter(|_| !is_unused_field(field));
+        let found = number.map(|external| standby::split_unknown(self, &external));
+        match found.filter(|found| !found.is_empty()) {
+            Some(found) => items.extend(found),
+            None => items.push(ignored_item(sanitize_label(field))),
+        }
     }
 
     /// Adds the items that `read` returns for the value, or an ignored item if the value names no number.

@@ -23,6 +23,13 @@ pub(crate) enum ErrorClass {
     RetryOnce,
     /// Permanent: a retry would fail in the same way.
     Permanent,
+    /// Permanent, and nothing says that it is for this message or this recipient alone: where the instance's last sends got the same,
+    /// its messages wait.
+    Refused,
+    /// The provider refuses every request until a person changes something there.
+    RefusesEverything,
+    /// Permanent, and WhatsApp takes no first message to a person from this number now: each try may prolong that.
+    NewChatRefused,
     /// The service window is closed: nothing but a template can be sent until the contact writes again.
     WindowClosed,
     /// The key, token or account was refused: nothing can be sent until a person renews or repairs it.
@@ -61,6 +68,11 @@ impl ErrorClass {
                 reason: Reason::WhatsappPermanentError,
                 why,
             },
+            Self::Refused | Self::RefusesEverything => SendOutcome::Refused {
+                why,
+                everything: self == Self::RefusesEverything,
+            },
+            Self::NewChatRefused => SendOutcome::NewChatRefused { why },
             Self::WindowClosed => SendOutcome::Permanent {
                 reason: Reason::WindowClosed,
                 why,

@@ -93,7 +93,7 @@ pub(crate) fn read_file_answer(
         HttpExchange::Response(answer) if answer.status == 404 => Err(FileError::Lost(FileLoss::Gone)),
         HttpExchange::Response(answer) => Err(match classify(&answer, 1) {
             SendOutcome::Credentials { .. } => FileError::Credentials,
-            SendOutcome::Permanent { .. } => FileError::Lost(FileLoss::Gone),
+            SendOutcome::Permanent { .. } | SendOutcome::Refused { .. } => FileError::Lost(FileLoss::Gone),
             _ => file_unavailable("it answered with an error"),
         }),
         HttpExchange::NotSent(why) | HttpExchange::ResponseLost { why, .. } => Err(file_unavailable(why)),

@@ -169,7 +169,11 @@ async fn a_night_of_messages_is_read_from_its_first_one_on() {
     setup.due_turns().await;
     setup.turns(&setup.fixture).await;
     play(&setup).await;
-    assert_eq!(asked(&setup), [lines(1, 20), lines(21, 26)]);
+    let told = [("09:00", lines(1, 20)), ("14:00", lines(21, 26))];
+    assert_eq!(
+        asked(&setup),
+        told.map(|(time, lines)| format!("[Mon 5 Jan 2026, {time}]\n{lines}"))
+    );
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_i
         told(&setup).await,
         [
             (Role::User, Content::from_text("às 14h")),
-            (Role::User, edit("event-0", "às 15h"))
+            (Role::User, edit("A", "às 15h"))
         ]
     );
     assert!(thread(&setup, OWN).await.is_none());
@@ -72,6 +72,55 @@ async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_i
         format!("{:?}", record.processed).contains("Turn"),
         "an edit asks for an answer"
     );
+}
+
+/// An edit of `target` whose new text nobody could decrypt.
+async fn encrypted_edit(setup: &Setup, target: &str) -> InboundJob {
+    let unreadable =
+        json!({"type": "edit", "target": target, "content": {"type": "system", "what": "unreadable"}});
+    let address = setup.fixture.address.as_str();
+    let payload = json!({"changes": target, "content": unreadable, "address": address, "from_me": false});
+    setup.event(EventKind::Message, payload).await
+}
+
+#[tokio::test]
+async fn an_encrypted_edit_says_of_its_message_that_the_new_text_is_not_known_and_asks_for_no_answer() {
+    let setup = setup().await;
+    // The provider has the message as it was first: that is not its new text.
+    *setup.world.providers.stored_content.lock().unwrap() = Some(Content::from_text("quero duas caixas"));
+    setup
+        .message(&setup.fixture, "A", "quero duas caixas", false)
+        .await;
+    let job = encrypted_edit(&setup, "event-0").await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    let (_, history) = thread(&setup, setup.fixture.address.as_str()).await.unwrap();
+    assert_eq!(
+        history[0].render_present_text(),
+        "quero duas caixas [edited; the new text is not known]"
+    );
+    assert!(history[0].changes.edited_at().is_some());
+    assert_eq!(history[1].context.refers_to, Some(history[0].message_id()));
+    let record = setup.world.store.find_event(&job.event).await.unwrap().unwrap();
+    assert!(format!("{:?}", record.processed).contains("Nothing"));
+}
+
+#[tokio::test]
+async fn an_encrypted_edit_whose_new_text_the_provider_has_is_read_and_answered() {
+    let setup = setup().await;
+    *setup.world.providers.stored_content.lock().unwrap() = Some(Content::from_text("quero três caixas"));
+    setup
+        .message(&setup.fixture, "A", "quero duas caixas", false)
+        .await;
+    let job = encrypted_edit(&setup, "event-0").await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(
+        told(&setup).await.last(),
+        Some(&(Role::User, edit("A", "quero três caixas")))
+    );
+    let (_, history) = thread(&setup, setup.fixture.address.as_str()).await.unwrap();
+    assert_eq!(history[0].render_present_text(), "quero três caixas");
+    let record = setup.world.store.find_event(&job.event).await.unwrap().unwrap();
+    assert!(format!("{:?}", record.processed).contains("Turn"));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::world::{FileAnswer, Setup};
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::message::{FileLoss, FileText, TextGap};
 use recado_domain::model_files::FileOmission;
-use recado_pipeline::ports::{Files, TranscriptionError};
+use recado_pipeline::ports::{Files, ReadingFailure, TranscriptionError};
 use recado_testkit::ports::succeed;
 use std::sync::atomic::Ordering;
 
@@ -37,6 +37,11 @@ impl Setup {
     /// The text of the last question to the model.
     fn asked(&self) -> String {
         self.world.llm.asked.lock().unwrap().last().cloned().unwrap()
+    }
+
+    /// All texts of the last request to the model.
+    fn read(&self) -> String {
+        self.world.llm.read.lock().unwrap().join("\n")
     }
 
     /// The labels of the files that the model was shown last, with their bytes.
@@ -186,6 +191,52 @@ async fn a_document_is_read_as_text_and_a_long_one_is_cut() {
     );
 }
 
+fn document() -> Content {
+    file(MediaKind::Document, Some("precos.csv"))
+}
+
+#[tokio::test]
+async fn a_document_whose_reading_was_cut_off_is_unreadable_for_good() {
+    let setup = setup().await;
+    let readings = &setup.world.llm.documents;
+    readings.never_end.store(true, Ordering::SeqCst);
+    setup.sends(&setup.fixture, "A", &document()).await;
+    setup.file_comes(FileAnswer::Gives(b"Limpeza;90", "text/csv"));
+    setup.turn(&setup.fixture).await;
+    assert_eq!(setup.asked(), "[document precos.csv] (not read yet)");
+    // Its reader never told an end, as one that took the process down with it.
+    readings.never_end.store(false, Ordering::SeqCst);
+    setup.pass(120);
+    setup.reconciles().await;
+    let missing = FileText::Missing {
+        reason: TextGap::Unreadable,
+    };
+    assert_eq!(setup.newest().await.file.unwrap().text, Some(missing));
+    setup.pass(86_400);
+    assert_eq!(setup.reconciles().await, 0);
+    assert_eq!(readings.times.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_document_that_found_no_place_is_read_later_and_has_the_time_that_the_turn_waits() {
+    let setup = setup().await;
+    let readings = &setup.world.llm.documents;
+    readings.failures.lock().unwrap().push_back(ReadingFailure::Busy);
+    setup.sends(&setup.fixture, "A", &document()).await;
+    setup.file_comes(FileAnswer::Gives(b"Limpeza;90", "text/csv"));
+    setup.turn(&setup.fixture).await;
+    assert_eq!(setup.asked(), "[document precos.csv] (not read yet)");
+    let given = readings.times.lock().unwrap()[0];
+    assert!(
+        given.as_secs() <= 23,
+        "it ends before the turn goes on: {given:?}"
+    );
+    setup.pass(60);
+    assert_eq!(setup.reconciles().await, 1);
+    let found = setup.newest().await.file.unwrap();
+    assert_eq!(found.found_text().unwrap().text, "Limpeza;90");
+}
+
 #[tokio::test]
 async fn older_texts_give_way_where_there_is_no_room_for_all() {
     let mut setup = setup().await;
@@ -236,6 +287,75 @@ async fn a_picture_of_an_earlier_question_is_still_seen() {
     setup.message(&setup.fixture, "B", "De que cor é?", false).await;
     setup.turn(&setup.fixture).await;
     assert_eq!((setup.shown().len(), setup.files_asked()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_file_that_the_model_refuses_hides_no_other_and_is_never_offered_again() {
+    const BAD: &[u8] = b"\x89PNG\r\n\x1a\nbad";
+    let setup = setup().await;
+    let refuses = |files: &[&[u8]]| {
+        *setup.world.llm.refuses.lock().unwrap() = files.iter().map(|file| file.to_vec()).collect();
+    };
+    refuses(&[BAD]);
+    for (id, bytes) in [("A", BAD), ("B", PNG)] {
+        setup.sends(&setup.fixture, id, &picture()).await;
+        setup.file_comes(FileAnswer::Gives(bytes, "image/png"));
+    }
+    setup.turn(&setup.fixture).await;
+    let shown = |number: u8, content| (format!("[file {number}]"), content);
+    assert_eq!(
+        setup.shown(),
+        [shown(1, Err(FileOmission::Refused)), shown(2, Ok(PNG.to_vec()))]
+    );
+    assert_eq!(setup.world.llm.searches.load(Ordering::SeqCst), 1);
+    // It would be taken now, and is not offered all the same.
+    refuses(&[]);
+    setup.message(&setup.fixture, "C", "E agora?", false).await;
+    setup.turn(&setup.fixture).await;
+    assert_eq!(setup.shown(), [shown(1, Ok(PNG.to_vec()))]);
+    let read = setup.read();
+    assert!(
+        read.starts_with("[image] (not shown: the file cannot be opened)\n"),
+        "{read}"
+    );
+    assert_eq!(setup.world.llm.searches.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_no_model_opens_by_its_bytes_is_noted_before_it_is_asked() {
+    const LOCKED: &[u8] = b"%PDF-1.7 ENCRYPTED";
+    let setup = setup().await;
+    setup
+        .sends(&setup.fixture, "A", &file(MediaKind::Document, Some("x.pdf")))
+        .await;
+    setup.file_comes(FileAnswer::Gives(LOCKED, "application/pdf"));
+    setup.turn(&setup.fixture).await;
+    assert_eq!(
+        setup.shown(),
+        [("[file 1]".to_owned(), Err(FileOmission::Encrypted))]
+    );
+    setup.message(&setup.fixture, "B", "E aí?", false).await;
+    setup.turn(&setup.fixture).await;
+    let read = setup.read();
+    assert!(read.contains("(not shown: the document is encrypted)"), "{read}");
+    assert_eq!(setup.world.llm.searches.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn of_files_that_are_too_many_together_the_newest_are_seen_and_none_is_noted() {
+    let setup = setup().await;
+    *setup.world.llm.files_max.lock().unwrap() = Some(1);
+    for id in ["A", "B", "C"] {
+        setup.sends(&setup.fixture, id, &picture()).await;
+        setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    }
+    setup.turn(&setup.fixture).await;
+    let seen: Vec<bool> = setup.shown().iter().map(|(_, content)| content.is_ok()).collect();
+    assert_eq!(seen, [false, false, true]);
+    *setup.world.llm.files_max.lock().unwrap() = None;
+    setup.message(&setup.fixture, "D", "E agora?", false).await;
+    setup.turn(&setup.fixture).await;
+    assert!(setup.shown().iter().all(|(_, content)| content.is_ok()));
 }
 
 #[tokio::test]

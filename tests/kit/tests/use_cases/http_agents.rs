@@ -1,6 +1,7 @@
 //! Agents that users run take the place of a model: with its limits, its failures and its decisions.
 
 use crate::world::{Setup, beside};
+use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::answer::AnswerReason;
 use recado_domain::config::Agent;
@@ -16,7 +17,17 @@ use serde_json::{Value, json};
 
 /// Sets up an agent that the user runs, to which this data of contacts may go.
 async fn set_agent(contact: &[&str]) -> Setup {
+    set_agent_of(Fixture::new(), contact).await
+}
+
+/// The same, for an instance with these opening hours.
+async fn set_agent_with_hours(hours: Value) -> Setup {
     let mut fixture = Fixture::new();
+    fixture.bound.instance.opening_hours = serde_json::from_value(hours).unwrap();
+    set_agent_of(fixture, &[]).await
+}
+
+async fn set_agent_of(mut fixture: Fixture, contact: &[&str]) -> Setup {
     let old = fixture.bound.agent.clone();
     fixture.bound.agent = Agent {
         model: String::new(),
@@ -83,6 +94,41 @@ pub(crate) async fn messages(setup: &Setup) -> Vec<(Message, Option<AnswerReason
 }
 
 #[tokio::test]
+async fn the_agent_is_told_when_its_instance_is_open() {
+    let setup = set_agent_with_hours(json!({
+        "sun": ["09:00-12:00"], "mon": ["08:00-24:00"], "tue": ["08:00-18:00"], "time_zone": "Europe/Lisbon",
+        "exceptions": [{"date": "2031-03-11", "closed": true}, {"from": "2031-04-18", "to": "2031-04-20", "hours": ["10:00-12:00"]}],
+    }))
+    .await;
+    let monday: jiff::Timestamp = "2031-03-10T09:00:00Z".parse().unwrap();
+    setup.pass(monday.duration_since(setup.now()).as_secs());
+    says(&setup, Ok(Some("Sim.")));
+    write(&setup, "Q1", "Abrem hoje?").await;
+    let body = asked(&setup)[0].1.clone();
+    let told = &body["data"];
+    assert_eq!(told["now"], "2031-03-10T09:00:30+00:00");
+    assert_eq!(
+        (&told["weekday"], &told["time_zone"]),
+        (&json!("mon"), &json!("Europe/Lisbon"))
+    );
+    let hours = &told["opening_hours"];
+    assert_eq!((&hours["open"], &hours["opens_at"]), (&json!(true), &Value::Null));
+    assert_eq!(hours["days"].as_array().map(Vec::len), Some(8));
+    assert_eq!(
+        hours["days"][0],
+        json!({"date": "2031-03-10", "weekday": "mon", "hours": ["08:00-24:00"], "exception": false})
+    );
+    assert_eq!(
+        hours["days"][1],
+        json!({"date": "2031-03-11", "weekday": "tue", "hours": [], "exception": true})
+    );
+    assert_eq!(
+        hours["later_exceptions"],
+        json!([{"from": "2031-04-18", "to": "2031-04-20", "hours": ["10:00-12:00"]}])
+    );
+}
+
+#[tokio::test]
 async fn a_turn_is_told_with_its_history_and_the_answer_is_the_reply() {
     let setup = set_agent(&[]).await;
     says(&setup, Ok(Some("Olá!")));
@@ -104,6 +150,11 @@ async fn a_turn_is_told_with_its_history_and_the_answer_is_the_reply() {
         json!({}),
         "nothing of the contact unless it is configured"
     );
+    let now = setup.now().to_zoned(TimeZone::get("America/Sao_Paulo").unwrap());
+    assert_eq!(told["now"], now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string());
+    assert_eq!(told["weekday"], now.strftime("%a").to_string().to_lowercase());
+    assert_eq!(told["time_zone"], "America/Sao_Paulo");
+    assert_eq!(told["opening_hours"], Value::Null);
     let read: Vec<(&str, &str, bool)> = told["messages"]
         .as_array()
         .unwrap()

@@ -1,14 +1,24 @@
 //! The log of deliveries of a month, and since when pages about an occasion must be made anew.
 
-use crate::invitations::{invite, leave, message_of, occasion_id, page, request, setup, try_invite};
+use crate::batches::{self, add_guests, expand, take};
+use crate::invitations::{
+    invite, leave, message_of, occasion_id, page, request, setup, setup_of, try_invite, view,
+};
+use crate::unknown::failed;
 use crate::world::Setup;
-use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::ids::{InvitationTemplateName, OccasionId};
-use recado_domain::invitations::{InvitationStatus, LogMonth};
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::ids::{GuestId, InvitationTemplateName, MessageId, OccasionId};
+use recado_domain::invitations::{GuestStatus, InvitationStatus, LogMonth, parse_guest_list};
+use recado_domain::provider::Provider;
+use recado_domain::{SignedDuration, Timestamp};
+use recado_pipeline::Verdict;
 use recado_pipeline::deliver::{self, InvitationError, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
-use recado_pipeline::ports::PageRequest;
+use recado_pipeline::ports::{Conversations, Deliveries, InvitationRecords, PageRequest};
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 
 async fn export(setup: &Setup, filter: &LogFilter) -> Vec<(String, InvitationStatus)> {
     let (mut all, mut cursor) = (Vec::new(), None);
@@ -130,4 +140,173 @@ async fn an_unknown_occasion_is_called_by_its_id_where_the_template_has_no_words
         .collect();
     assert_eq!(said, ["Hola amigo: ev_unknown es el 5 de diciembre."]);
     assert!(matches!(unknown.guest, NamedGuest::Phone(_)));
+}
+
+/// What the provider reports of the message of an invitation.
+async fn report(setup: &Setup, message: &MessageId, status: DeliveryStatus) {
+    let sent = succeed(setup.world.store.find_message(message)).await.unwrap();
+    let id = sent.provider_message_id.unwrap();
+    let provider = setup.fixture.bound.instance.provider;
+    let update = StatusUpdate {
+        key: DeliveryKey::from_provider_id(provider, &setup.fixture.external(), &id),
+        status,
+        at: setup.now(),
+        provider_message_id: Some(id),
+        detail: None,
+    };
+    let expires = setup.now() + SignedDuration::from_hours(24);
+    succeed(setup.world.store.record_status(&update, expires)).await;
+}
+
+#[tokio::test]
+async fn delivered_and_read_stand_in_the_log_for_as_long_as_the_invitation() {
+    let setup = setup().await;
+    let accepted = invite(&setup).await;
+    let message = message_of(&accepted);
+    leave(&setup, &message).await;
+    for status in [DeliveryStatus::Delivered, DeliveryStatus::Read] {
+        setup.pass(60);
+        report(&setup, &message, status).await;
+    }
+    setup.pass(300 * 24 * 3_600);
+    let shown = view(&setup, accepted.invitation.id.as_str()).await.unwrap();
+    assert_eq!(shown.status, InvitationStatus::Read);
+    let reached: Vec<_> = shown.transitions.iter().map(|(status, _)| *status).collect();
+    assert!(reached.contains(&InvitationStatus::Delivered), "{reached:?}");
+}
+
+#[tokio::test]
+async fn a_failure_that_the_provider_reports_stands_once_in_the_transitions() {
+    let setup = setup().await;
+    let accepted = invite(&setup).await;
+    let message = message_of(&accepted);
+    leave(&setup, &message).await;
+    setup.pass(60);
+    let sent = succeed(setup.world.store.find_message(&message)).await.unwrap();
+    let id = sent.provider_message_id.clone().unwrap();
+    let job = failed(&setup, &sent, &id).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    let shown = view(&setup, accepted.invitation.id.as_str()).await.unwrap();
+    let reached: Vec<_> = shown.transitions.iter().map(|(status, _)| *status).collect();
+    assert_eq!(
+        reached,
+        [
+            InvitationStatus::Queued,
+            InvitationStatus::Processing,
+            InvitationStatus::Sent,
+            InvitationStatus::Failed
+        ]
+    );
+}
+
+/// Adds the setup's contact to the guests of an occasion, without inviting anybody.
+async fn add_contact_as_guest(setup: &Setup, occasion: &OccasionId) {
+    let phone = setup.fixture.address.phone_number().unwrap();
+    let rows = parse_guest_list(&format!("id,phone\ng1,{phone}\n")).unwrap();
+    let caller = Caller::installation();
+    let added = occasions::add_guests(&setup.world, &caller, None, occasion, rows).await;
+    assert_eq!(added.unwrap().added, 1);
+}
+
+async fn status_of_guest(setup: &Setup, occasion: &OccasionId) -> GuestStatus {
+    let tenant = &setup.fixture.bound.tenant.id;
+    let guest = GuestId::parse("g1").unwrap();
+    let found = succeed(setup.world.store.find_guest(tenant, occasion, &guest)).await;
+    found.unwrap().status
+}
+
+#[tokio::test]
+async fn a_guest_whom_no_message_invited_confirms_by_a_clear_answer_and_takes_it_back() {
+    let setup = setup().await;
+    let occasion = occasion_id();
+    add_contact_as_guest(&setup, &occasion).await;
+    for (id, text, expected) in [
+        ("W1", "Sí", GuestStatus::Pending),
+        ("W2", "¿A qué hora es?", GuestStatus::Pending),
+        ("W3", "Confirmo mi asistencia", GuestStatus::Confirmed),
+        ("W4", "Al final no podré ir", GuestStatus::Declined),
+    ] {
+        setup.pass(60);
+        setup.message(&setup.fixture, id, text, false).await;
+        assert_eq!(status_of_guest(&setup, &occasion).await, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_an_invitation_confirms_nobody_of_several_occasions_nor_of_one_that_is_over() {
+    let setup = setup().await;
+    let (first, second) = (occasion_id(), OccasionId::parse("ev_other").unwrap());
+    let tenant = &setup.fixture.bound.tenant.id;
+    let known = succeed(setup.world.store.find_occasion(tenant, &first))
+        .await
+        .unwrap();
+    let mut other = known.clone();
+    other.id = second.clone();
+    succeed(setup.world.store.put_occasion(&other)).await;
+    add_contact_as_guest(&setup, &first).await;
+    add_contact_as_guest(&setup, &second).await;
+    setup
+        .message(&setup.fixture, "W1", "Confirmo mi asistencia", false)
+        .await;
+    for occasion in [&first, &second] {
+        assert_eq!(status_of_guest(&setup, occasion).await, GuestStatus::Pending);
+    }
+    // Once the second is over, the first is the only one that can be meant.
+    other.starts_at = Some("2020-01-05T18:00:00".parse().unwrap());
+    succeed(setup.world.store.put_occasion(&other)).await;
+    setup.pass(60);
+    setup
+        .message(&setup.fixture, "W2", "Confirmo mi asistencia", false)
+        .await;
+    assert_eq!(status_of_guest(&setup, &first).await, GuestStatus::Confirmed);
+    assert_eq!(status_of_guest(&setup, &second).await, GuestStatus::Pending);
+}
+
+/// A setup on a number of Meta whose template is a text.
+async fn setup_with_text_on_meta() -> Setup {
+    let mut fixture = Fixture::on(Provider::Meta);
+    // As Meta writes a number: without a server.
+    let digits = fixture.address.phone_number().unwrap();
+    fixture.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();
+    let setup = setup_of(fixture).await;
+    let (store, tenant) = (&setup.world.store, &setup.fixture.bound.tenant.id);
+    for mut template in succeed(store.list_invitation_templates(tenant, None)).await {
+        template.approved = None;
+        template.text = Some("Hola: {{occasion_name}}".to_owned());
+        succeed(store.put_invitation_template(&template)).await;
+    }
+    setup
+}
+
+#[tokio::test]
+async fn a_text_to_whom_the_service_window_is_closed_is_refused_and_goes_out_once_the_guest_wrote() {
+    let setup = setup_with_text_on_meta().await;
+    let refused = try_invite(&setup, request(&setup, None)).await.unwrap_err();
+    assert!(matches!(refused, InvitationError::WindowClosed), "{refused}");
+    assert_eq!(setup.world.providers.sent(), 0);
+    let logged = export(&setup, &LogFilter::default()).await;
+    assert_eq!(
+        logged.iter().map(|(_, status)| *status).collect::<Vec<_>>(),
+        [InvitationStatus::Failed]
+    );
+    setup.message(&setup.fixture, "W1", "Hola", false).await;
+    let accepted = try_invite(&setup, request(&setup, None)).await.unwrap();
+    leave(&setup, &message_of(&accepted)).await;
+    let shown = view(&setup, accepted.invitation.id.as_str()).await.unwrap();
+    assert_eq!(shown.status, InvitationStatus::Sent);
+}
+
+#[tokio::test]
+async fn a_text_of_a_batch_is_refused_too_where_the_service_window_is_closed() {
+    let setup = add_guests(setup_with_text_on_meta().await, 3).await;
+    let taken = take(&setup, batches::request(0..3, None)).await.unwrap();
+    expand(&setup, &taken.batch.id).await;
+    let logged = export(&setup, &LogFilter::default()).await;
+    assert_eq!(logged.len(), 3);
+    assert!(
+        logged
+            .iter()
+            .all(|(_, status)| *status == InvitationStatus::Failed),
+        "{logged:?}"
+    );
 }

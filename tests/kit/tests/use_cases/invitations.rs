@@ -2,13 +2,14 @@
 
 use crate::world::Setup;
 use recado_domain::access::Caller;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::ids::{GuestId, IdempotencyKey, InvitationTemplateName, MessageId, OccasionId};
 use recado_domain::invitations::{
     Guest, GuestStatus, InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, Occasion,
     TemplateValues, parse_guest_list,
 };
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{
@@ -63,6 +64,13 @@ pub(crate) async fn fill(setup: Setup) -> Setup {
         reminders: Vec::new(),
     };
     succeed(setup.world.store.put_occasion(&occasion)).await;
+    // Meta's numbers send texts only to who wrote before.
+    let approved = (setup.fixture.bound.instance.provider == Provider::Meta).then(|| MessageTemplate {
+        name: "boda".to_owned(),
+        language: "es".to_owned(),
+        components: Vec::new(),
+    });
+    let text = "Hola {{guest_name|amigo}}: {{occasion_name}} es el {{occasion_date}}.";
     let template = |name: &str| InvitationTemplate {
         name: InvitationTemplateName::parse(name).unwrap(),
         tenant: tenant.clone(),
@@ -70,8 +78,8 @@ pub(crate) async fn fill(setup: Setup) -> Setup {
         language: None,
         subject: None,
         html: None,
-        text: Some("Hola {{guest_name|amigo}}: {{occasion_name}} es el {{occasion_date}}.".to_owned()),
-        approved: None,
+        text: approved.is_none().then(|| text.to_owned()),
+        approved: approved.clone(),
     };
     for name in ["invite", "remind"] {
         succeed(setup.world.store.put_invitation_template(&template(name))).await;

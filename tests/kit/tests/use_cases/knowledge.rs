@@ -4,12 +4,12 @@ use crate::world::{Setup, World, beside};
 use futures::future::join_all;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::{AgentId, TenantId};
-use recado_domain::knowledge::{AgentKnowledge, SnapshotName, SourceId};
+use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName, SourceId};
 use recado_pipeline::knowledge::{
     self, AddedSource, KnowledgeError, NewDocument, SourceOutcome, add_source, list_sources, remove_source,
     search_knowledge, show_source,
 };
-use recado_pipeline::ports::{Files, KnowledgeRecords};
+use recado_pipeline::ports::{FileBytes, Files, KnowledgeRecords};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -113,6 +113,40 @@ async fn the_same_document_once_more_writes_nothing_and_an_old_snapshot_is_delet
     assert_eq!((second.version, second.sources), (2, 2));
     assert!(!has_file(&setup, first.snapshot.as_ref().unwrap()).await);
     assert!(has_file(&setup, second.snapshot.as_ref().unwrap()).await);
+}
+
+#[tokio::test]
+async fn words_that_an_earlier_version_found_in_another_way_are_found_anew_with_the_next_change() {
+    let (setup, agent) = setup().await;
+    let world = &setup.world;
+    let text = "A recepção abre às nove\nObturação custa cento e dez";
+    add(world, &agent, "precos.txt", text).await.unwrap();
+    let name = record(&setup, &agent).await.snapshot.unwrap();
+    let file = read_snapshot(&setup, &name).await;
+    let mut old = file.clone();
+    old.sources[0].analysis = 0;
+    old.blocks[0].stems = "noveobtur".to_owned();
+    let bytes = FileBytes::from_bytes(old.to_bytes().unwrap());
+    let key = name.file_key();
+    let put = world.queues.put_file(&key, "application/octet-stream", bytes);
+    put.await.unwrap();
+    add(world, &agent, "other.md", "Parking is free.").await.unwrap();
+    let next = record(&setup, &agent).await.snapshot.unwrap();
+    let next = read_snapshot(&setup, &next).await;
+    let renewed = next
+        .sources
+        .iter()
+        .find(|source| source.title == "precos.txt")
+        .unwrap();
+    assert_eq!(renewed, &file.sources[0]);
+    assert!(next.blocks.contains(&file.blocks[0]), "{:?}", next.blocks);
+    assert_eq!(found(world, &agent, "obturação").await.len(), 1);
+}
+
+async fn read_snapshot(setup: &Setup, name: &SnapshotName) -> KnowledgeSnapshot {
+    let opened = succeed(setup.world.queues.open_file(&name.file_key())).await;
+    let bytes = opened.unwrap().read_all().await.unwrap();
+    KnowledgeSnapshot::from_bytes(&bytes).unwrap()
 }
 
 #[tokio::test]

@@ -58,6 +58,16 @@ async fn answers(setup: &Setup) -> Vec<ExplainedAnswer> {
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
+/// What another program says, again and again.
+const AUTOMATIC: &str = "Recebemos a sua mensagem. Protocolo 31.";
+
+/// The number of replies with this text.
+async fn replies_with(setup: &Setup, text: &str) -> usize {
+    let open = succeed(setup.world.store.list_open_messages(&setup.fixture.thread())).await;
+    let content = Content::from_text(text);
+    open.iter().filter(|reply| reply.content == content).count()
+}
+
 #[tokio::test]
 async fn above_its_limit_the_agent_says_nothing_and_each_message_says_why() {
     let setup = limited(three_an_hour()).await;
@@ -148,7 +158,7 @@ async fn with_an_error_message_the_contact_gets_it_once_and_it_says_why() {
 }
 
 #[tokio::test]
-async fn another_program_that_repeats_itself_is_left_alone_after_five_replies() {
+async fn another_program_is_left_alone_after_five_replies_if_both_repeat_themselves() {
     for (end_loops, replies) in [(true, 5), (false, 9)] {
         let setup = limited(AgentLimits {
             end_loops,
@@ -156,14 +166,74 @@ async fn another_program_that_repeats_itself_is_left_alone_after_five_replies() 
         })
         .await;
         for number in 1..=9 {
-            let text = format!("Recebemos a sua mensagem. Protocolo {number}.");
-            write(&setup, &format!("W{number}"), &text).await;
+            write(&setup, &format!("W{number}"), AUTOMATIC).await;
         }
         assert_eq!(asked(&setup), replies);
         let last = answers(&setup).await.pop().unwrap();
         let stopped = last.cause == Some(Reason::AnswerLoop);
         assert_eq!(stopped, end_loops, "{last:?}");
+        let told = replies_with(&setup, &setup.fixture.bound.agent.hand_over_message).await;
+        assert_eq!(told, usize::from(end_loops), "the contact is told once");
     }
+}
+
+#[tokio::test]
+async fn at_a_loop_the_contact_is_told_what_the_limits_say() {
+    for (loop_reply, told) in [
+        (LimitReply::Nothing, None),
+        (LimitReply::ErrorMessage, Some("Um momento, por favor.")),
+        (LimitReply::HandOverMessage, Some("Uma pessoa continua aqui.")),
+    ] {
+        let setup = limited(AgentLimits {
+            loop_reply,
+            ..AgentLimits::default()
+        })
+        .await;
+        for number in 1..=8 {
+            write(&setup, &format!("W{number}"), AUTOMATIC).await;
+        }
+        let open = succeed(setup.world.store.list_open_messages(&setup.fixture.thread())).await;
+        let behind: Vec<Content> = open.iter().skip(5).map(|reply| reply.content.clone()).collect();
+        let expected: Vec<Content> = told.into_iter().map(Content::from_text).collect();
+        assert_eq!(behind, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_person_who_asks_for_eight_days_in_a_row_is_answered_eight_times() {
+    let setup = limited(AgentLimits::default()).await;
+    for day in 10..18 {
+        write(&setup, &format!("W{day}"), &format!("Tem horário no dia {day}?")).await;
+    }
+    assert_eq!(asked(&setup), 8);
+    // The same words, and each time another answer.
+    for number in 1..=8 {
+        *setup.world.llm.says.lock().unwrap() = Some(format!("Restam {number} vagas."));
+        write(&setup, &format!("V{number}"), "Quantas vagas ainda tem?").await;
+    }
+    assert_eq!(asked(&setup), 16);
+}
+
+#[tokio::test]
+async fn a_message_that_says_something_new_ends_the_pause_for_a_loop_and_no_other() {
+    let setup = limited(AgentLimits::default()).await;
+    for number in 1..=8 {
+        write(&setup, &format!("W{number}"), AUTOMATIC).await;
+    }
+    assert_eq!(asked(&setup), 5);
+    let waits = setup.latest_conversation().await.unwrap();
+    assert_eq!(waits.needs_person, Some(Reason::AnswerLoop));
+    write(&setup, "W9", "Oi? Quero marcar para o dia 15 então").await;
+    assert_eq!(asked(&setup), 6);
+    let read = setup.world.llm.asked.lock().unwrap().last().cloned().unwrap();
+    assert!(read.ends_with("Oi? Quero marcar para o dia 15 então"), "{read}");
+    let goes_on = setup.latest_conversation().await.unwrap();
+    assert_eq!((goes_on.needs_person, goes_on.waiting_since), (None, None));
+    let limited = limited(three_an_hour()).await;
+    for number in 1..=5 {
+        write(&limited, &format!("W{number}"), &format!("pergunta {number}")).await;
+    }
+    assert_eq!(asked(&limited), 3, "a pause for too many replies goes on");
 }
 
 #[tokio::test]
@@ -185,7 +255,7 @@ async fn a_tenant_that_used_up_its_tokens_is_silent_until_the_next_day() {
     write(&setup, "W3", "bom dia").await;
     assert_eq!(
         setup.world.llm.asked.lock().unwrap().last().unwrap(),
-        "pergunta 2\nbom dia"
+        "pergunta 2\n[Tue 6 Jan 2026, 09:01]\nbom dia"
     );
 }
 
@@ -216,7 +286,7 @@ async fn a_tenant_that_used_up_its_budget_is_silent_until_the_next_month_only_if
         write(&setup, "W3", "bom dia").await;
         assert_eq!(
             setup.world.llm.asked.lock().unwrap().last().unwrap(),
-            "pergunta 2\nbom dia"
+            "pergunta 2\n[Thu 5 Feb 2026, 09:01]\nbom dia"
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::world::{Setup, TEXT_MAX};
 use recado_domain::access::Caller;
+use recado_domain::config::ReplyFormat;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::ConversationId;
@@ -255,4 +256,18 @@ async fn on_meta_every_part_takes_its_place_in_the_contacts_rate() {
     setup.send(&conversation).await;
     assert_eq!(texts(setup.world.providers.contents()), paragraphs(3));
     assert!(open(&setup, &conversation).await.is_empty());
+}
+
+#[tokio::test]
+async fn the_marks_of_a_reply_are_those_that_its_agent_writes() {
+    for (format, expected) in [
+        (ReplyFormat::Markdown, "_sim_ e *não*"),
+        (ReplyFormat::Whatsapp, "*sim* e *não*"),
+    ] {
+        let mut fixture = Fixture::new();
+        fixture.bound.agent.reply_format = format;
+        let (setup, conversation) = answered_with(fixture, "*sim* e **não**").await;
+        let sent = open(&setup, &conversation).await.into_iter();
+        assert_eq!(texts(sent.map(|message| message.content)), [expected]);
+    }
 }

@@ -74,6 +74,7 @@ async fn a_turn_fetches_the_file_before_the_model_is_asked() {
         mime_type: "image/png".to_owned(),
         bytes: 8,
         sha256: "4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6".to_owned(),
+        refused: None,
     };
     assert_eq!(message.file.as_ref().unwrap().stored(), Some(&stored));
     assert_eq!(setup.read_bytes(&message).await.as_deref(), Some(PNG));
@@ -142,7 +143,8 @@ async fn a_failed_fetch_is_recorded_and_the_model_is_asked_all_the_same() {
     setup.turn(&setup.fixture).await;
     let file = setup.newest().await.file.unwrap();
     let wait = file.next_fetch_time().unwrap().duration_since(setup.now());
-    assert_eq!((wait.as_mins(), file.attempts), (1, 1));
+    // It is tried once more before the model is asked.
+    assert_eq!((wait.as_mins(), file.attempts), (5, 2));
     assert_eq!(
         *setup.world.llm.asked.lock().unwrap(),
         ["[image] (the file has not come yet)"]
@@ -309,14 +311,14 @@ async fn a_failed_fetch_is_repeated_apart_from_the_message() {
     setup.turn(&setup.fixture).await;
     setup.due_turns().await;
     assert_eq!(setup.reconciles().await, 0, "it is not due yet");
-    setup.pass(60);
+    setup.pass(300);
     setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
     assert_eq!(setup.reconciles().await, 1);
     let message = setup.newest().await;
     assert_eq!(setup.read_bytes(&message).await.as_deref(), Some(PNG));
     setup.pass(86_400);
     assert_eq!(setup.reconciles().await, 0);
-    assert_eq!(setup.files_asked(), 2);
+    assert_eq!(setup.files_asked(), 3);
 }
 
 #[tokio::test]

@@ -264,7 +264,7 @@ async fn every_status_and_echo_of_the_fixtures_finds_a_message_that_was_sent() {
                     Told::Status(_) => 1,
                     Told::Failure => 2,
                 }] += 1;
-                tell_of_a_sent_message(provider, &id, &told, &what).await;
+                Box::pin(tell_of_a_sent_message(provider, &id, &told, &what)).await;
             }
         }
     }

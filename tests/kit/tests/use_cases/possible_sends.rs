@@ -228,7 +228,7 @@ async fn emailed(kind: EmailSenderKind, seconds: i64) -> (Setup, Carriers, Accep
 
 #[tokio::test]
 async fn an_email_of_unknown_outcome_keeps_its_place_whatever_becomes_of_it() {
-    let (setup, carriers, accepted) = emailed(EmailSenderKind::Ses, 3).await;
+    let (setup, carriers, accepted) = Box::pin(emailed(EmailSenderKind::Ses, 3)).await;
     let id = accepted.invitation.id.as_str();
     assert_eq!(email_status(&setup, id).await.status, InvitationStatus::Failed);
     let again = try_invite(&setup, to_guest(&setup, "g1")).await.unwrap();
@@ -264,7 +264,7 @@ async fn an_email_of_unknown_outcome_keeps_its_place_whatever_becomes_of_it() {
 
 #[tokio::test]
 async fn who_opts_out_after_an_email_of_unknown_outcome_gets_no_other() {
-    let (setup, carriers, accepted) = emailed(EmailSenderKind::Resend, 1).await;
+    let (setup, carriers, accepted) = Box::pin(emailed(EmailSenderKind::Resend, 1)).await;
     let first = email_status(&setup, accepted.invitation.id.as_str()).await;
     assert_eq!(first.status, InvitationStatus::Queued);
     opt_out_email(&setup, "ana@example.org").await;

@@ -666,6 +666,10 @@ async fn what_people_enter_at_the_time_of_a_booking_just_then_is_told_to_the_mod
             .any(|result| result.contains("the team will confirm")),
         "{results:?}"
     );
+    assert!(
+        results.iter().all(|result| result.contains("\nToday is ")),
+        "{results:?}"
+    );
     pass_until(&setup, setup.now()).await;
     assert_eq!(clash(&setup).await, (0, 1));
     let passed = setup.now() + SignedDuration::from_hours(3);

@@ -286,8 +286,9 @@ async fn deleted_for_everyone(setup: &Setup) -> Vec<Message> {
     let quoting = Message {
         context: MessageContext {
             reply_to: Some(QuotedMessage {
-                id: Some("event-0".to_owned()),
+                id: Some("A".to_owned()),
                 text: Some("o meu CPF".to_owned()),
+                message: None,
             }),
             ..MessageContext::default()
         },

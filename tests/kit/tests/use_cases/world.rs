@@ -6,7 +6,7 @@ use crate::web_pages::WebPages;
 use futures::future::BoxFuture;
 use recado_domain::access::Caller;
 use recado_domain::calendar::TimeSpan;
-use recado_domain::config::{Calendar, ConfigError, Instance, InstanceConfig};
+use recado_domain::config::{Calendar, ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MessageTemplate};
 use recado_domain::context::{MessageContext, QuotedMessage};
@@ -20,27 +20,29 @@ use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id}
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::instance::SeenStanding;
-use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
-use recado_domain::media_type::MediaType;
+use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
+use recado_domain::model_files::FileOmission;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::ProviderCapabilities;
+use recado_domain::reason::Reason;
+use recado_domain::thread_hold::ThreadControl;
 use recado_domain::tools::{McpListing, Tool};
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, Deliveries, DocumentReader,
-    EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument, FetchedFile, FileBytes,
-    FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore,
-    InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest,
-    ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer, Providers,
-    ReadDocument, RecordEventOutcome, Recording, RecordingUse, SearchedQuestion, SendEvidence, SendOutcome,
-    StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber,
-    Transcript, TranscriptionError,
+    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument,
+    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest,
+    IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
+    LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer,
+    Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse, RefusedFiles,
+    SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange,
+    ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -104,6 +106,8 @@ pub(crate) struct Provider {
     /// The answer about every contact's picture, and for whom it was asked.
     pub(crate) picture: Arc<Mutex<Option<PictureAnswer>>>,
     pub(crate) pictured: Arc<Mutex<Vec<ContactAddress>>>,
+    /// What it has stored of every message.
+    pub(crate) stored_content: Arc<Mutex<Option<Content>>>,
     pub(crate) asked: Arc<AtomicU64>,
     /// The standing of every number, as it tells it.
     pub(crate) standing: Arc<Mutex<Option<SeenStanding>>>,
@@ -190,6 +194,10 @@ impl Providers for Provider {
         answer.unwrap_or(PictureAnswer::Unclear)
     }
 
+    async fn fetch_stored_content(&self, _: &InstanceConfig, _: &str) -> Option<Content> {
+        self.stored_content.lock().unwrap().clone()
+    }
+
     fn capabilities(&self, provider: recado_domain::provider::Provider) -> ProviderCapabilities {
         ProviderCapabilities {
             text_max: TEXT_MAX,
@@ -213,6 +221,7 @@ impl Providers for Provider {
         if let Some(target) = payload["changes"].as_str() {
             let target = Some(target.to_owned());
             let content = match payload["text"].as_str() {
+                _ if payload["content"].is_object() => content(payload, String::new()),
                 Some(text) => Content::Edit {
                     target,
                     content: Box::new(Content::from_text(text)),
@@ -229,6 +238,8 @@ impl Providers for Provider {
                 sent_at: Some(job.received_at),
                 content,
                 context: MessageContext::default(),
+                not_owed: None,
+                thread: None,
             }));
         }
         InboundEvent::Message(Box::new(InboundMessage {
@@ -243,11 +254,11 @@ impl Providers for Provider {
                 .map(from_unix_millis)
                 .or(Some(job.received_at)),
             content: content(payload, text("text")),
+            not_owed: is_held(payload).then_some(Reason::HeldElsewhere),
+            thread: thread_control(payload),
             context: MessageContext {
-                reply_to: payload["quoted"].as_str().map(|quoted| QuotedMessage {
-                    id: payload["quoted_id"].as_str().map(str::to_owned),
-                    text: Some(quoted.to_owned()),
-                }),
+                by_other_agent: is_held(payload) && payload["from_me"] == true,
+                reply_to: quotation(payload),
                 ..MessageContext::default()
             },
         }))
@@ -357,6 +368,29 @@ impl Providers for Provider {
     }
 }
 
+/// What a payload says of who holds the thread: `held`, `passed` or `ours`.
+fn thread_control(payload: &Value) -> Option<ThreadControl> {
+    match payload["thread"].as_str()? {
+        "held" => Some(ThreadControl::Held(Some("ai_agent".to_owned()))),
+        "passed" => Some(ThreadControl::PassedToUs),
+        _ => Some(ThreadControl::Ours),
+    }
+}
+
+fn is_held(payload: &Value) -> bool {
+    payload["thread"] == "held"
+}
+
+/// The message that a payload replies to: its id, its text, or both.
+fn quotation(payload: &Value) -> Option<QuotedMessage> {
+    let (id, text) = (payload["quoted_id"].as_str(), payload["quoted"].as_str());
+    (id.is_some() || text.is_some()).then(|| QuotedMessage {
+        id: id.map(str::to_owned),
+        text: text.map(str::to_owned),
+        message: None,
+    })
+}
+
 /// A text, or what a payload says under `content`.
 fn content(payload: &Value, text: String) -> Content {
     serde_json::from_value(payload["content"].clone()).unwrap_or(Content::Text { text })
@@ -392,6 +426,8 @@ pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
     /// Splits documents and searches them.
     pub(crate) library: TextLibrary,
+    /// How the readings of documents go.
+    pub(crate) documents: Box<DocumentReadings>,
     /// The pages that become documents.
     pub(crate) pages: WebPages,
     /// Set if a search never ends.
@@ -404,6 +440,8 @@ pub(crate) struct Model {
     pub(crate) http_agents: Box<HttpAgents>,
     /// Blocks of documents in the last call.
     pub(crate) knew: Mutex<Option<String>>,
+    /// What it was told of the present in the last call.
+    pub(crate) present: Mutex<Option<String>>,
     /// What it was asked last in each call.
     pub(crate) asked: Mutex<Vec<String>>,
     /// All that it was shown in the last call.
@@ -416,6 +454,8 @@ pub(crate) struct Model {
     pub(crate) down: Mutex<Option<String>>,
     /// The model and the system prompt of each call.
     pub(crate) prompts: Mutex<Vec<(String, String)>>,
+    /// The model of each call, with the reference to its own key.
+    pub(crate) accounts: Mutex<Vec<(String, Option<CredentialRef>)>>,
     /// Whether its key is missing.
     pub(crate) lacks_key: AtomicBool,
     /// What happens during the next call, if anything.
@@ -430,6 +470,11 @@ pub(crate) struct Model {
     pub(crate) offered: Mutex<OfferedDecisions>,
     /// The files of the last request.
     pub(crate) shown: Mutex<Vec<ChatFile>>,
+    /// The bytes of files that it refuses, and how many files it takes at most.
+    pub(crate) refuses: Mutex<Vec<Vec<u8>>>,
+    pub(crate) files_max: Mutex<Option<usize>>,
+    /// How often it was asked which files it refuses.
+    pub(crate) searches: AtomicU64,
     /// What the next transcriptions give; `None`: no server is set up.
     pub(crate) transcribes: Mutex<Option<VecDeque<Result<&'static str, TranscriptionError>>>>,
     /// The number of recordings that were transcribed or tried.
@@ -472,6 +517,10 @@ impl Transcriber for Model {
     fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
         let is_set_up = self.transcribes.lock().unwrap().is_some();
         (!is_set_up).then_some(TranscriptionError::NotConfigured)
+    }
+
+    fn transcription_model(&self) -> Option<&str> {
+        self.transcribes.lock().unwrap().is_some().then_some("whisper")
     }
 
     async fn transcribe_recording(&self, _: Recording) -> Result<Transcript, TranscriptionError> {
@@ -605,11 +654,11 @@ impl KnowledgeLibrary for Model {
     async fn split_document(
         &self,
         title: &str,
-        bytes: Vec<u8>,
-        _: MediaType,
+        document: DocumentToRead<'_>,
         block_characters: usize,
-    ) -> Result<SplitDocument, TextGap> {
-        self.library.split(title, &bytes, block_characters)
+    ) -> Result<SplitDocument, ReadingFailure> {
+        self.documents.begin_reading().await?;
+        Ok(self.library.split(title, &document.bytes, block_characters)?)
     }
 
     async fn fetch_page(
@@ -620,6 +669,10 @@ impl KnowledgeLibrary for Model {
         _: Duration,
     ) -> Result<FetchedDocument, PageFailure> {
         self.pages.fetch(url, private_hosts)
+    }
+
+    async fn renew_analysis(&self, snapshot: KnowledgeSnapshot) -> Result<KnowledgeSnapshot, LibraryError> {
+        Ok(self.library.renew(snapshot))
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -649,9 +702,36 @@ impl KnowledgeLibrary for Model {
 
 /// A document says what its bytes say.
 impl DocumentReader for Model {
-    async fn read_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<ReadDocument, TextGap> {
-        let text = String::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
+    async fn read_document(
+        &self,
+        document: DocumentToRead<'_>,
+        within: Duration,
+    ) -> Result<ReadDocument, ReadingFailure> {
+        self.documents.times.lock().unwrap().push(within);
+        self.documents.begin_reading().await?;
+        let text = String::from_utf8(document.bytes).map_err(|_| TextGap::Unreadable)?;
         Ok(ReadDocument { text, is_cut: false })
+    }
+}
+
+/// How the next readings of documents go.
+#[derive(Debug, Default)]
+pub(crate) struct DocumentReadings {
+    /// The process ends within the reading: it never returns.
+    pub(crate) never_end: AtomicBool,
+    /// The reasons why the next ones fail.
+    pub(crate) failures: Mutex<VecDeque<ReadingFailure>>,
+    /// The times that the readings were given.
+    pub(crate) times: Mutex<Vec<Duration>>,
+}
+
+impl DocumentReadings {
+    async fn begin_reading(&self) -> Result<(), ReadingFailure> {
+        if self.never_end.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        let failure = self.failures.lock().unwrap().pop_front();
+        failure.map_or(Ok(()), Err)
     }
 }
 
@@ -681,6 +761,7 @@ impl Llm for Model {
         *self.shown.lock().unwrap() = files.collect();
         *self.within.lock().unwrap() = request.within;
         self.knew.lock().unwrap().clone_from(&request.knowledge);
+        self.present.lock().unwrap().clone_from(&request.present);
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
         let after = self.tooling.ends_after.load(Ordering::SeqCst);
         let asked_before = u64::try_from(request.exchanges.len()).unwrap();
@@ -701,8 +782,16 @@ impl Llm for Model {
         }
         let prompt = (request.model.clone(), request.system.clone());
         self.prompts.lock().unwrap().push(prompt);
+        let account = (request.model.clone(), request.key.clone());
+        self.accounts.lock().unwrap().push(account);
         if self.down.lock().unwrap().as_ref() == Some(&request.model) {
             return Err(LlmError::Unavailable("status 529".to_owned()));
+        }
+        let shown = request.list_shown_files().count();
+        if !self.list_refused(request).is_empty()
+            || self.files_max.lock().unwrap().is_some_and(|most| shown > most)
+        {
+            return Err(LlmError::FilesRefused("status 400".to_owned()));
         }
         let text = self.says.lock().unwrap().clone();
         self.instructions
@@ -721,6 +810,38 @@ impl Llm for Model {
             },
             model: request.model.clone(),
         })
+    }
+
+    fn find_unopened_files(&self, request: &LlmRequest) -> Vec<(Ordinal, FileOmission)> {
+        let is_unopened = |file: &&ChatFile| {
+            file.content
+                .as_ref()
+                .is_ok_and(|bytes| bytes.ends_with(b"ENCRYPTED"))
+        };
+        let unopened = request.list_shown_files().filter(is_unopened);
+        unopened
+            .map(|file| (file.ordinal, FileOmission::Encrypted))
+            .collect()
+    }
+
+    async fn find_refused_files(&self, request: &LlmRequest) -> Option<RefusedFiles> {
+        self.searches.fetch_add(1, Ordering::SeqCst);
+        Some(RefusedFiles {
+            refused: self.list_refused(request),
+            ..RefusedFiles::default()
+        })
+    }
+}
+
+impl Model {
+    fn list_refused(&self, request: &LlmRequest) -> Vec<Ordinal> {
+        let refuses = self.refuses.lock().unwrap();
+        let is_refused = |file: &&ChatFile| file.content.as_ref().is_ok_and(|bytes| refuses.contains(bytes));
+        request
+            .list_shown_files()
+            .filter(is_refused)
+            .map(|file| file.ordinal)
+            .collect()
     }
 }
 
@@ -795,6 +916,7 @@ impl Setup {
             looked_for: Arc::default(),
             picture: Arc::default(),
             pictured: Arc::default(),
+            stored_content: Arc::default(),
             asked: Arc::default(),
             template: Arc::new(Mutex::new(TemplateAnswer::Unclear)),
             sent: Arc::default(),
@@ -884,12 +1006,17 @@ impl Setup {
     /// Records an event of this kind that arrives now.
     pub(crate) async fn event(&self, kind: EventKind, payload: Value) -> InboundJob {
         let name = format!("event-{}", self.events.fetch_add(1, Ordering::SeqCst));
+        self.event_named(&name, kind, payload).await
+    }
+
+    /// An event of the instance that the provider calls `name`.
+    pub(crate) async fn event_named(&self, name: &str, kind: EventKind, payload: Value) -> InboundJob {
         let job = InboundJob {
             event: derive_event_id(
                 self.fixture.bound.instance.provider,
                 &self.fixture.external(),
                 kind,
-                &name,
+                name,
             ),
             kind,
             received_at: self.now(),
@@ -939,6 +1066,18 @@ impl Setup {
     pub(crate) async fn due_turns(&self) -> Vec<TurnJob> {
         let queues = &self.world.queues;
         let due = succeed(queues.receive_messages(QueueName::Turns, 100, Duration::from_secs(60))).await;
+        let mut jobs = Vec::new();
+        for message in due {
+            queues.delete_received(&message.receipt).await.unwrap();
+            jobs.push(serde_json::from_str(&message.body).unwrap());
+        }
+        jobs
+    }
+
+    /// The send jobs that are due now; they are gone then.
+    pub(crate) async fn due_sends(&self) -> Vec<SendJob> {
+        let queues = &self.world.queues;
+        let due = succeed(queues.receive_messages(QueueName::Outbound, 100, Duration::from_secs(60))).await;
         let mut jobs = Vec::new();
         for message in due {
             queues.delete_received(&message.receipt).await.unwrap();

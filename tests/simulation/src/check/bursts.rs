@@ -5,6 +5,7 @@ use super::answers::{Wants, counts, covers, wants};
 use super::waits::is_undisturbed;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
+use recado_domain::debounce::PrecedingMessages;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::to_millis;
@@ -58,10 +59,13 @@ where
         .find(|bound| bound.instance.id == conversation.instance);
     let (of_all, bounds) = (sim.settings.debounce, sim.settings.debounce_bounds);
     let debounce = bound.map_or(of_all, |bound| of_all.resolve_for(&bound.instance, bounds));
-    // The shortest wait is for the first message of a burst; whether one is the first, nobody needs to know here.
+    // The shortest wait is for the first message of a burst, or for an answer to a question; whether it is one, nobody needs to know here.
     let silence = |message: &Message| {
-        let waits = [true, false].map(|goes_on| debounce.silence_after(&message.content, goes_on));
-        to_millis(waits[0].min(waits[1]))
+        let contexts = [(true, true), (true, false), (false, true), (false, false)];
+        let waits = contexts.map(|(goes_on, asked)| {
+            debounce.silence_after(&message.content, PrecedingMessages { goes_on, asked })
+        });
+        to_millis(waits.into_iter().min().unwrap_or_default())
     };
     let longest = to_millis(sim.settings.debounce_max);
     let skew = 2 * sim.common.faults.skew_ms;

@@ -48,9 +48,10 @@ impl Edge {
     }
 }
 
-/// A text; or a picture or a voice note whose caption names it.
+/// A text; or a picture or a voice note whose caption names it. A reply that ends with such a name is a text.
 fn content_of(text: &str) -> Content {
-    let kind = match text.rsplit_once('-') {
+    let named = text.rsplit_once('-').filter(|_| !text.starts_with("re "));
+    let kind = match named {
         Some((_, "photo")) => MediaKind::Image,
         Some((_, "voice")) => MediaKind::Voice,
         _ => return Content::from_text(text),
@@ -97,6 +98,8 @@ fn message_of(provider: Provider, payload: &Value) -> InboundEvent {
         sent_at: payload["sent_at"].as_i64().map(from_unix_millis),
         content,
         context: MessageContext::default(),
+        not_owed: None,
+        thread: None,
     });
     if is_change {
         return InboundEvent::Change(message);

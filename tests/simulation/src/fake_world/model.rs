@@ -10,14 +10,14 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::effects::EffectId;
 use recado_domain::ids::TenantId;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
-use recado_domain::media_type::MediaType;
-use recado_domain::message::{TextGap, TokenUsage};
+use recado_domain::message::TokenUsage;
+use recado_domain::time_words::is_message_time;
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, HttpAgentRequest,
-    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
-    RecordingUse, SearchedQuestion, Speaker, ToolFailure, ToolLimits, Tools, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook,
+    HttpAgentRequest, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest,
+    ModelCall, ReadingFailure, Recording, RecordingUse, SearchedQuestion, Speaker, ToolFailure, ToolLimits,
+    Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_testkit::text_library::{TextLibrary, make_vector};
 use serde_json::Value;
@@ -98,13 +98,9 @@ impl Model {
         };
         state.answers.insert(number, answer);
         drop(state);
-        let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-        let rest = if rest.is_empty() {
-            String::new()
-        } else {
-            format!("\n\n{rest}")
-        };
-        format!("{first} #{number}{rest}")
+        // Behind the first word: a long answer is cut into several messages, and the first must have the number.
+        let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+        format!("{first} #{number} {rest}").trim_end().to_owned()
     }
 }
 
@@ -237,11 +233,10 @@ impl KnowledgeLibrary for Model {
     async fn split_document(
         &self,
         title: &str,
-        bytes: Vec<u8>,
-        _: MediaType,
+        document: DocumentToRead<'_>,
         block_characters: usize,
-    ) -> Result<SplitDocument, TextGap> {
-        self.library.split(title, &bytes, block_characters)
+    ) -> Result<SplitDocument, ReadingFailure> {
+        Ok(self.library.split(title, &document.bytes, block_characters)?)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -367,11 +362,8 @@ impl Llm for Model {
         if simulation.chance(fails) {
             return Err(LlmError::Unavailable("529".to_owned()));
         }
-        let asked = request
-            .turns
-            .last()
-            .map(|turn| turn.text.replace('\n', " "))
-            .unwrap_or_default();
+        let asked = request.turns.last().map(|turn| leave_times_out(&turn.text));
+        let asked = asked.unwrap_or_default();
         let lookup = FakeWorld::next_lookup(request, &asked);
         if let Some(call) = lookup.or_else(|| self.fake_world.next_call(request, &asked)) {
             return Ok(ask_for_call(request, call));
@@ -419,6 +411,12 @@ fn ask_for_call(request: &LlmRequest, call: ModelCall) -> LlmReply {
         usage: TokenUsage::default(),
         model: request.model.clone(),
     }
+}
+
+/// What was asked, in one line and without the lines that tell when messages were written.
+fn leave_times_out(text: &str) -> String {
+    let lines = text.lines().filter(|line| !is_message_time(line));
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 /// What was asked, without the texts of files. With them the number of an answer could lie behind its first message.

@@ -49,8 +49,13 @@ impl Told {
                 let after = after.map_or(0, |after| after.as_millis());
                 Self::Later(i64::try_from(after).unwrap_or(i64::MAX))
             }
-            SendOutcome::Permanent { .. } => Self::Refused,
+            SendOutcome::Permanent { .. }
+            | SendOutcome::NewChatRefused { .. }
+            | SendOutcome::Refused {
+                everything: false, ..
+            } => Self::Refused,
             SendOutcome::Disconnected { .. }
+            | SendOutcome::Refused { everything: true, .. }
             | SendOutcome::Credentials { .. }
             | SendOutcome::Unreached { .. } => Self::NotReached,
             SendOutcome::Unknown { .. } => Self::Nothing,

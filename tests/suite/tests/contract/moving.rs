@@ -215,6 +215,7 @@ async fn an_installation_that_moves_to_aws_and_back_is_the_same() {
     for (path, before) in answers {
         let request = http.get(format!("{url}{path}")).bearer_auth(TOKEN);
         let now: Value = request.send().await.unwrap().json().await.unwrap();
-        assert_eq!(find_missing(&before, &now, &PASSING), None, "{path}");
+        let passing = [&PASSING[..], &["media_url"]].concat();
+        assert_eq!(find_missing(&before, &now, &passing), None, "{path}");
     }
 }

@@ -106,7 +106,8 @@ async fn a_picture_that_could_not_be_fetched_is_noted_and_filled_later() {
     let noted = bench.messages(&conversation).await;
     assert_eq!(noted[0]["file_note"], "the file has not come yet");
     evolution.files().set_down(false);
-    eventually_within(3 * PATIENCE, "the file", || async {
+    // On a slow machine the attempt after a minute has failed already: the next comes 5 minutes later.
+    eventually_within(5 * PATIENCE, "the file", || async {
         let shown = bench.messages(&conversation).await;
         shown[0]["media_url"].is_string().then_some(())
     })

@@ -106,6 +106,7 @@ async fn ask_for_answer(model: &impl Llm, name: &str, question: &PromptedQuestio
         key: None,
         system: SYSTEM.to_owned(),
         instructions: Vec::new(),
+        present: None,
         knowledge: question.knowledge.clone(),
         tools: Vec::new(),
         exchanges: Vec::new(),

@@ -1,12 +1,18 @@
 //! Requests that show files.
 
 use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use recado_domain::ids::Ordinal;
 use recado_domain::media_type::MediaType;
 use recado_domain::model_files::FileOmission;
-use recado_ports::ports::ChatFile;
+use recado_ports::ports::{ChatFile, RefusedFiles};
 
 fn shown(label: &str, media_type: MediaType, bytes: &[u8]) -> ChatFile {
+    let hash = label.bytes().map(u64::from).sum::<u64>();
     ChatFile {
+        ordinal: Ordinal(hash),
+        name: None,
         label: label.to_owned(),
         media_type,
         content: Ok(bytes.to_vec()),
@@ -82,32 +88,133 @@ async fn what_is_beyond_the_limits_is_told_in_its_place() {
 }
 
 #[tokio::test]
-async fn a_refused_file_is_left_out_and_the_contact_is_answered() {
+async fn a_refusal_that_may_be_for_the_files_says_so() {
     for (status, kind) in [(400, "invalid_request_error"), (413, "request_too_large")] {
-        let trial = trial(vec![answer_status(status, kind, None), fine()]).await;
-        let reply = trial.claude.generate_reply(&request_with_files()).await.unwrap();
-        assert_eq!(reply.text, "Bom dia!");
+        let trial = trial(vec![answer_status(status, kind, None)]).await;
+        let error = trial.claude.generate_reply(&request_with_files()).await;
+        assert!(matches!(error, Err(LlmError::FilesRefused(_))), "{error:?}");
+        assert_eq!(trial.requests(), 1);
+    }
+    for (asked, status) in [(request(), 400), (request_with_files(), 404)] {
+        let trial = trial(vec![answer_status(status, "invalid_request_error", None)]).await;
+        let error = trial.claude.generate_reply(&asked).await;
+        assert!(matches!(error, Err(LlmError::Refused(_))), "{error:?}");
+    }
+}
+
+/// A request with so many pictures, each of other bytes.
+fn request_with_pictures(count: u8) -> LlmRequest {
+    let mut turn = said(Speaker::User, "here");
+    let pictures = (1..=count).map(|number| ChatFile {
+        ordinal: Ordinal(number.into()),
+        ..shown("[file]", MediaType::Png, &[number; 12])
+    });
+    turn.files = pictures.collect();
+    LlmRequest {
+        turns: vec![turn],
+        ..request()
+    }
+}
+
+/// Plays a model that refuses a request with any of these files, and what it is asked.
+async fn search_among(count: u8, bad: &[u8]) -> (Option<RefusedFiles>, Vec<Vec<u8>>) {
+    let encoded = |number: u8| STANDARD.encode([number; 12]);
+    let (mut answers, mut asked) = (Vec::new(), Vec::new());
+    loop {
+        // The stand-in gives its answers in their order, so each search goes one request further.
+        let script = answers.iter().cloned().chain([Does::Breaks]).collect();
+        let trial = trial(script).await;
+        let found = trial
+            .claude
+            .find_refused_files(&request_with_pictures(count))
+            .await;
         let sent = trial.stand_in.requests();
-        assert_eq!(sent.len(), 2);
-        let again = sent[1].body.to_string();
-        assert!(!again.contains("base64"), "{again}");
-        assert!(again.contains("[image 2] not shown: the file cannot be opened"));
+        if sent.len() <= answers.len() {
+            return (found, asked);
+        }
+        let body = sent[answers.len()].body.to_string();
+        let shown: Vec<u8> = (1..=count)
+            .filter(|number| body.contains(&encoded(*number)))
+            .collect();
+        answers.push(if shown.iter().any(|number| bad.contains(number)) {
+            answer_status(400, "invalid_request_error", None)
+        } else {
+            fine()
+        });
+        asked.push(shown);
     }
 }
 
 #[tokio::test]
-async fn what_is_refused_without_files_too_is_refused() {
-    let refusal = || answer_status(400, "invalid_request_error", None);
-    for (asked, requests) in [(request_with_files(), 2), (request(), 1)] {
-        let trial = trial(vec![refusal()]).await;
-        let error = trial.claude.generate_reply(&asked).await.unwrap_err();
-        assert!(matches!(error, LlmError::Refused(_)), "{error}");
-        assert_eq!(trial.requests(), requests);
+async fn the_refused_files_are_found_by_few_requests() {
+    for (count, bad, requests) in [
+        (1, &[1][..], 2),
+        (2, &[1], 3),
+        (3, &[1, 3], 5),
+        (20, &[7], 11),
+        (20, &[], 3),
+    ] {
+        let (found, asked) = search_among(count, bad).await;
+        let mut found = found.unwrap();
+        found.refused.sort();
+        let expected: Vec<Ordinal> = bad.iter().map(|number| Ordinal((*number).into())).collect();
+        assert_eq!(
+            (found.refused, found.untested),
+            (expected, vec![]),
+            "{count} {bad:?}"
+        );
+        assert!(asked.len() <= requests, "{count} {bad:?}: {asked:?}");
+        assert_eq!(asked[0], [0_u8; 0], "first a request without files");
+        assert!(!found.used.is_empty());
     }
-    let trial = trial(vec![answer_status(404, "not_found_error", None)]).await;
-    let error = trial.claude.generate_reply(&request_with_files()).await;
-    assert!(matches!(error, Err(LlmError::Refused(_))));
-    assert_eq!(trial.requests(), 1, "a model that is not there sees no files");
+}
+
+#[tokio::test]
+async fn what_is_not_tried_within_the_requests_of_a_search_is_told() {
+    let bad: Vec<u8> = (1..=20).collect();
+    let (found, asked) = search_among(20, &bad).await;
+    let found = found.unwrap();
+    assert_eq!(asked.len(), 16);
+    assert!(
+        !found.refused.is_empty() && !found.untested.is_empty(),
+        "{found:?}"
+    );
+    assert_eq!(found.refused.len() + found.untested.len(), 20);
+}
+
+#[tokio::test]
+async fn a_model_that_refuses_a_request_without_files_too_condemns_none() {
+    let refusal = answer_status(400, "invalid_request_error", None);
+    let trial = trial(vec![refusal]).await;
+    let found = trial.claude.find_refused_files(&request_with_files()).await;
+    assert_eq!((found, trial.requests()), (None, 1));
+}
+
+#[tokio::test]
+async fn what_the_provider_does_not_open_is_known_without_a_request() {
+    let trial = trial(Vec::new()).await;
+    let mut asked = request_with_files();
+    let png = |width: u32| {
+        [
+            &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..],
+            &width.to_be_bytes(),
+            &[0, 0, 0, 9],
+        ]
+        .concat()
+    };
+    asked.turns[0].files = vec![
+        shown("[file 1]", MediaType::Png, &png(8_000)),
+        shown("[file 2]", MediaType::Png, &png(8_001)),
+        shown("[file 3]", MediaType::Pdf, b"%PDF-1.7 trailer <</Encrypt 5 0 R>>"),
+    ];
+    let expected = [(2, FileOmission::TooManyPixels), (3, FileOmission::Encrypted)].map(|(number, why)| {
+        (
+            shown(&format!("[file {number}]"), MediaType::Png, b"").ordinal,
+            why,
+        )
+    });
+    assert_eq!(trial.claude.find_unopened_files(&asked), expected);
+    assert_eq!(trial.requests(), 0);
 }
 
 #[tokio::test]

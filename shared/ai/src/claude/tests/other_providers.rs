@@ -2,12 +2,27 @@
 
 use super::*;
 use crate::model_provider::OTHER_PROVIDERS;
+use recado_domain::ids::Ordinal;
+use recado_domain::media_type::MediaType;
+use recado_ports::ports::ChatFile;
+
+/// What each model is told of the present.
+const PRESENT: &str = "Now it is Monday.";
 
 /// Asks the model of a provider that gives this answer. Returns the reply and the request.
 async fn ask(
     model: &str,
     own_key: Option<CredentialRef>,
     body: &serde_json::Value,
+) -> (LlmReply, recado_testkit::servers::scripted::Request) {
+    ask_with_files(model, own_key, body, Vec::new()).await
+}
+
+async fn ask_with_files(
+    model: &str,
+    own_key: Option<CredentialRef>,
+    body: &serde_json::Value,
+    files: Vec<ChatFile>,
 ) -> (LlmReply, recado_testkit::servers::scripted::Request) {
     let (name, _) = split_model_name(model);
     let provider = OTHER_PROVIDERS.iter().find(|provider| provider.name == name);
@@ -24,13 +39,21 @@ async fn ask(
     let http = recado_http_client::build_http_client().unwrap();
     let keys = KeyBox::named(variable, Some("k-1"));
     let client = Claude::new(http, settings, keys, Time::default()).unwrap();
-    let asked = LlmRequest {
+    let mut asked = LlmRequest {
         model: model.to_owned(),
         key: own_key,
+        present: Some(PRESENT.to_owned()),
         ..request()
     };
+    if let Some(turn) = asked.turns.last_mut() {
+        turn.files = files;
+    }
     let reply = client.generate_reply(&asked).await.unwrap();
-    (reply, stand_in.requests().remove(0))
+    let sent = stand_in.requests().remove(0);
+    let body = sent.body.to_string();
+    let (prompt, present) = (body.find("You are Ana."), body.find(PRESENT));
+    assert!(prompt.is_some() && present > prompt, "behind the prompt: {body}");
+    (reply, sent)
 }
 
 fn used(input_tokens: u64, output_tokens: u64) -> TokenUsage {
@@ -38,6 +61,30 @@ fn used(input_tokens: u64, output_tokens: u64) -> TokenUsage {
         input_tokens,
         output_tokens,
         ..TokenUsage::default()
+    }
+}
+
+#[tokio::test]
+async fn a_document_reaches_openai_with_a_name() {
+    let body = json!({"model": "gpt-4.1", "usage": {"prompt_tokens": 12, "completion_tokens": 7},
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Oi!"}, "finish_reason": "stop"}]});
+    for (name, expected) in [(Some("../a.pdf"), "a.pdf"), (None, "document.pdf")] {
+        let file = ChatFile {
+            ordinal: Ordinal(1),
+            name: name.map(str::to_owned),
+            label: "[file 1]".to_owned(),
+            media_type: MediaType::Pdf,
+            content: Ok(b"%PDF-1.4".to_vec()),
+        };
+        let (_, sent) = ask_with_files("openai::gpt-4.1", None, &body, vec![file]).await;
+        let asked = sent.body["messages"].as_array().unwrap().last().unwrap();
+        let parts = asked["content"].as_array().unwrap();
+        let file = parts.iter().find(|part| part["type"] == "file").unwrap();
+        assert_eq!(file["file"]["filename"], expected, "{file}");
+        assert_eq!(
+            file["file"]["file_data"],
+            "data:application/pdf;base64,JVBERi0xLjQ="
+        );
     }
 }
 
@@ -55,7 +102,8 @@ async fn a_model_of_openai_is_asked_by_its_name_with_its_key() {
         sent.headers
     );
     assert_eq!(sent.body["model"], "gpt-4.1");
-    assert_eq!(sent.body["messages"][1]["content"], "good morning");
+    assert_eq!(sent.body["messages"][1]["content"], PRESENT);
+    assert_eq!(sent.body["messages"][2]["content"], "good morning");
 }
 
 #[tokio::test]

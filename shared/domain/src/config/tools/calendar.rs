@@ -9,14 +9,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-/// Greatest number of free slots that the model reads at once.
-const SLOTS_MAX: usize = 40;
-
-/// Greatest number of other times that are offered where one is taken.
-const OTHER_TIMES_MAX: usize = 8;
-
 /// Time for which free slots are listed if the model names no end.
-const USUAL_WINDOW: SignedDuration = SignedDuration::from_hours(14 * 24);
+pub(super) const USUAL_WINDOW: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// The things that a function of a calendar does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,21 +73,8 @@ impl CalendarFunction {
         })
     }
 
-    /// Returns a question for other times near `start`, where that one is taken.
-    pub fn ask_for_times_around(&self, arguments: &Value, start: Timestamp, now: Timestamp) -> AskedSlots {
-        let near = SignedDuration::from_hours(12);
-        let from = start.saturating_sub(near).unwrap_or(start).max(now);
-        AskedSlots {
-            window: TimeSpan {
-                from,
-                to: from.saturating_add(USUAL_WINDOW).unwrap_or(Timestamp::MAX),
-            },
-            duration: self.read_appointment_length(arguments),
-        }
-    }
-
     /// Reads the length of the appointment: one of the calendar's, or its usual one.
-    fn read_appointment_length(&self, arguments: &Value) -> SignedDuration {
+    pub(super) fn read_appointment_length(&self, arguments: &Value) -> SignedDuration {
         let asked = arguments["minutes"]
             .as_u64()
             .and_then(|minutes| u16::try_from(minutes).ok());
@@ -123,65 +104,6 @@ impl CalendarFunction {
             start: span.from,
             end: span.to,
         }
-    }
-
-    fn list_some_free_slots(
-        &self,
-        asked: &AskedSlots,
-        (busy, held): (&[TimeSpan], &[HeldCell]),
-        (now, limit): (Timestamp, usize),
-    ) -> (Vec<FreeSlot>, Option<Timestamp>) {
-        let held: Vec<CellSpan> = held.iter().map(to_cell_time).collect();
-        let query = SlotQuery {
-            now,
-            window: asked.window,
-            duration: asked.duration,
-            busy,
-            held: &held,
-            limit,
-        };
-        let found = self.calendar.rules.find_free_slots(&query, &self.zone);
-        (found.slots, found.next_start)
-    }
-
-    /// Lists the free slots for the model.
-    pub fn describe_free_slots(
-        &self,
-        asked: &AskedSlots,
-        taken: (&[TimeSpan], &[HeldCell]),
-        now: Timestamp,
-    ) -> String {
-        let (slots, next) = self.list_some_free_slots(asked, taken, (now, SLOTS_MAX));
-        if slots.is_empty() {
-            return "no time is free then".to_owned();
-        }
-        let listed = self.describe_each_slot(&slots);
-        match next {
-            Some(next) => {
-                let day = next.to_zoned(self.zone.clone()).date();
-                format!("{listed}\nThere are more: ask again from {day}.")
-            }
-            None => listed,
-        }
-    }
-
-    /// Lists some free slots for the model, which asked for a time that it cannot have.
-    pub fn describe_other_times(
-        &self,
-        asked: &AskedSlots,
-        taken: (&[TimeSpan], &[HeldCell]),
-        now: Timestamp,
-    ) -> String {
-        let (slots, _) = self.list_some_free_slots(asked, taken, (now, OTHER_TIMES_MAX));
-        if slots.is_empty() {
-            return "No other time is free in the two weeks after it.".to_owned();
-        }
-        format!("Free are:\n{}", self.describe_each_slot(&slots))
-    }
-
-    fn describe_each_slot(&self, slots: &[FreeSlot]) -> String {
-        let lines = slots.iter().map(|slot| slot.format_for_model(&self.zone));
-        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Lists the bookings of a thread that stand in this calendar and are to come.
@@ -332,15 +254,6 @@ impl CalendarFunction {
 pub fn cells_of_others(held: Vec<HeldCell>, event: Option<&EffectId>) -> Vec<HeldCell> {
     let is_other = |cell: &HeldCell| event.is_none_or(|event| cell.holder != *event);
     held.into_iter().filter(is_other).collect()
-}
-
-fn to_cell_time(held: &HeldCell) -> CellSpan {
-    let end = crate::millis::add_duration(held.cell.start, crate::effects::CELL);
-    CellSpan {
-        calendar: held.cell.calendar.clone(),
-        start: held.cell.start,
-        end,
-    }
 }
 
 /// Returns what is left of `span` without `taken`.

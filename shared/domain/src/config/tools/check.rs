@@ -1,7 +1,8 @@
 //! Checks tools, and the tools that an agent names.
 
 use super::calendar_offer::LONGEST_ENDING;
-use super::schema::{ArgumentSchema, SchemaError};
+use super::schema::ArgumentSchema;
+use super::schema_error::SchemaError;
 use super::{ACTING_SECONDS_MAX, TOOL_SECONDS_MAX, TOOLS_MAX, Tool, no_arguments};
 use crate::config::{Agent, Calendar, ConfigError};
 use crate::decision::DECISION_TOOL_NAMES;

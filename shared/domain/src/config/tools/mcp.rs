@@ -2,6 +2,7 @@
 
 use super::check::{NAME_MAX, ToolError};
 use super::schema::ArgumentSchema;
+use super::schema_error::SchemaError;
 use super::{Tool, ToolEffect, no_arguments};
 use crate::config::CredentialRef;
 use crate::file_text::{clean_file_name, disarm_marks};
@@ -63,6 +64,21 @@ pub struct McpListing {
     pub description: String,
     /// JSON schema of the arguments.
     pub arguments: Map<String, Value>,
+    /// The reason why the tool cannot be called: its schema cannot be used.
+    pub refused: Option<SchemaError>,
+}
+
+impl McpListing {
+    /// Makes a listing of what a server tells of a tool. Checks the schema, which takes milliseconds for a large one.
+    pub fn check_listing(name: String, description: String, arguments: Map<String, Value>) -> Self {
+        let refused = ArgumentSchema::compile(&arguments).err();
+        Self {
+            name,
+            description,
+            arguments,
+            refused,
+        }
+    }
 }
 
 impl McpServer {
@@ -164,13 +180,15 @@ impl Tool {
         server.allow.iter().map(function).collect()
     }
 
-    /// Completes a function of a server with what that tells of it. `None`: the server has no such tool, or its schema cannot be
-    /// used.
+    /// Completes a function of a server with what that tells of it. `None`: the server has no such tool, or its schema was
+    /// refused.
     #[must_use]
     pub fn complete_mcp_function(mut self, listed: &[McpListing]) -> Option<Self> {
         let name = self.mcp_tool.as_deref()?;
         let listing = listed.iter().find(|listing| listing.name == name)?;
-        ArgumentSchema::compile(&listing.arguments).ok()?;
+        if listing.refused.is_some() {
+            return None;
+        }
         self.description = describe_function(self.description.trim(), listing);
         self.arguments.clone_from(&listing.arguments);
         Some(self)
@@ -280,10 +298,9 @@ mod tests {
 
     #[test]
     fn what_a_server_says_of_a_tool_cannot_leave_its_marks() {
-        let listing = |description: &str, arguments: Value| McpListing {
-            name: "find.customer".to_owned(),
-            description: description.to_owned(),
-            arguments: arguments.as_object().unwrap().clone(),
+        let listing = |description: &str, arguments: Value| {
+            let arguments = arguments.as_object().unwrap().clone();
+            McpListing::check_listing("find.customer".to_owned(), description.to_owned(), arguments)
         };
         let schema = json!({"type": "object", "properties": {"name": {}}});
         let found = functions(&tool(&json!({}))).remove(0);

@@ -1,5 +1,8 @@
 //! JSON schemas of arguments. A schema is complete in itself: nothing is loaded for it.
 
+use super::Tool;
+use super::schema_error::SchemaError;
+use super::schema_size::SchemaParts;
 use crate::json_depth::is_value_too_deep;
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::{Map, Value};
@@ -15,25 +18,12 @@ const MISTAKES_MAX: usize = 5;
 /// Greatest length of the description of mistakes, in characters.
 const TOLD_MAX: usize = 800;
 
-/// The reasons why a schema cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SchemaError {
-    /// The schema does not describe an object.
-    #[error("arguments must be a JSON schema of type `object`")]
-    NoObject,
-    /// The schema is longer than it may be.
-    #[error("the schema of the arguments is longer than 16,000 characters")]
-    TooLong,
-    /// The schema breaks the rules of JSON Schema, or refers to another document.
-    #[error("arguments is no JSON schema that is complete in itself: {0}")]
-    Invalid(String),
-}
-
 /// Greatest length of a schema, as JSON.
 const SCHEMA_MAX: usize = 16_000;
 
 /// A JSON schema of arguments, ready to check them.
 pub struct ArgumentSchema {
+    schema: Value,
     schemas: Schemas,
     root: SchemaIndex,
 }
@@ -54,7 +44,11 @@ impl UrlLoader for NoDocuments {
 }
 
 impl ArgumentSchema {
-    /// Compiles a schema.
+    /// Compiles a schema. One whose checks would not be bounded is refused.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the schema cannot be used.
     pub fn compile(schema: &Map<String, Value>) -> Result<Self, SchemaError> {
         if schema.get("type") != Some(&Value::from("object")) {
             return Err(SchemaError::NoObject);
@@ -63,24 +57,40 @@ impl ArgumentSchema {
         if schema.to_string().len() > SCHEMA_MAX {
             return Err(SchemaError::TooLong);
         }
+        if is_value_too_deep(&schema) {
+            return Err(SchemaError::TooLarge);
+        }
+        SchemaParts::read_schema(&schema)?;
         let mut compiler = Compiler::new();
         compiler.use_loader(Box::new(NoDocuments));
         compiler.enable_format_assertions();
         let mut schemas = Schemas::new();
         let told = |error: &CompileError| SchemaError::Invalid(cut(&error.to_string().replace(PLACE, "")));
-        if let Err(error) = compiler.add_resource(PLACE, schema) {
+        if let Err(error) = compiler.add_resource(PLACE, schema.clone()) {
             return Err(told(&error));
         }
         match compiler.compile(PLACE, &mut schemas) {
-            Ok(root) => Ok(Self { schemas, root }),
+            Ok(root) => Ok(Self {
+                schema,
+                schemas,
+                root,
+            }),
             Err(error) => Err(told(&error)),
         }
     }
 
-    /// Checks arguments. The error describes the mistakes for the model that made them.
+    /// Checks arguments. Those whose check would take too much work are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// The mistakes, described for the model that made them.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
         if is_value_too_deep(arguments) {
             return Err("the arguments are nested too deeply".to_owned());
+        }
+        let parts = SchemaParts::read_schema(&self.schema).map_err(|error| error.to_string())?;
+        if !parts.can_check(arguments) {
+            return Err("they are too large for their schema: send fewer and shorter values".to_owned());
         }
         let Err(error) = self.schemas.validate(arguments, self.root) else {
             return Ok(());
@@ -88,6 +98,18 @@ impl ArgumentSchema {
         let mut mistakes = Vec::new();
         collect_mistakes(&error, &mut mistakes);
         Err(cut(&mistakes.join("; ")))
+    }
+}
+
+impl Tool {
+    /// Checks the arguments of a call against the tool's schema. Takes milliseconds for a large schema or large arguments.
+    ///
+    /// # Errors
+    ///
+    /// The mistakes, described for the model that made them.
+    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        let schema = ArgumentSchema::compile(&self.arguments).map_err(|error| error.to_string())?;
+        schema.check_arguments(arguments)
     }
 }
 

@@ -176,3 +176,36 @@ fn an_ordinary_message_stores_nothing_of_it_and_a_changed_one_is_read_as_it_was_
     let stored = serde_json::to_string(&message).unwrap();
     assert_eq!(serde_json::from_str::<Message>(&stored).unwrap(), message);
 }
+
+#[test]
+fn an_edit_whose_text_is_not_known_leaves_the_text_and_says_so() {
+    let unreadable = |at| {
+        let content = Box::new(Content::System {
+            what: crate::content::SystemNote::Unreadable,
+            text: None,
+        });
+        message(
+            Role::User,
+            Content::Edit {
+                target: None,
+                content,
+            },
+            at,
+        )
+    };
+    let mut known = said("às 14h");
+    assert!(known.record_change(&unreadable(2)));
+    assert_eq!(
+        known.render_present_text(),
+        "às 14h [edited; the new text is not known]"
+    );
+    assert_eq!(known.present_content(), &Content::from_text("às 14h"));
+    assert!(known.record_change(&edit(Role::User, "às 15h", 3)));
+    assert_eq!(known.render_present_text(), "às 15h");
+    assert!(known.record_change(&unreadable(4)));
+    assert_eq!(
+        known.render_present_text(),
+        "às 15h [edited; the new text is not known]"
+    );
+    assert_eq!(known.changes.edited_at(), Some(from_unix_millis(4)));
+}

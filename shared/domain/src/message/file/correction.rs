@@ -4,9 +4,11 @@ use super::MessageFile;
 use jiff::Timestamp;
 
 impl MessageFile {
-    /// Lets the work on the file be repeated at once, if its process ended during it. Returns whether it was under way.
+    /// Lets the work on the file be repeated at once, if its process ended during it. Returns whether it was under way. A reading that was cut
+    /// off stays known as such ([`Self::was_reading_cut_off`]).
     pub fn free_work(&mut self, now: Timestamp) -> bool {
-        let was_under_way = std::mem::take(&mut self.is_under_way);
+        let was_under_way = self.is_under_way;
+        self.is_under_way &= self.next_reading_time().is_some();
         if was_under_way && let Some(next_at) = self.next_attempt_mut() {
             *next_at = now.min(*next_at);
         }

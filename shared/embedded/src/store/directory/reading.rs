@@ -1,7 +1,7 @@
 //! Reads the configuration of a tenant, of all, and single entries by their names.
 
 use crate::db_error::DbError;
-use crate::sql_records::{query_all, query_one};
+use crate::sql_records::{query_all, query_one, query_readable};
 use crate::store::alerts::{select_alert_config, select_installation_value};
 use recado_domain::config::{Agent, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
 use recado_domain::ids::{CalendarId, TenantId, ToolId};
@@ -51,7 +51,8 @@ pub(super) fn select_configuration(
     })
 }
 
-/// Returns the entries that `names` names, each once, in the order of their ids.
+/// Returns the entries that `names` names, each once, in the order of their ids. One that cannot be read is passed over, so that it
+/// can be written anew.
 pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDocument, DbError> {
     let mut tenants: BTreeMap<String, Tenant> = BTreeMap::new();
     let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
@@ -73,27 +74,30 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
     }
     let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
     for id in &names.tools {
-        let found = select_tool(connection, id)?;
+        let sql = "SELECT body FROM tools WHERE id = ?1";
+        let found: Option<Tool> = query_readable(connection, sql, [id.as_str()])?;
         tools.extend(found.map(|found| (found.id.to_string(), found)));
     }
     let mut calendars: BTreeMap<String, Calendar> = BTreeMap::new();
     for id in &names.calendars {
-        let found = select_calendar(connection, id)?;
+        let sql = "SELECT body FROM calendars WHERE id = ?1";
+        let found: Option<Calendar> = query_readable(connection, sql, [id.as_str()])?;
         calendars.extend(found.map(|found| (found.id.to_string(), found)));
     }
     for id in &names.agents {
         let sql = "SELECT body FROM agents WHERE id = ?1";
-        let found: Option<Agent> = query_one(connection, sql, [id.as_str()])?;
+        let found: Option<Agent> = query_readable(connection, sql, [id.as_str()])?;
         agents.extend(found.map(|found| (found.id.to_string(), found)));
     }
     for id in &names.instances {
         let sql = "SELECT body FROM instances WHERE id = ?1";
-        let found: Option<Instance> = query_one(connection, sql, [id.as_str()])?;
+        let found: Option<Instance> = query_readable(connection, sql, [id.as_str()])?;
         instances.extend(found.map(|found| (found.id.to_string(), found)));
     }
     for (provider, external) in &names.externals {
         let sql = "SELECT body FROM instances WHERE provider = ?1 AND external = ?2";
-        let found: Option<Instance> = query_one(connection, sql, [provider.as_str(), external.as_str()])?;
+        let found: Option<Instance> =
+            query_readable(connection, sql, [provider.as_str(), external.as_str()])?;
         instances.extend(found.map(|found| (found.id.to_string(), found)));
     }
     Ok(ConfigDocument {

@@ -65,7 +65,8 @@ fn insert_conversations(c: &Connection, waits: i64, held: i64) -> Result<(), DbE
         &json!({"waiting_since": waits, "scheduled_for": waits, "closed_told_at": waits, "agent_returns_at": waits,
             "last_message_at": waits, "nudged_at": waits, "pair_arrival": waits, "limits": {"paused_until": waits},
             "lease": {"nonce": "n", "since": waits, "until": held, "left_since": waits},
-            "reengaged": {"at": waits, "by": by}, "picture": {"asked_at": waits}}),
+            "reengaged": {"at": waits, "by": by}, "picture": {"asked_at": waits},
+            "thread_hold": {"by": "page_inbox", "at": waits}}),
     );
     ConversationRow::from_conversation(&conversation)?.write_row(c, now())
 }
@@ -117,7 +118,8 @@ fn insert_instances(c: &Connection, waits: i64, held: i64) -> Result<(), DbError
     let state: InstanceState = read(
         json!({"connection": "closed", "since": waits, "lost_at": waits, "probe_at": waits,
         "arrival": waits, "places": waits, "batch_line": waits, "confirmed_at": waits, "asked_at": waits,
-        "released_at": waits, "catch_up_from": waits, "caught_up_at": waits,
+        "released_at": waits, "catch_up_from": waits, "caught_up_at": waits, "first_contacts_from": waits,
+        "other_agent_at": waits,
         "downloads": {"failed": [waits], "until": waits}}),
     );
     let sql = "INSERT INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";

@@ -41,12 +41,15 @@ pub(in crate::api) struct AgentLimitsSchema {
     /// Greatest number of replies to one contact within an hour; 0: no limit.
     #[schema(required = false, default = 60)]
     turns_per_hour: u32,
-    /// `true` if the agent stops answering a contact that repeats one text after each reply.
+    /// `true` if the agent stops answering when the contact and its own replies repeat themselves.
     #[schema(required = false, default = true)]
     end_loops: bool,
-    /// The words that the contact gets when a limit is reached.
+    /// The words that the contact gets when a limit is reached, but at a loop.
     #[schema(required = false)]
     reply: LimitReplySchema,
+    /// The words that the contact gets when the agent stops at a loop; `hand_over_message` if absent.
+    #[schema(required = false)]
+    loop_reply: LimitReplySchema,
 }
 
 /// What the contact gets when a limit of the agent is reached.
@@ -59,4 +62,6 @@ pub(in crate::api) enum LimitReplySchema {
     Nothing,
     /// The agent's `error_message`, once for each pause.
     ErrorMessage,
+    /// The agent's `hand_over_message`, once for each pause.
+    HandOverMessage,
 }

@@ -9,9 +9,11 @@ use super::events::WebhookEndpointSchema;
 use super::hours::OpeningHoursSchema;
 use super::invitations::{InvitationTemplateSchema, OccasionSchema};
 use super::secrets::SecretSaltSchema;
+use super::tenants::{MonthlyBudgetSchema, RetentionSchema};
 use super::tools::ToolSchema;
-use super::{DecisionKindSchema, ProviderSchema, SignaturePositionSchema};
+use super::{DecisionKindSchema, ProviderSchema, ReplyFormatSchema, SignaturePositionSchema};
 use recado_domain::Timestamp;
+use recado_domain::config::ReplyFormat;
 use recado_domain::decision::DecisionKind;
 use recado_domain::provider::Provider;
 use recado_domain::signature::SignaturePosition;
@@ -119,63 +121,6 @@ pub(in crate::api) struct TenantSchema {
     removing_since: Option<Timestamp>,
 }
 
-/// A tenant's budget for each month, of tokens, of money, or of both.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MonthlyBudget)]
-#[serde(deny_unknown_fields)]
-struct MonthlyBudgetSchema {
-    /// Number of tokens that its agents' models may use in a month.
-    #[schema(minimum = 1)]
-    tokens: Option<u64>,
-    /// Amount that they may cost by the prices of the installation: a decimal number.
-    #[schema(example = "250.00")]
-    amount: Option<String>,
-    /// Currency of the amount.
-    #[schema(required = false, default = "USD", pattern = "^[A-Z]{3}$")]
-    currency: String,
-    /// `true` if the agents pause until the next month once the budget is used up.
-    #[schema(required = false, default = false)]
-    stop: bool,
-}
-
-/// What is kept of a tenant's records, and for how long.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Retention)]
-#[serde(deny_unknown_fields)]
-struct RetentionSchema {
-    /// Time for which messages are kept, from when each was stored. If absent, 365 days.
-    #[schema(required = false)]
-    messages: RetentionPeriodSchema,
-    /// Time for which a conversation is kept after its last message, not less than that of messages. If absent, it goes with
-    /// its last message.
-    conversations: Option<RetentionPeriodSchema>,
-    /// Time for which the files of messages are kept, not more than that of messages. If absent, a file goes with its message.
-    media: Option<RetentionPeriodSchema>,
-    /// Time for which dead letters are kept, from the failure. If absent, 365 days.
-    #[schema(required = false)]
-    dead_letters: RetentionPeriodSchema,
-    /// Time for which an applied event is recognized again, at least 7 days. If absent, the installation's.
-    events: Option<RetentionPeriodSchema>,
-    /// Time for which deliveries are kept, from when the message was accepted: at least 7 days. If absent, 30 days.
-    #[schema(required = false)]
-    deliveries: RetentionPeriodSchema,
-    /// Time for which the sums of what models used are kept after their day: at least 31 days. If absent, 400 days.
-    usage: Option<RetentionPeriodSchema>,
-    /// `true` if a message loses its content when the contact deletes it for everyone.
-    #[schema(required = false, default = true)]
-    remove_deleted_content: bool,
-}
-
-/// A number of days from 1 to 36,500, or the word `forever`.
-#[derive(Serialize, ToSchema)]
-#[schema(as = RetentionPeriod, example = 365)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "it only describes")]
-enum RetentionPeriodSchema {
-    Days(u32),
-    Forever(String),
-}
-
 /// An agent: the AI that answers, with its model and instructions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Agent)]
@@ -199,13 +144,16 @@ pub(in crate::api) struct AgentSchema {
     system_prompt: String,
     /// A shorter form of `system_prompt`, which the model reads in its place.
     optimized_system_prompt: Option<String>,
+    /// The marks in which the model writes its replies: Markdown's, or WhatsApp's own if the prompt asks for them.
+    #[schema(required = false, value_type = ReplyFormatSchema)]
+    reply_format: ReplyFormat,
     /// The message that the contact gets when the model fails.
     #[schema(required = false)]
     error_message: String,
     /// Greatest length of a reply, in tokens.
     #[schema(required = false, minimum = 1, maximum = 64_000, default = 1024)]
     max_tokens: u32,
-    /// The answer to messages of which all are of kinds that Recado does not know. If absent, the model is asked.
+    /// The answer to messages of which all are of kinds that Recado does not know, without words. If absent, the model is asked.
     unsupported_message: Option<String>,
     /// The signature that goes out with the agent's texts. The model never reads it.
     signature: Option<SignatureSchema>,
@@ -224,6 +172,9 @@ pub(in crate::api) struct AgentSchema {
     /// Ids of the tools that the agent may call. They belong to the same tenant.
     #[schema(required = false)]
     tools: Vec<String>,
+    /// `true` if the model reads the name that the contact gave itself. Not of an agent with `http`.
+    #[schema(required = false, default = false)]
+    reads_contact_name: bool,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[schema(required = false, default = false)]
     disabled: bool,
@@ -264,6 +215,11 @@ pub(in crate::api) struct InstanceSchema {
     /// `true` if a message typed on the phone takes the conversation over.
     #[schema(required = false, default = true)]
     phone_takes_over: bool,
+    /// `true` if clients' messages may take a contact's thread from another program.
+    #[schema(required = false, default = false)]
+    takes_threads: bool,
+    /// `true` if the phone's app greets contacts by itself, which takes nothing over; `false` if not. If absent, it is found out.
+    phone_greets: Option<bool>,
     /// The time at which the agent answers again after people took a conversation over: `never`, `at_resolve`, or
     /// `{"after_minutes": 30}` after the last message of a person.
     #[schema(required = false)]
@@ -279,12 +235,10 @@ pub(in crate::api) struct InstanceSchema {
     /// Seconds to wait after a complete question: the shortest wait of an adaptive debounce. Not with `debounce_seconds`.
     #[schema(minimum = 0, maximum = 300)]
     debounce_short_seconds: Option<f64>,
-    /// Seconds to wait after a fragment: the longest wait of an adaptive debounce, doubled after an announcement. Not with
-    /// `debounce_seconds`.
+    /// Seconds to wait after a fragment: the longest adaptive wait, doubled after an announcement. Not with `debounce_seconds`.
     #[schema(minimum = 0, maximum = 300)]
     debounce_long_seconds: Option<f64>,
-    /// Number of drafts in a row that are dropped and begun anew because the contact wrote while the model thought. If absent,
-    /// the installation's setting.
+    /// Number of drafts in a row that are begun anew because the contact wrote meanwhile. If absent, the installation's setting.
     #[schema(minimum = 0, maximum = 5)]
     restart_drafts: Option<u32>,
     /// Seconds for which a reply of the agent is held back. If absent, replies leave at once.

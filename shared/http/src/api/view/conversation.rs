@@ -64,6 +64,12 @@ pub(in crate::api) struct ConversationView {
     taken_by: Option<TokenName>,
     /// Time since which it is this person's.
     taken_at: Option<Timestamp>,
+    /// The role of the other program that holds the contact's thread at the provider. For Meta's own agent it is `ai_agent`, and
+    /// `another_program` if the provider tells none. Absent if no other program holds it. Meanwhile the agent is silent. 24 hours after the contact's
+    /// last message nobody holds a thread any more.
+    held_by: Option<String>,
+    /// Time since which that is known.
+    held_since: Option<Timestamp>,
     /// The conversation of the same person under another identity, in which the messages continue.
     #[cfg_attr(test, schema(value_type = Option<String>))]
     moved_to: Option<ConversationId>,
@@ -77,7 +83,8 @@ pub(in crate::api) struct ConversationView {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct HandoverView {
     /// Name of the token with which it was done. `phone`: somebody typed on the phone of the number; `agent`: the agent
-    /// resolved the conversation; `installation`: the agent came back by itself.
+    /// resolved the conversation; `installation`: the agent came back by itself;
+    /// `other_agent`: another program got or left the contact's thread.
     #[cfg_attr(test, schema(value_type = String))]
     by: TokenName,
     at: Timestamp,
@@ -111,6 +118,8 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
         let (waiting_since, agent_returns_at) =
             (conversation.person_owed_since(), conversation.return_due_at());
         let contact = ContactView::from(&conversation);
+        let hold = conversation.thread_hold.filter(|hold| hold.by.is_some());
+        let (held_by, held_since) = hold.map(|hold| (hold.by, hold.at)).unzip();
         let (taken_by, taken_at) = conversation.taken.map(|taken| (taken.by, taken.at)).unzip();
         Self {
             id: conversation.id,
@@ -133,6 +142,8 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             handover: conversation.handover.map(HandoverView::from),
             taken_by,
             taken_at,
+            held_by: held_by.flatten(),
+            held_since,
             moved_to: conversation.moved_to,
             joined: conversation.joined,
         }

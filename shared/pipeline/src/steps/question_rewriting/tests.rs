@@ -1,6 +1,7 @@
 use super::*;
 use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::CredentialRef;
 use recado_ports::ports::{LlmError, LlmReply};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -61,21 +62,29 @@ fn history() -> Vec<ChatTurn> {
     ]
 }
 
+fn own_key() -> CredentialRef {
+    CredentialRef::Env("RECADO_CREDENTIAL_CLINIC_MODEL".to_owned())
+}
+
 fn rewrite(llm: &Scripted, way: RewriteWay, text: &str, earlier: &[ChatTurn]) -> RewrittenQuestion {
     let settings = RewriteSettings {
         way,
         ..RewriteSettings::default()
     };
+    let key = own_key();
     let asked = AskedMessage {
         text,
         earlier,
-        simulated: false,
+        model: Some(RewritingModel {
+            name: "model-1",
+            key: Some(&key),
+        }),
     };
     block_on(rewrite_question(llm, &Hurried, &settings, &asked))
 }
 
 #[test]
-fn a_light_model_writes_a_question_that_stands_alone() {
+fn the_agents_model_writes_a_question_that_stands_alone() {
     let llm = answering(Ok(" Quanto custa o curso básico de espanhol?\n"));
     let question = rewrite(&llm, RewriteWay::Model, "E o primeiro, quanto custa?", &history());
     assert_eq!(question.text, "Quanto custa o curso básico de espanhol?");
@@ -83,7 +92,7 @@ fn a_light_model_writes_a_question_that_stands_alone() {
         matches!(question.by, RewrittenBy::Model { model, usage } if model == "light-1" && usage.input_tokens == 90)
     );
     let asked = llm.asked.lock().expect("one thread").remove(0);
-    assert_eq!(asked.model, "claude-haiku-4-5");
+    assert_eq!((asked.model.as_str(), asked.key), ("model-1", Some(own_key())));
     assert_eq!(asked.within, Duration::from_millis(1_500));
     assert_eq!(
         asked.turns[0].text,
@@ -131,16 +140,16 @@ fn rules_take_the_models_place_where_it_fails_says_nothing_of_use_or_is_not_aske
     let llm = answering(Ok("another question"));
     let question = rewrite(&llm, RewriteWay::Rules, "E o primeiro?", &history());
     assert_eq!(question.text, joined);
-    let simulated = AskedMessage {
+    let nobody = AskedMessage {
         text: "E o primeiro?",
         earlier: &history(),
-        simulated: true,
+        model: None,
     };
     let question = block_on(rewrite_question(
         &llm,
         &Hurried,
         &RewriteSettings::default(),
-        &simulated,
+        &nobody,
     ));
     assert_eq!(question.by, RewrittenBy::Rules);
     assert!(llm.asked.lock().expect("one thread").is_empty());

@@ -152,7 +152,7 @@ async fn check_provider(deps: &impl Deps, bound: InstanceConfig) -> Option<Strin
         CredentialState::Simulated => None,
         CredentialState::Missing(why) => Some(format!("{why}: its messages wait")),
         CredentialState::Unclear => Some("its credential could not be read".to_owned()),
-        CredentialState::Present => describe_answer(&ask_provider(deps, &bound).await).map(str::to_owned),
+        CredentialState::Present => describe_answer(ask_provider(deps, &bound).await),
     }?;
     let at = match &bound.instance.base_url {
         Some(url) => format!(" ({url})"),
@@ -168,10 +168,17 @@ async fn ask_provider(deps: &impl Deps, bound: &InstanceConfig) -> ConnectionAns
 
 /// Describes an answer with which the instance would not work. A number that is not paired yet is no mistake of the
 /// configuration.
-fn describe_answer(answer: &ConnectionAnswer) -> Option<&'static str> {
+fn describe_answer(answer: ConnectionAnswer) -> Option<String> {
     match answer {
         ConnectionAnswer::Open | ConnectionAnswer::Closed => None,
-        ConnectionAnswer::NeedsCredentials => Some("its provider refuses the key: its messages wait"),
-        ConnectionAnswer::Unclear => Some("its provider does not answer clearly; is its URL right?"),
+        ConnectionAnswer::NeedsCredentials => {
+            Some("its provider refuses the key: its messages wait".to_owned())
+        }
+        ConnectionAnswer::Refused(why) => Some(format!(
+            "its provider refuses every request ({why}): its messages wait"
+        )),
+        ConnectionAnswer::Unclear => {
+            Some("its provider does not answer clearly; is its URL right?".to_owned())
+        }
     }
 }

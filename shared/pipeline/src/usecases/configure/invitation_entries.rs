@@ -6,6 +6,7 @@ use crate::Deps;
 use crate::steps::audit::audit_actions;
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{plan_reminders, withdraw_reminders};
+use crate::steps::unreadable::pass_over_unreadable;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigNames};
@@ -100,7 +101,7 @@ impl InvitationEntries {
     pub(super) async fn list_changes(&self, deps: &impl Deps) -> PortResult<Vec<ConfigurationChange>> {
         let mut changes = Vec::new();
         for occasion in &self.occasions {
-            let known = deps.store().find_occasion(&occasion.tenant, &occasion.id).await?;
+            let known = find_readable_occasion(deps, occasion).await?;
             changes.push(change_of(
                 "occasion",
                 occasion.id.as_str(),
@@ -152,9 +153,14 @@ impl InvitationEntries {
     }
 }
 
+/// Returns the occasion as it is stored. `None` also if the record cannot be read: it is written anew then.
+async fn find_readable_occasion(deps: &impl Deps, occasion: &Occasion) -> PortResult<Option<Occasion>> {
+    pass_over_unreadable(deps.store().find_occasion(&occasion.tenant, &occasion.id).await)
+}
+
 /// Plans the reminders of an occasion, writes it, and withdraws the reminders that it no longer has.
 async fn write_occasion(deps: &impl Deps, caller: &Caller, occasion: &Occasion) -> PortResult<()> {
-    let before = deps.store().find_occasion(&occasion.tenant, &occasion.id).await?;
+    let before = find_readable_occasion(deps, occasion).await?;
     let before = before.filter(|before| !before.reminders.is_empty());
     let tenant = if before.is_some() || !occasion.reminders.is_empty() {
         find_tenant(deps, &occasion.tenant).await?

@@ -48,6 +48,8 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub enum NamedGuest {
     /// By id.
     Id(GuestId),
+    /// By id, with the phone number that the guest must have, in any notation. Personal data: never log it.
+    IdOfPhone(GuestId, String),
     /// By phone number, in any notation. An unknown one makes a pending guest. Personal data: never log it.
     Phone(String),
 }

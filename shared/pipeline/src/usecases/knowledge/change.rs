@@ -10,9 +10,9 @@ use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId, SplitDocument, VectorGap,
 };
-use recado_domain::media_type::MediaType;
+use recado_domain::media_type::{MediaType, find_charset};
 use recado_domain::message::TextGap;
-use recado_ports::ports::{Embedder, KnowledgeLibrary, System};
+use recado_ports::ports::{DocumentToRead, Embedder, KnowledgeLibrary, ReadingFailure, System};
 
 /// Maximum number of characters of a source's title.
 pub(super) const TITLE_MAX: usize = 300;
@@ -88,7 +88,7 @@ pub(super) async fn add_source_within(
         return complete_vectors(deps, caller, &tenant, agent, unchanged, vectors_until).await;
     }
     let named = (id, title, content_hash);
-    let (source, blocks, unread_pages) = read_document(deps, named, document).await?;
+    let (source, blocks, unread_pages) = read_document(deps, &tenant, named, document).await?;
     let limits = deps.settings().knowledge;
     let planned = present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?;
     let making = make_missing_vectors(deps, &planned, &source.id, vectors_until).await;
@@ -115,11 +115,12 @@ pub(super) async fn add_source_within(
 /// be read.
 async fn read_document(
     deps: &impl Deps,
+    tenant: &TenantId,
     (id, title, content_hash): (SourceId, String, String),
     document: NewDocument,
 ) -> Result<(KnowledgeSource, Vec<KnowledgeBlock>, Vec<usize>), KnowledgeError> {
     let bytes = document.bytes.len() as u64;
-    let split = split_into_blocks(deps, &title, document.content_type.as_deref(), document.bytes).await?;
+    let split = split_into_blocks(deps, tenant, &title, document).await?;
     let blocks = split.blocks.into_iter().map(|block| block.into_block_of(&id));
     let blocks: Vec<KnowledgeBlock> = blocks.collect();
     let source = KnowledgeSource {
@@ -131,6 +132,7 @@ async fn read_document(
         blocks: blocks.len(),
         is_cut: split.is_cut,
         words: split.words,
+        analysis: split.analysis,
     };
     Ok((source, blocks, split.unread_pages))
 }
@@ -223,10 +225,12 @@ fn hash_content(bytes: &[u8]) -> String {
 
 async fn split_into_blocks(
     deps: &impl Deps,
+    tenant: &TenantId,
     title: &str,
-    content_type: Option<&str>,
-    bytes: Vec<u8>,
+    document: NewDocument,
 ) -> Result<SplitDocument, KnowledgeError> {
+    let bytes = document.bytes;
+    let content_type = document.content_type.as_deref();
     let refused = |gap| KnowledgeError::Document {
         title: title.to_owned(),
         gap,
@@ -238,16 +242,21 @@ async fn split_into_blocks(
         return Err(empty());
     }
     let media_type = MediaType::from_file(&bytes, Some(title)).ok_or_else(|| refused(TextGap::OtherType))?;
+    let read = DocumentToRead {
+        tenant,
+        bytes,
+        media_type: media_type.with_named_type(content_type),
+        charset: content_type.and_then(find_charset),
+    };
     let split = deps
         .llm()
-        .split_document(
-            title,
-            bytes,
-            media_type.with_named_type(content_type),
-            deps.settings().knowledge_block_characters,
-        )
+        .split_document(title, read, deps.settings().knowledge_block_characters)
         .await
-        .map_err(refused)?;
+        .map_err(|failure| match failure {
+            ReadingFailure::Gap(gap) => refused(gap),
+            ReadingFailure::Busy => KnowledgeError::Busy,
+            ReadingFailure::Failed(_) => refused(TextGap::TooManyAttempts),
+        })?;
     if split.blocks.is_empty() {
         return Err(empty());
     }

@@ -10,7 +10,9 @@ use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
 };
-use recado_ports::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System};
+use recado_ports::ports::{
+    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, System,
+};
 use recado_ports::random_id::generate_random_bits;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -46,7 +48,7 @@ pub(super) async fn change_snapshot(
 ) -> Result<ChangedSnapshot, KnowledgeError> {
     let (change, room) = (&change, find_vector_room(deps));
     retry_lost_write(PortError::contended("knowledge"), present, |present| async move {
-        let mut next = change(&present)?;
+        let mut next = deps.llm().renew_analysis(change(&present)?).await?;
         let refused = next.add_made_vectors(made, room).err();
         let index = next.find_vector_index(tenant, agent);
         let name = announce_snapshot(deps, tenant, agent, index.as_ref()).await?;

@@ -1,22 +1,30 @@
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
+use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::give_up::move_to_dead_letters;
+use crate::steps::message_target::find_sent_message;
+use crate::steps::message_token::is_same_message;
 use crate::steps::outgoing::find_outgoing;
+use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{StatusUpdate, may_concern_attempt};
-use recado_domain::ids::InstanceId;
+use recado_domain::event::InboundJob;
+use recado_domain::ids::MessageId;
 use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::deps::capabilities;
 use recado_ports::ports::{Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
 
 /// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
-/// of another instance than `instance` is not changed.
+/// of another instance is not changed.
 pub(super) async fn record_delivery_failure(
     deps: &impl Deps,
-    instance: &InstanceId,
+    job: &InboundJob,
+    bound: &InstanceConfig,
     failed: &FailedDelivery,
 ) -> PortResult<()> {
+    let instance = &bound.instance.id;
     let now = deps.system().now();
     deps.store()
         .record_status(&failed.update, add_duration(now, deps.settings().delivery_ttl))
@@ -25,6 +33,10 @@ pub(super) async fn record_delivery_failure(
     let (id, known_as) = delivery.map_or((None, None), |delivery| {
         (delivery.message, delivery.provider_message_id)
     });
+    let id = match id {
+        Some(id) => Some(id),
+        None => find_by_recipient(deps, job, bound, failed).await?,
+    };
     let Some(id) = id else {
         tracing::info!("a message that was not sent from here failed");
         return Ok(());
@@ -48,12 +60,44 @@ pub(super) async fn record_delivery_failure(
             return Err(PortError::contended("message"));
         }
         count_message_end(instance, MessageEnd::Undelivered);
+        note_refused_first_contact(deps, bound, &message).await?;
     }
     // A dead letter that was made before is not made again: it may have been deleted since.
     if message.out.copied {
         return Ok(());
     }
     move_to_dead_letters(deps, message).await.map(|_| ())
+}
+
+/// Stops first contacts if a linked phone's WhatsApp refused one: it does so where the number may begin no chats. The refusal itself is
+/// not told, so any failure of such a message after its acceptance counts.
+async fn note_refused_first_contact(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    message: &Outgoing,
+) -> PortResult<()> {
+    if !capabilities(deps, bound).acceptance_is_local {
+        return Ok(());
+    }
+    stop_first_contacts(deps, &bound.instance.id, message).await
+}
+
+/// Finds the message that failed among the newest of its recipient: its id may be written for the user id where the send's answer
+/// had the one for the number.
+async fn find_by_recipient(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    failed: &FailedDelivery,
+) -> PortResult<Option<MessageId>> {
+    let (Some(to), Some(id)) = (&failed.to, &failed.update.provider_message_id) else {
+        return Ok(None);
+    };
+    if !capabilities(deps, bound).echoes_our_id {
+        return Ok(None);
+    }
+    let found = Box::pin(find_sent_message(deps, bound, &job.external, to, id)).await?;
+    Ok(found.map(|message| message.message_id()))
 }
 
 /// Returns `true` if the failure is of an attempt that was or will be repeated. Such a failure says nothing about the
@@ -69,7 +113,7 @@ fn is_of_an_earlier_attempt(message: &Outgoing, failed: &StatusUpdate, known_as:
     if let (OutboxState::Sent { .. }, Some(failed_as), Some(sent_as)) =
         (&out.state, failed_as, &message.provider_message_id)
     {
-        return failed_as != *sent_as;
+        return !is_same_message(&failed_as, sent_as);
     }
     out.last_claimed_at()
         .is_some_and(|claim| !may_concern_attempt(failed.at, claim))

@@ -1,5 +1,6 @@
 use super::choice::note_chosen_option;
 use super::opt_out::note_opt_out;
+use super::quoted_message::note_quoted_message;
 use super::target_change::apply_to_target;
 use super::{AppliedEvent, access, build_event_finish, identity};
 use crate::Deps;
@@ -8,16 +9,20 @@ use crate::steps::guest_reply::apply_guest_reply;
 use crate::steps::message_age::is_stale;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::answer_loop::says_something_new;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{Ordinal, ThreadId};
 use recado_domain::inbound::InboundMessage;
+use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
+use recado_domain::thread_hold::ThreadControl;
 use recado_ports::ports::{
-    AppliedMessage, InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System,
+    AppliedMessage, Conversations, InboundWrite, Inbox, InstanceStates, PortError, PortResult, Queues,
+    StoreInboundOutcome, System,
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -31,13 +36,14 @@ pub(super) async fn store_contact_message(
     started_at: Timestamp,
 ) -> PortResult<AppliedEvent> {
     note_opt_out(deps, job, bound, inbound, written_at(job, inbound)).await?;
+    note_other_agent(deps, bound, inbound).await?;
     let stale = is_stale(deps, job, inbound);
     let arrival = Arrival {
         job,
         bound,
         inbound,
         stale,
-        wants: inbound.content.expects_answer() && !stale,
+        wants: wants_answer(inbound) && !stale,
         started_at,
     };
     let (place, silence, is_finished) = match store_message(deps, arrival).await? {
@@ -60,6 +66,36 @@ pub(super) async fn store_contact_message(
     } else {
         AppliedEvent::Followed(enqueued)
     })
+}
+
+/// Returns `true` if an answer to the message is owed: it asks for one and is ours to answer, or it says that the thread was passed to
+/// us, so that what the contact wrote elsewhere waits for us.
+fn wants_answer(inbound: &InboundMessage) -> bool {
+    let is_passed = inbound.thread == Some(ThreadControl::PassedToUs);
+    is_passed || (inbound.content.expects_answer() && inbound.not_owed.is_none())
+}
+
+/// Notes with the instance that another program holds a thread of its contacts, at most once a day.
+pub(super) async fn note_other_agent(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<()> {
+    if !matches!(inbound.thread, Some(ThreadControl::Held(_))) {
+        return Ok(());
+    }
+    let (before, seen) = (
+        InstanceState::default(),
+        InstanceChange::OtherAgentSeen(deps.system().now()),
+    );
+    let store = deps.store();
+    let noted = store
+        .change_instance_state(&bound.instance.id, &before, &seen)
+        .await?;
+    if noted.done {
+        tracing::warn!(instance_id = %bound.instance.id, "another program answers contacts of this number");
+    }
+    Ok(())
 }
 
 /// A contact's message as it came.
@@ -113,10 +149,8 @@ async fn try_to_store_message(
     if access::is_refused(deps, job, bound, inbound, &found).await? {
         return Ok(WriteAttempt::Done(StoredMessage::Blocked));
     }
-    let (thread, latest) = identity::join_thread(deps, bound, inbound, found).await?;
-    let (phone, now) = (inbound.phone.clone(), deps.system().now());
-    let mut conversation =
-        Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+    let joined = identity::join_thread(deps, bound, inbound, found).await?;
+    let mut conversation = open_conversation(deps, job, bound, inbound, joined);
     let goes_on = conversation.owes_answer();
     let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
         return Ok(WriteAttempt::Lost(()));
@@ -130,10 +164,15 @@ async fn try_to_store_message(
     conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
     let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
     remove_quoted_signature(bound, &mut message);
-    message.unanswered = stale.then_some(Reason::Stale);
+    note_quoted_message(deps, job, bound, inbound, &mut message).await?;
+    message.unanswered = inbound.not_owed.or(stale.then_some(Reason::Stale));
+    if wants {
+        end_pause_for_new_words(deps, &mut conversation, &message).await?;
+    }
     note_chosen_option(deps, job, bound, &mut conversation, inbound, &mut message).await?;
     if let Some(text) = answer_text(&message.content) {
-        apply_guest_reply(deps, &conversation, ordinal, (text, message.written_at)).await?;
+        let people = (&bound.tenant, &conversation);
+        apply_guest_reply(deps, people, ordinal, (text, message.written_at)).await?;
     }
     let silence = |goes_on| wake_up::silence_after(deps, bound, &conversation, &inbound.content, goes_on);
     let (silence, unknown) = (silence(goes_on), silence(true));
@@ -151,6 +190,44 @@ async fn try_to_store_message(
         }),
         StoreInboundOutcome::Conflict => WriteAttempt::Lost(()),
     })
+}
+
+/// Returns the conversation that a message belongs to: the thread's latest, or a new one. It has what the message says about who holds
+/// the thread.
+pub(super) fn open_conversation(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+    (thread, latest): (ThreadId, Option<Conversation>),
+) -> Conversation {
+    let (phone, now) = (inbound.phone.clone(), deps.system().now());
+    let mut conversation =
+        Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+    if let Some(control) = &inbound.thread {
+        conversation.apply_thread_control(control, written_at(job, inbound), now);
+    }
+    conversation
+}
+
+/// Ends the agent's pause for a loop if the message says something else than the contact's last one. Only in such a pause is anything
+/// read.
+async fn end_pause_for_new_words(
+    deps: &impl Deps,
+    conversation: &mut Conversation,
+    message: &Message,
+) -> PortResult<()> {
+    if !conversation.pauses_for_loop() {
+        return Ok(());
+    }
+    let limit = deps.settings().turn_reads.messages;
+    let found = deps.store().find_with_history(&conversation.id, limit).await?;
+    let known = found.map(|(_, known)| known).unwrap_or_default();
+    if says_something_new(message, &known) {
+        tracing::info!("the contact says something new: the agent's pause for a loop is over");
+        conversation.end_loop_pause(message.stored_at);
+    }
+    Ok(())
 }
 
 /// Returns the words by which a message may answer an invitation: its text, or the button that was chosen.
@@ -246,7 +323,7 @@ fn remove_quoted_signature(bound: &InstanceConfig, message: &mut Message) {
 
 /// Returns the time when a message was written, by the provider's clock, but not after its arrival. A provider's clock
 /// that is ahead must not place messages after the answers to them.
-fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
+pub(super) fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
     inbound
         .sent_at
         .map_or(job.received_at, |sent_at| sent_at.min(job.received_at))

@@ -13,7 +13,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{Conversations, PortResult, System};
+use recado_ports::ports::{Conversations, PortResult, Providers, System};
 
 /// Time that the original message may take to arrive. Webhooks come in no order, and the provider's id
 /// of a sent message is stored last.
@@ -58,11 +58,44 @@ pub(super) async fn resolve_change(
     {
         return Ok(later);
     }
+    if change.content.is_unreadable() {
+        Box::pin(look_up_edited_content(deps, bound, &message, &mut change)).await;
+    }
     change.address = conversation.address;
     change.phone = conversation.phone;
     change.from_me = message.role != Role::User;
     change.context.refers_to = Some(message.message_id());
+    name_target(&mut change.content, &message);
     Ok(ResolvedChange::Apply(InboundEvent::Message(change)))
+}
+
+/// Replaces the unknown content of an edit by what the provider has stored of the message, if that is new.
+async fn look_up_edited_content(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    message: &Message,
+    change: &mut InboundMessage,
+) {
+    let Content::Edit {
+        target: Some(target),
+        content,
+    } = &mut change.content
+    else {
+        return;
+    };
+    let Some(stored) = deps.providers().fetch_stored_content(bound, target).await else {
+        return;
+    };
+    let told = stored.render_echo_text();
+    let versions = message.earlier_versions();
+    let known = versions.iter().map(|version| version.content);
+    // The provider may have stored the message as it was first.
+    if known
+        .chain([message.present_content()])
+        .all(|known| known.render_echo_text().trim() != told.trim())
+    {
+        **content = stored;
+    }
 }
 
 /// Finds the message that a reaction or a vote is about. A reaction to a message whose send still runs waits for it; one
@@ -85,10 +118,19 @@ async fn resolve_target(
     if is_running && let Some(later) = wait_for_target(deps, job) {
         return Ok(later);
     }
-    said.context.refers_to = target
-        .filter(|target| target.instance == bound.instance.id)
-        .map(|target| target.message_id());
+    if let Some(target) = target.filter(|target| target.instance == bound.instance.id) {
+        said.context.refers_to = Some(target.message_id());
+        name_target(&mut said.content, &target);
+    }
     Ok(ResolvedChange::Apply(InboundEvent::Message(said)))
+}
+
+/// Names the message that `content` is about as that message itself is named, so that later comparisons find it: one message may
+/// have several ids at the provider.
+fn name_target(content: &mut Content, message: &Message) {
+    if let Some(id) = &message.provider_message_id {
+        content.rename_target(id);
+    }
 }
 
 /// Returns the result to wait for the message that the event is about; `None` if the event waited long enough.

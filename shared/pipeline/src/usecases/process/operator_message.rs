@@ -2,13 +2,15 @@
 //! message typed on the phone is a person's answer.
 
 use super::identity;
-use super::message::{build_message, save_with_message};
+use super::message::{build_message, note_other_agent, open_conversation, save_with_message};
+use super::phone_greeting::is_phone_greeting;
+use super::quoted_message::note_quoted_message;
 use super::target_change::apply_to_target;
 use crate::Deps;
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_age::is_stale;
-use crate::steps::message_target::find_in_newest_messages;
+use crate::steps::message_target::find_sent_message;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
@@ -115,6 +117,7 @@ pub(super) async fn store_operator_message(
         tracing::debug!("an echo of what was sent");
         return Ok(());
     }
+    note_other_agent(deps, bound, inbound).await?;
     let contended = PortError::contended("conversation");
     retry_lost_write(contended, (), |()| {
         try_to_store_operator_message(deps, job, bound, inbound)
@@ -128,33 +131,38 @@ async fn try_to_store_operator_message(
     bound: &InstanceConfig,
     inbound: &InboundMessage,
 ) -> PortResult<WriteAttempt<()>> {
-    let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
-    let (phone, now) = (inbound.phone.clone(), deps.system().now());
-    let mut conversation =
-        Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+    let found = identity::find_person_thread(deps, job, bound, inbound).await?;
+    let mut conversation = open_conversation(deps, job, bound, inbound, found);
+    let by_person = !inbound.context.by_other_agent;
     let mut starts_timer = false;
-    let ordinal = if is_stale(deps, job, inbound) || !can_be_answer(&inbound.content) {
+    let is_no_answer = is_stale(deps, job, inbound)
+        || !can_be_answer(&inbound.content)
+        || Box::pin(is_phone_greeting(deps, bound, &conversation, inbound)).await?;
+    let ordinal = if is_no_answer {
         // An old message (a history sync, a late retry) does not answer a message of today.
         conversation.append_message(job.received_at)
     } else {
         let seen = find_seen_ordinal(deps, &conversation, inbound).await?;
         let had = conversation.mode;
-        let takes_over = bound.instance.phone_takes_over;
+        let takes_over = bound.instance.phone_takes_over && by_person;
         let ordinal = conversation.record_operator_answer(seen, takes_over, job.received_at);
         if conversation.mode != had {
             conversation.sign_handover(&TokenName::phone(), job.received_at);
         }
-        conversation.sign_person(&TokenName::phone(), job.received_at);
-        starts_timer = conversation.restart_return(bound.instance.agent_returns, job.received_at);
+        if by_person {
+            conversation.sign_person(&TokenName::phone(), job.received_at);
+            starts_timer = conversation.restart_return(bound.instance.agent_returns, job.received_at);
+        }
         ordinal
     };
     conversation.update_contact_details(None, inbound.phone.as_deref());
     identity::learn_identity(deps, job, &mut conversation, inbound).await?;
     take_over_others(deps, &conversation, &job.correlation).await?;
-    let message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
+    let mut message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
+    note_quoted_message(deps, job, bound, inbound, &mut message).await?;
     let place = match save_with_message(deps, job, &mut conversation, &message).await? {
         StoreInboundOutcome::Stored => {
-            tracing::info!(conversation_id = %conversation.id, "answered on the phone");
+            tracing::info!(conversation_id = %conversation.id, by_person, "answered on the phone or by another program");
             MessagePosition {
                 conversation: conversation.id.clone(),
                 ordinal,
@@ -285,7 +293,7 @@ async fn is_known_by_its_status(
     if !capabilities(deps, bound).echoes_our_id {
         return Ok(false);
     }
-    let found = find_in_newest_messages(deps, bound, &job.external, &inbound.address, id);
+    let found = find_sent_message(deps, bound, &job.external, &inbound.address, id);
     Ok(Box::pin(found).await?.is_some())
 }
 

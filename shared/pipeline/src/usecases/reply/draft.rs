@@ -1,12 +1,12 @@
 //! A drafted reply, and the messages that it becomes.
 
 use crate::Deps;
-use crate::usecases::reply::transcript::strip_person_mark;
+use crate::usecases::reply::transcript::strip_repeated_marks;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
+use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
-use recado_domain::formatting::markdown_to_whatsapp;
+use recado_domain::formatting::format_for_whatsapp;
 use recado_domain::ids::{AgentId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::millis::add_duration;
@@ -34,7 +34,7 @@ pub(super) struct DraftedReply {
     usage: Option<TokenUsage>,
     /// Tokens of answers of models that are not in the reply, because the contact gets the agent's error message.
     unused_answers: Vec<ModelUse>,
-    /// Reason for which the contact gets the agent's error message; `None` for a normal reply.
+    /// Reason for which the contact gets the agent's error message, or is told of a pause. `None`: a normal reply.
     failure: Option<Reason>,
     /// The contact's own rate, where the provider has one.
     pair: Option<Rate>,
@@ -42,8 +42,6 @@ pub(super) struct DraftedReply {
     signature: Option<Signature>,
     /// Time for which the reply is held back.
     delay: SignedDuration,
-    /// Time for which the requests that send it show "typing…".
-    typing: SignedDuration,
     /// The decision that the agent took with the reply.
     pub(super) decision: Option<AgentDecision>,
     /// Reason for which nothing is to be answered, so that there are no messages; `None` for a reply.
@@ -57,11 +55,9 @@ impl DraftedReply {
         let added = signature.as_ref().map_or(0, Signature::added_length);
         let known = capabilities(deps, bound);
         let max = known.text_max.saturating_sub(added);
-        let typing = bound.instance.typing_in_send(&known);
         Self {
             signature,
-            delay: bound.instance.reply_delay() - typing,
-            typing,
+            delay: bound.instance.reply_delay(),
             split_text: split_text(text, max, PARTS_MAX),
             model: None,
             usage: None,
@@ -84,7 +80,7 @@ impl DraftedReply {
     /// Builds a reply from the model's answer. The stored text is the text that is sent. So its echo is recognized, and
     /// its length is measured as it is sent. A hand-over without words gets the agent's configured words.
     pub(super) fn from_model(deps: &impl Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
-        let text = match strip_person_mark(&answer.text) {
+        let text = match strip_repeated_marks(&answer.text) {
             "" => &bound.agent.hand_over_message,
             text => text,
         };
@@ -92,7 +88,7 @@ impl DraftedReply {
             model: Some(answer.model),
             usage: Some(answer.usage),
             decision: answer.decision,
-            ..Self::from_text(deps, bound, &markdown_to_whatsapp(text))
+            ..Self::from_text(deps, bound, &format_for_whatsapp(text, bound.agent.reply_format))
         }
     }
 
@@ -101,6 +97,17 @@ impl DraftedReply {
         Self {
             failure: Some(reason),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
+        }
+    }
+
+    /// Builds the reply that the contact gets when the agent pauses for this reason.
+    pub(super) fn pause_reply(deps: &impl Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+        match bound.agent.limits.reply_for(reason) {
+            LimitReply::HandOverMessage => Self {
+                failure: Some(reason),
+                ..Self::from_text(deps, bound, &bound.agent.hand_over_message)
+            },
+            LimitReply::ErrorMessage | LimitReply::Nothing => Self::error_reply(deps, bound, reason),
         }
     }
 
@@ -123,7 +130,7 @@ impl DraftedReply {
         }
     }
 
-    /// Returns `true` if the contact gets the agent's error message.
+    /// Returns `true` if the contact gets the agent's error message, or is told of a pause.
     pub(super) fn is_error_reply(&self) -> bool {
         self.failure.is_some()
     }
@@ -179,7 +186,6 @@ impl DraftedReply {
         let ReplyPart { number, of } = part;
         // A signature stands once: before the first part, or after the last.
         let signature = self.signature.clone();
-        out.options.typing = self.typing;
         out.signature = signature.filter(|own| number == if own.position.is_at_start() { 1 } else { of });
         if number == 1 && self.delay.is_positive() {
             out.delay_until(out.not_before.unwrap_or(now).max(add_duration(now, self.delay)));

@@ -19,6 +19,7 @@ pub(super) mod read_conversation;
 pub(super) mod read_files;
 pub(super) mod read_journal;
 pub(super) mod ready_reply;
+pub(super) mod refused_files;
 mod reminder_answer;
 mod server_tools;
 mod spelling_correction;

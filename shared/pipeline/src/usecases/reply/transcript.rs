@@ -7,8 +7,10 @@ use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact
 pub(super) use files::ShownFiles;
 use files::TranscriptFiles;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use recado_domain::file_text::disarm_marks;
 use recado_domain::message::{Message, Role};
+use recado_domain::time_words::{describe_message_time, is_message_time};
 use recado_ports::ports::{ChatFile, ChatTurn, Speaker};
 use revisions::Revisions;
 use std::cmp::Reverse;
@@ -58,27 +60,40 @@ pub(super) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<T
 /// the contact first and last. So a note stands before what the business wrote first. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
 /// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark. Files stand
 /// with their messages: those in `shown` as they are, others as text. The person's other conversations are read as one
-/// history with this one.
-pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<ChatTurn> {
+/// history with this one. With `times`, a line before a message tells when it was written, where hours or days lie between it and the
+/// one before it.
+pub(super) fn build_transcript(
+    reading: &TurnReading,
+    shown: ShownFiles,
+    times: Option<MessageTimes<'_>>,
+) -> Vec<ChatTurn> {
     let mut turns: Vec<ChatTurn> = Vec::new();
+    // The first message is compared with the present.
+    let mut before = times.map(|times| times.now);
     for TranscriptMessage { message, text, file } in list_transcript(reading, shown) {
         let speaker = if message.role == Role::User {
             Speaker::User
         } else {
             Speaker::Assistant
         };
-        let text = mark_person(message, text);
-        match turns.last_mut() {
-            Some(last) if last.speaker == speaker => {
-                last.text.push('\n');
-                last.text.push_str(&text);
-            }
-            None if speaker == Speaker::Assistant => {
-                turns.push(ChatTurn::from_text(Speaker::User, opening_note(reading, message)));
-                turns.push(ChatTurn::from_text(speaker, text));
-            }
-            _ => turns.push(ChatTurn::from_text(speaker, text)),
+        if turns.is_empty() && speaker == Speaker::Assistant {
+            append_text(&mut turns, Speaker::User, opening_note(reading, message));
         }
+        let before = before.replace(message.written_at);
+        let time = times
+            .zip(before)
+            .and_then(|(times, before)| times.describe_time(message.written_at, before));
+        if let Some(time) = time {
+            // A model imitates what it reads as its own, so the contact's side holds the line wherever it can.
+            let of_contact = speaker == Speaker::User || turns.last().is_some_and(is_of_contact);
+            let side = if of_contact {
+                Speaker::User
+            } else {
+                Speaker::Assistant
+            };
+            append_text(&mut turns, side, &time);
+        }
+        append_text(&mut turns, speaker, &mark_person(message, text));
         if let Some(last) = turns.last_mut() {
             last.files.extend(file);
         }
@@ -90,11 +105,56 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
     turns
 }
 
+/// The clock by which a transcript tells when messages were written.
+#[derive(Clone, Copy)]
+pub(super) struct MessageTimes<'a> {
+    /// The present.
+    pub(super) now: Timestamp,
+    /// The zone of the instance.
+    pub(super) zone: &'a TimeZone,
+}
+
+impl MessageTimes<'_> {
+    /// Returns the line that tells when a message was written; `None`: it needs none. `before`: the time of the message that stands
+    /// before it. One that was written before that, as a question that stands below a notice of closing, has a line if it is not of the
+    /// present.
+    fn describe_time(&self, written: Timestamp, before: Timestamp) -> Option<String> {
+        describe_message_time(written, before, self.zone).or_else(|| {
+            let told = describe_message_time(written, self.now, self.zone);
+            told.filter(|_| written < before)
+        })
+    }
+}
+
+fn is_of_contact(turn: &ChatTurn) -> bool {
+    turn.speaker == Speaker::User
+}
+
+/// Adds a text to the last part of a transcript. If that is of the other side, the text begins a new part.
+fn append_text(turns: &mut Vec<ChatTurn>, speaker: Speaker, text: &str) {
+    match turns.last_mut() {
+        Some(last) if last.speaker == speaker => {
+            last.text.push('\n');
+            last.text.push_str(text);
+        }
+        _ => turns.push(ChatTurn::from_text(speaker, text)),
+    }
+}
+
+/// Returns `true` if a transcript tells when a message was written.
+pub(super) fn tells_times(turns: &[ChatTurn]) -> bool {
+    let mut lines = turns.iter().flat_map(|turn| turn.text.lines());
+    lines.any(is_message_time)
+}
+
 /// Note of the transcript before messages of the business that nothing of the contact precedes.
 const BUSINESS_FIRST: &str = "[the business wrote first]";
 
 /// Note of the transcript before messages of the business that follow messages which are not read any more.
 const CUT_BEFORE: &str = "[earlier messages are not shown]";
+
+/// Note of the transcript before messages of the business that only followed what is to be answered.
+const ASKED_BELOW: &str = "[the contact wrote first; it stands below]";
 
 /// Returns the note that stands in the contact's place before `message`, a message of the business that is read first.
 fn opening_note(reading: &TurnReading, message: &Message) -> &'static str {
@@ -106,13 +166,18 @@ fn opening_note(reading: &TurnReading, message: &Message) -> &'static str {
             .any(|other| other.ordinal == message.ordinal && other.conversation == message.conversation)
             .then_some(known)
     });
-    let mut before = known
+    let before = known
         .unwrap_or_default()
         .iter()
         .filter(|other| other.ordinal < message.ordinal);
     let is_complete = before.clone().count() as u64 + 1 == message.ordinal.0;
-    if is_complete && before.all(|other| other.role != Role::User) {
+    let mut of_contact = before.filter(|other| other.role == Role::User).peekable();
+    if !is_complete {
+        CUT_BEFORE
+    } else if of_contact.peek().is_none() {
         BUSINESS_FIRST
+    } else if of_contact.all(|other| reading.is_owed_message(other)) {
+        ASKED_BELOW
     } else {
         CUT_BEFORE
     }
@@ -157,6 +222,14 @@ fn order_messages(reading: &TurnReading) -> Vec<(usize, &Message)> {
 /// The mark of messages that a person of the business wrote.
 const PERSON_MARK: &str = "[person]";
 
+/// The mark of messages that another program wrote which answers the number's contacts.
+const OTHER_AGENT_MARK: &str = "[other agent]";
+
+/// Instructions for a model that reads messages of another program.
+pub(super) const OTHER_AGENT_INSTRUCTIONS: &str = "In this conversation, messages that begin with [other agent] were written by \
+    another automatic agent of the business, which answered the contact before you. Go on from what it said. Do not greet the \
+    contact again. Never write [other agent] yourself.";
+
 /// Instructions for a model that reads messages of a person.
 pub(super) const PERSON_INSTRUCTIONS: &str = "In this conversation, messages that begin with [person] were written by a \
     colleague of yours, a person of the team. Go on from what they said, and keep what they promised. Do not greet the contact \
@@ -166,22 +239,45 @@ pub(super) const PERSON_INSTRUCTIONS: &str = "In this conversation, messages tha
 pub(super) fn reads_person(reading: &TurnReading) -> bool {
     let parts = std::iter::once(reading).chain(&reading.linked);
     let mut chosen = parts.flat_map(TurnReading::chosen_messages);
-    chosen.any(|message| message.role == Role::Operator && reached_contact(message))
+    chosen.any(|message| {
+        message.role == Role::Operator && !message.context.by_other_agent && reached_contact(message)
+    })
 }
 
-/// Returns a model's text without the mark of a person's message, which it may have repeated. White space around it goes, too.
-pub(super) fn strip_person_mark(text: &str) -> &str {
-    let text = text.trim();
-    text.strip_prefix(PERSON_MARK).map_or(text, str::trim_start)
+/// Returns `true` if a turn reads a message that another program wrote.
+pub(super) fn reads_other_agent(reading: &TurnReading) -> bool {
+    let parts = std::iter::once(reading).chain(&reading.linked);
+    let mut chosen = parts.flat_map(TurnReading::chosen_messages);
+    chosen.any(|message| message.context.by_other_agent)
+}
+
+/// Returns a model's text without the marks that it may have repeated at its begin: that of another author's message, and the
+/// time of a message. White space around it goes, too.
+pub(super) fn strip_repeated_marks(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        let time = text.find(']').map(|end| text.split_at(end + 1));
+        let time = time.filter(|(first, _)| is_message_time(first));
+        let mut marks = [PERSON_MARK, OTHER_AGENT_MARK].into_iter();
+        let after_mark = marks.find_map(|mark| text.strip_prefix(mark));
+        text = match (after_mark, time) {
+            (Some(rest), _) | (None, Some((_, rest))) => rest.trim_start(),
+            (None, None) => return text,
+        };
+    }
 }
 
 /// Marks the text of a person's message, so that the model does not take it for its own.
 fn mark_person(message: &Message, text: String) -> String {
-    if message.role == Role::Operator && !text.trim().is_empty() {
-        format!("{PERSON_MARK} {text}")
-    } else {
-        text
+    if message.role != Role::Operator || text.trim().is_empty() {
+        return text;
     }
+    let mark = if message.context.by_other_agent {
+        OTHER_AGENT_MARK
+    } else {
+        PERSON_MARK
+    };
+    format!("{mark} {text}")
 }
 
 /// Cuts a text after `max` characters, and adds a mark if there were more.

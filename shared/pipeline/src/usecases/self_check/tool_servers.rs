@@ -5,7 +5,7 @@ use crate::Deps;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::ToolId;
-use recado_domain::tools::Tool;
+use recado_domain::tools::{McpListing, Tool};
 use recado_ports::ports::{ToolFailure, ToolLimits, Tools};
 use recado_ports::time_limit::run_within;
 use std::collections::BTreeSet;
@@ -23,6 +23,8 @@ pub enum ServerAnswer {
         tools: Vec<String>,
         /// The names that the configuration allows and the server does not have.
         missing: Vec<String>,
+        /// The allowed tools that agents are not offered, since their schemas cannot be used: each with the reason.
+        refused: Vec<String>,
     },
     /// The request failed.
     Failed(ToolFailure),
@@ -73,10 +75,18 @@ async fn list_tools_of_server(deps: &impl Deps, tool: &Tool) -> ServerAnswer {
     let listed = run_within(deps.system(), limits.within, listing).await;
     match listed.unwrap_or(Err(ToolFailure::TimedOut)) {
         Ok(listed) => {
+            let is_allowed = |name: &String| tool.mcp.iter().any(|server| server.allow.contains(name));
+            let told = |one: &McpListing| Some(format!("{}: {}", one.name, one.refused.as_ref()?));
+            let allowed = listed.iter().filter(|one| is_allowed(&one.name));
+            let refused = allowed.filter_map(told).collect();
             let tools: Vec<String> = listed.into_iter().map(|one| one.name).collect();
             let allowed = tool.mcp.iter().flat_map(|server| &server.allow);
             let missing = allowed.filter(|name| !tools.contains(name)).cloned().collect();
-            ServerAnswer::Lists { tools, missing }
+            ServerAnswer::Lists {
+                tools,
+                missing,
+                refused,
+            }
         }
         Err(failure) => ServerAnswer::Failed(failure),
     }

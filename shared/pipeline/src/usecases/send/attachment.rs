@@ -88,6 +88,7 @@ async fn store_sent_file(
         mime_type: found.map_or(told, |found| found.mime_type()).to_owned(),
         bytes: bytes.len() as u64,
         sha256: hex::encode(Sha256::digest(&bytes)),
+        refused: None,
     };
     let bytes = FileBytes::from_bytes(bytes);
     deps.queues().put_file(key, &stored.mime_type, bytes).await?;

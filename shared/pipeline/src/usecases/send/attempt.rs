@@ -3,7 +3,8 @@
 use super::read_marks::AnsweredMessages;
 use super::{
     RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, expiry,
-    invitation_gate, parking, require_written, service_window, settle, template_check, waiting,
+    first_contact, invitation_gate, parking, require_written, service_window, settle, template_check,
+    thread_hold, waiting,
 };
 use crate::Deps;
 use crate::steps::beside::run_beside;
@@ -43,6 +44,8 @@ pub(super) async fn attempt_send(
         ..context
     };
     connection_check::check_connection(deps, context, &message, slot).await?;
+    first_contact::hold_first_contact(deps, context, &mut message).await?;
+    thread_hold::check_thread_hold(deps, context, &message).await?;
     let instead = service_window::check_service_window(deps, context, &message).await?;
     let file = attachment::read_upload(deps, &message).await?;
     if instead.is_none() {

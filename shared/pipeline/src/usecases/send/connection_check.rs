@@ -2,7 +2,7 @@
 
 use super::{RETRY_SOON, SendContext, StepResult, deadline_is_too_near, parking, waiting};
 use crate::Deps;
-use crate::steps::connection::record_closed;
+use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
@@ -88,6 +88,10 @@ pub(super) async fn check_connection(
             return if missed { Err(RETRY_SOON) } else { Ok(()) };
         }
         ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
+        ConnectionAnswer::Refused(why) => {
+            record_refusal(deps, instance, Some(&message.conversation), (why, true)).await?;
+            return parking::park_conversation(deps, message, None).await;
+        }
         ConnectionAnswer::NeedsCredentials => (ConnectionStatus::NeedsCredentials, Some(now)),
     };
     record_closed(deps, instance, connection, asked_at).await?;
@@ -113,10 +117,14 @@ pub(super) async fn record_accepted_send(
     if staleness_limit(deps, context).is_some_and(|after| known.is_stale(now, after / 2)) {
         changes.push(InstanceChange::Confirm(since));
     }
+    if known.refusals.is_some() {
+        changes.push(InstanceChange::ForgetRefusals);
+    }
     let fresh = message.model.is_some() && add_duration(message.stored_at, KEY_PROVEN_WITHIN) > now;
     if known.llm_needs_credentials && fresh {
         changes.push(InstanceChange::ModelKeyMissing(false));
     }
+    let was_on_trial = known.is_on_trial();
     let mut known = known.clone();
     for change in &changes {
         known = deps
@@ -124,6 +132,9 @@ pub(super) async fn record_accepted_send(
             .change_instance_state(instance, &known, change)
             .await?
             .state;
+    }
+    if was_on_trial {
+        end_trial(deps, instance).await?;
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::Deps;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
-use crate::steps::connection::record_closed;
+use crate::steps::connection::{record_closed, record_refusal};
+use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::message_changes::record_change;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
@@ -85,8 +86,37 @@ pub(super) async fn settle_outcome(
             }
             Err(stop)
         }
+        SendOutcome::Refused { why, everything } => {
+            Box::pin(settle_refused(deps, context, *message, flight, (why, everything))).await
+        }
+        SendOutcome::NewChatRefused { why } => {
+            stop_first_contacts(deps, instance, &message).await?;
+            give_up(deps, *message, Reason::WhatsappPermanentError, Some(why)).await
+        }
         SendOutcome::Permanent { reason, why } => give_up(deps, *message, reason, Some(why)).await,
     }
+}
+
+/// Counts a refusal that may be one of the whole instance. Where it is, the message waits with all others; else it is given up.
+async fn settle_refused(
+    deps: &impl Deps,
+    context: SendContext<'_>,
+    message: Outgoing,
+    flight: &InFlightSend,
+    (why, everything): (String, bool),
+) -> StepResult {
+    let refusal = (why.clone(), everything);
+    let instance = &context.bound.instance.id;
+    if everything {
+        requeue_uncounted(deps, message.clone(), flight, &why).await?;
+        record_refusal(deps, instance, Some(&message.conversation), refusal).await?;
+        return Err(RETRY_SOON);
+    }
+    if !record_refusal(deps, instance, Some(&message.conversation), refusal).await? {
+        return give_up(deps, message, Reason::WhatsappPermanentError, Some(why)).await;
+    }
+    requeue_uncounted(deps, message, flight, &why).await?;
+    Err(RETRY_SOON)
 }
 
 /// Counts an attempt that got no answer. After [`TIMEOUTS_MAX`] such attempts in a row, the instance becomes `closed`.
@@ -124,12 +154,18 @@ fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoi
     } else {
         (provider_key?, None)
     };
-    let kept = bound.tenant.retention.deliveries.to_duration();
+    let retention = bound.tenant.retention;
+    // The log of deliveries tells the status of an invitation for as long as it has the invitation.
+    let kept = if message.out.invitation.is_some() {
+        retention.deliveries.max(retention.messages)
+    } else {
+        retention.deliveries
+    };
     Some(DeliveryLink {
         key,
         provider_key,
         provider_message_id,
-        expires: add_duration(deps.system().now(), kept),
+        expires: add_duration(deps.system().now(), kept.to_duration()),
         acknowledgement: await_acknowledgement(deps, bound, message),
     })
 }

@@ -92,3 +92,40 @@ async fn without_the_key_to_look_nothing_is_known() {
         assert!(stand_in.requests().is_empty());
     }
 }
+
+#[tokio::test]
+async fn what_is_stored_of_a_message_is_asked_for_by_its_id() {
+    let two = r#"{"messages":{"records":[{"key":{"id":"OTHER"},"message":{"conversation":"x"}},
+        {"key":{"id":"A1"},"message":{"conversation":"às 15h"}}]}}"#;
+    let text = Some(recado_domain::content::Content::from_text("às 15h"));
+    for (does, expected) in [
+        (Does::Answers(200, two), text.clone()),
+        (
+            Does::Answers(
+                200,
+                r#"[{"key":{"id":"A1"},"message":{"editedMessage":{"message":{"conversation":"às 15h"}}}}]"#,
+            ),
+            text,
+        ),
+        (
+            Does::Answers(
+                200,
+                r#"[{"key":{"id":"A1"},"message":{"messageContextInfo":{}}}]"#,
+            ),
+            None,
+        ),
+        (Does::Answers(200, r#"{"messages":{"records":[]}}"#), None),
+        (Does::Answers(500, two), None),
+        (Does::Hangs, None),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let client = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+        let found = client.fetch_stored_content(&evolution_instance(), "A1").await;
+        assert_eq!(found, expected, "{does:?}");
+        let asked = &stand_in.requests()[0];
+        assert_eq!(asked.body["where"]["key"], serde_json::json!({"id": "A1"}));
+    }
+    let silent = StandIn::start(vec![]).await;
+    let client = whatsapp(&silent.url, Some("key-1"), Simulation::Off);
+    assert_eq!(client.fetch_stored_content(&meta_number(), "A1").await, None);
+}

@@ -75,7 +75,7 @@ pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
 /// Returns the address by which the queue orders a change: one of its own, made of the target's id. In the contact's own
 /// FIFO group the change would wait for the message that it is about and block this message, if it comes later, and all
 /// messages of the contact.
-fn address_of_change(target: &str) -> Option<ContactAddress> {
+pub(super) fn address_of_change(target: &str) -> Option<ContactAddress> {
     ContactAddress::parse(&format!("{target}@change"))
 }
 
@@ -193,6 +193,8 @@ pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
         sent_at: parse_timestamp(data.get("timestampMs")),
         content,
         context: MessageContext::default(),
+        not_owed: None,
+        thread: None,
     });
     match &message.content {
         Content::Edit { target: Some(_), .. } | Content::Deletion { target: Some(_) } => {

@@ -30,6 +30,7 @@ pub(super) fn parse_context(data: &Value) -> MessageContext {
         referral: find_first(&places, parse_referral),
         product: find_product_name(message)
             .or_else(|| find_first(&places, |place| find_product_name(place.get("quotedMessage")?))),
+        by_other_agent: false,
         mentions: find_first(&places, parse_mentions).unwrap_or_default(),
         chosen: None,
         refers_to: None,
@@ -53,7 +54,11 @@ fn parse_quoted(places: &[&Value]) -> Option<QuotedMessage> {
         })
     });
     let said = said.filter(|said| !said.trim().is_empty());
-    (id.is_some() || said.is_some()).then_some(QuotedMessage { id, text: said })
+    (id.is_some() || said.is_some()).then_some(QuotedMessage {
+        id,
+        text: said,
+        message: None,
+    })
 }
 
 /// Returns the identifier of the product that the message shows or asks about.

@@ -1,12 +1,14 @@
 //! Reads `messages.upsert`, `send.message` and `messages.set`.
 
 use super::EvolutionEnvelope;
+use super::change::address_of_change;
 use super::chat::{ChatPeer, choose_chat_peer, find_linked_identity};
 use super::content;
 use super::context;
 use super::unused_fields::drop_unused_fields;
 use super::webhook_file::take_webhook_file;
-use crate::wire::json::{get_text, parse_timestamp};
+use crate::wire::json::{get_text, parse_integer, parse_timestamp};
+use recado_domain::content::Content;
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
@@ -27,9 +29,18 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
         Some(ChatPeer::NotDirect(what)) => return ignored(what),
         Some(ChatPeer::Unknown) | None => return ignored("message without a chat"),
     };
-    if !part.get("message").is_some_and(content::has_content) {
-        return ignored("message without content");
+    let message = part.get("message").unwrap_or(&Value::Null);
+    let without_content = WithoutContent::from_message(part);
+    if without_content.is_none() && !content::has_content(message) {
+        return match content::find_lone_mark(message) {
+            Some(mark) => ignored(&format!("mark {mark}")),
+            None => ignored("message without content"),
+        };
     }
+    // In the contact's own FIFO group a change would hold up the message that it waits for.
+    let address = content::encrypted_change_target(message)
+        .and_then(address_of_change)
+        .unwrap_or(address);
     let mut data = part.clone();
     let file = take_webhook_file(&mut data);
     drop_unused_fields(&mut data);
@@ -39,9 +50,16 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
     }
     let (provider, external, kind) = (Provider::Evolution, &envelope.instance, EventKind::Message);
     let own_id = part.get("key").and_then(|key| get_text(key, "id"));
-    let id = match own_id {
-        Some(id) => derive_event_id(provider, external, kind, id),
-        None => derive_event_id_from_body(provider, external, kind, &payload),
+    let id = match (own_id, without_content) {
+        // The message itself may still come under this id. So this event must not be known by the id alone.
+        (Some(id), Some(without)) => derive_event_id(
+            provider,
+            external,
+            kind,
+            &format!("{}\n{id}", without.event_prefix()),
+        ),
+        (Some(id), None) => derive_event_id(provider, external, kind, id),
+        (None, _) => derive_event_id_from_body(provider, external, kind, &payload),
     };
     let has_time = envelope.date_time.is_some() || parse_timestamp(part.get("messageTimestamp")).is_some();
     WebhookItem::Event(WebhookEvent {
@@ -54,6 +72,53 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
         lookalike: own_id.is_none() && !has_time,
         file,
     })
+}
+
+/// A message of a contact that has no content and is told to people all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WithoutContent {
+    /// The contact clicked an advertisement and wrote nothing.
+    Welcome,
+    /// WhatsApp's program could not decrypt the message.
+    Unreadable,
+}
+
+impl WithoutContent {
+    /// Returns what the message at `data`, the object that has `key` and `message`, is; `None` if it is neither.
+    fn from_message(data: &Value) -> Option<Self> {
+        let message = data.get("message").unwrap_or(&Value::Null);
+        let from_me = data.get("key")?.get("fromMe").and_then(Value::as_bool) == Some(true);
+        if from_me || content::has_content(message) || message.get("protocolMessage").is_some() {
+            return None;
+        }
+        if is_undecrypted(data) {
+            return Some(Self::Unreadable);
+        }
+        // `call` tells from which advertisement a click came.
+        let is_empty = content::find_lone_mark(message).is_none_or(|mark| mark == "call");
+        (is_empty && context::parse_context(data).referral.is_some()).then_some(Self::Welcome)
+    }
+
+    /// Returns the word that distinguishes its event from that of a message with the same id.
+    fn event_prefix(self) -> &'static str {
+        match self {
+            Self::Welcome => "welcome",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    fn content(self) -> Content {
+        match self {
+            Self::Welcome => Content::Welcome,
+            Self::Unreadable => content::unreadable_note(),
+        }
+    }
+}
+
+/// Returns `true` for a message that could not be decrypted: `messageStubType` is `CIPHERTEXT`, or its number.
+fn is_undecrypted(data: &Value) -> bool {
+    let kind = data.get("messageStubType");
+    kind.and_then(Value::as_str) == Some("CIPHERTEXT") || kind.and_then(parse_integer) == Some(2)
 }
 
 pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
@@ -73,30 +138,40 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
             };
         }
     };
-    let Some(message) = data
-        .get("message")
-        .filter(|message| content::has_content(message))
-    else {
-        return InboundEvent::Ignored {
-            what: "message without content".to_owned(),
-        };
+    let message = data.get("message").unwrap_or(&none);
+    let id = get_text(key, "id").map(str::to_owned);
+    let content = match WithoutContent::from_message(data) {
+        Some(without) => without.content(),
+        None if content::has_content(message) => content::parse_content(message, id.as_deref()),
+        None => {
+            return InboundEvent::Ignored {
+                what: "message without content".to_owned(),
+            };
+        }
     };
     // Messages sent by the API come as `send.message`; messages typed on the phone come as `messages.upsert` with
     // `fromMe`.
     let own = get_text(payload, "event") == Some("send.message");
     let from_me = own || key.get("fromMe").and_then(Value::as_bool).unwrap_or(false);
-    let id = get_text(key, "id").map(str::to_owned);
-    InboundEvent::Message(Box::new(InboundMessage {
+    let is_change = content::encrypted_change_target(message).is_some();
+    let told = Box::new(InboundMessage {
         phone: address.phone_number(),
         address,
         numberless_identity: find_linked_identity(key, get_text(payload, "sender")),
         name: if from_me { None } else { parse_author_name(data) },
         from_me,
         sent_at: parse_timestamp(data.get("messageTimestamp")),
-        content: content::parse_content(message, id.as_deref()),
+        content,
         context: context::parse_context(data),
         provider_message_id: id,
-    }))
+        not_owed: None,
+        thread: None,
+    });
+    if is_change {
+        InboundEvent::Change(told)
+    } else {
+        InboundEvent::Message(told)
+    }
 }
 
 /// Returns the author's name; `None` if it is missing. Evolution then writes the digits of the address, or the whole

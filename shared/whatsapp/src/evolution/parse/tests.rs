@@ -1,6 +1,7 @@
 mod changes;
 mod contents;
 mod events;
+mod kinds;
 mod votes;
 
 use super::*;

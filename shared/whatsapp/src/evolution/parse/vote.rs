@@ -100,5 +100,7 @@ pub(super) fn interpret_vote(payload: &Value) -> InboundEvent {
             options: options.collect(),
         },
         context: MessageContext::default(),
+        not_owed: None,
+        thread: None,
     }))
 }

@@ -7,7 +7,6 @@ use super::parts::{self, EvolutionBodyPart};
 use crate::wire::content_support::ContentSupport;
 use crate::wire::media_file::permanent_failure;
 use recado_domain::content::Content;
-use recado_domain::millis::to_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::OutgoingKind;
 use recado_ports::ports::{OutgoingMessage, SendOutcome};
@@ -158,13 +157,6 @@ fn build_options(version: u8, wanted: &SendOptions, text: bool) -> Map<String, V
             ("mentioned", json!(wanted.mentions))
         };
         options.insert(name.to_owned(), value);
-    }
-    if wanted.typing.is_positive() {
-        // Evolution shows "composing" for so long, and answers after it.
-        options.insert("delay".to_owned(), json!(to_millis(wanted.typing)));
-        if version == 1 {
-            options.insert("presence".to_owned(), json!("composing"));
-        }
     }
     options
 }

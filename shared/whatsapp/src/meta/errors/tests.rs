@@ -157,7 +157,13 @@ fn the_limit_per_contact_asks_for_longer_after_each_attempt() {
 
 #[test]
 fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
-    assert!(matches!(outcome(400, 999_999), SendOutcome::Permanent { .. }));
+    assert!(matches!(
+        outcome(400, 999_999),
+        SendOutcome::Refused {
+            everything: false,
+            ..
+        }
+    ));
     assert!(matches!(
         outcome(500, 999_999),
         SendOutcome::Unknown { timed_out: false, .. }
@@ -193,7 +199,13 @@ fn an_answer_without_a_code_is_judged_by_its_status() {
     };
     assert!(matches!(plain(401), SendOutcome::Credentials { .. }));
     assert!(matches!(plain(404), SendOutcome::Retryable { .. }));
-    assert!(matches!(plain(400), SendOutcome::Permanent { .. }));
+    assert!(matches!(
+        plain(400),
+        SendOutcome::Refused {
+            everything: false,
+            ..
+        }
+    ));
     assert!(matches!(
         plain(503),
         SendOutcome::Unknown { timed_out: false, .. }

@@ -1,11 +1,13 @@
 //! Reads which numbers a body is about, before the body is trusted: the number says which secret must prove it.
 
+use super::NUMBER_PLACES;
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::extract::{
-    AtKey, ExternalIdExtractor, JsonExtractor, extract_from_body, extract_member, skip_list,
+    AtKey, ExternalIdExtractor, JsonExtractor, NextKey, extract_from_body, extract_member, extract_value,
+    next_key, skip_list,
 };
 use recado_domain::ids::ExternalId;
-use serde::de::{MapAccess, SeqAccess};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::Number;
 use std::collections::BTreeSet;
 
@@ -97,6 +99,31 @@ impl<P: JsonExtractor<Found = NumbersOfChanges>> JsonExtractor for EachMember<P>
     }
 }
 
+/// Extracts the number that the value of a change names.
+#[derive(Debug, Clone, Copy)]
+struct ValueExtractor;
+
+impl JsonExtractor for ValueExtractor {
+    type Found = Option<ExternalId>;
+
+    fn extract_object<'de, A: MapAccess<'de>>(self, mut object: A) -> Result<Option<ExternalId>, A::Error> {
+        let number = AtKey("phone_number_id", ExternalIdExtractor { numbers: true });
+        let mut found = [None, None];
+        while let Some(key) = next_key(&mut object, &NUMBER_PLACES)? {
+            match key {
+                NextKey::Wanted(place) => {
+                    let number = extract_value(&mut object, number)?;
+                    if let Some(found) = found.get_mut(place) {
+                        *found = number;
+                    }
+                }
+                NextKey::Other => drop(object.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(found.into_iter().flatten().next())
+    }
+}
+
 /// Extracts the number of one change. A change that is not an object has no number.
 #[derive(Debug, Clone, Copy)]
 struct ChangeExtractor;
@@ -114,8 +141,7 @@ impl JsonExtractor for ChangeExtractor {
     type Found = NumbersOfChanges;
 
     fn extract_object<'de, A: MapAccess<'de>>(self, object: A) -> Result<NumbersOfChanges, A::Error> {
-        let number = AtKey("phone_number_id", ExternalIdExtractor { numbers: true });
-        let number = AtKey("value", AtKey("metadata", number)).extract_object(object)?;
+        let number = AtKey("value", ValueExtractor).extract_object(object)?;
         Ok(
             number.map_or_else(Self::unnamed_change, |number| NumbersOfChanges {
                 numbers: BTreeSet::from([number]),
@@ -148,7 +174,7 @@ impl JsonExtractor for ChangeExtractor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::json::{get_scalar_text, list_members, parse_lenient_json};
+    use crate::wire::json::{list_members, parse_lenient_json};
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -157,10 +183,7 @@ mod tests {
         let root = parse_lenient_json(body).unwrap();
         let changes = list_members(root.get("entry")).iter();
         let changes = changes.flat_map(|entry| list_members(entry.get("changes")));
-        let number = |change: &Value| {
-            let id = get_scalar_text(change.get("value")?.get("metadata")?, "phone_number_id")?;
-            ExternalId::parse(&id).ok()
-        };
+        let number = |change: &Value| super::super::read_number(change.get("value")?);
         let numbers: Option<BTreeSet<ExternalId>> = changes.map(number).collect();
         numbers
             .filter(|numbers| !numbers.is_empty())
@@ -189,6 +212,7 @@ mod tests {
                 "changes",
                 "value",
                 "metadata",
+                "recipient",
                 "phone_number_id",
                 "\\u0065ntry",
                 "x",

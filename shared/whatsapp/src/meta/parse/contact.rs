@@ -119,5 +119,7 @@ pub(super) fn build_note_event(
         sent_at: parse_timestamp(about.get("timestamp")),
         content,
         context: MessageContext::default(),
+        not_owed: None,
+        thread: None,
     }))
 }

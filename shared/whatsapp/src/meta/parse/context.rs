@@ -19,6 +19,7 @@ pub(super) fn read_context(message: &Value) -> MessageContext {
         reply_to: get_text(context, "id").map(|id| QuotedMessage {
             id: Some(id.to_owned()),
             text: None,
+            message: None,
         }),
         forwarded: flag("forwarded"),
         frequently_forwarded: flag("frequently_forwarded"),
@@ -28,6 +29,7 @@ pub(super) fn read_context(message: &Value) -> MessageContext {
             .map(read_referral)
             .filter(|referral| *referral != Referral::default()),
         product: asked_about.or_else(passed_on),
+        by_other_agent: false,
         mentions: Vec::new(),
         chosen: None,
         refers_to: None,

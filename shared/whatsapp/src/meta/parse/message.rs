@@ -4,7 +4,7 @@
 use super::contact::{
     choose_address, find_contact, is_named_contact, is_user_id, parse_phone_digits, read_display_name,
 };
-use super::{call, content, context, ignored_item, preference};
+use super::{call, content, context, ignored_item, preference, thread_origin};
 use crate::wire::json::{get_text, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
@@ -118,6 +118,9 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
     if let Some(call) = call::interpret_call(payload) {
         return call;
     }
+    if let Some(handover) = thread_origin::interpret_handover(payload) {
+        return handover;
+    }
     let none = Value::Null;
     let message = payload.get("message").unwrap_or(&none);
     let contact = payload.get("contact").filter(|contact| contact.is_object());
@@ -127,7 +130,7 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
             what: "message without a sender".to_owned(),
         };
     };
-    InboundEvent::Message(Box::new(InboundMessage {
+    let mut read = Box::new(InboundMessage {
         phone: address.phone_number(),
         numberless_identity: find_second_address(message, contact, &address, from_me),
         address,
@@ -137,5 +140,9 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
         sent_at: parse_timestamp(message.get("timestamp")),
         content: content::read_content(message),
         context: context::read_context(message),
-    }))
+        not_owed: None,
+        thread: None,
+    });
+    thread_origin::apply_origin(&mut read, payload);
+    InboundEvent::Message(read)
 }

@@ -35,6 +35,31 @@ pub(super) fn build_notice_item(
     })
 }
 
+/// Builds the notice that a field which is not known holds messages of contacts. Each field is told once. `None` if no account is named.
+pub(super) fn tell_unknown_field(
+    provider: Provider,
+    entry: &Value,
+    field: &str,
+    value: &Value,
+    received_at: Timestamp,
+) -> Option<WebhookItem> {
+    let field = sanitize_label(field);
+    let told = NewNotice {
+        kind: NoticeKind::AccountAlert,
+        summary: format!(
+            "messages came in the field {field}, which is not known: they are stored, not answered"
+        ),
+        // The same notice each time.
+        at: None,
+        details: json!({ "field": field }),
+    };
+    let account = find_account_id(entry, value)?;
+    Some(WebhookItem::Notice {
+        notice: Notice::with_derived_id(provider, &account, told, received_at),
+        proven_by: None,
+    })
+}
+
 fn parse_notice_kind(field: &str, value: &Value) -> Option<NoticeKind> {
     Some(match field {
         // A change of quality may come under this name, too.
@@ -57,6 +82,8 @@ fn parse_notice_kind(field: &str, value: &Value) -> Option<NoticeKind> {
         "flows" => NoticeKind::Flow,
         "partner_solutions" => NoticeKind::Partner,
         "payment_configuration_update" => NoticeKind::Payment,
+        // No conversation can show it.
+        "messaging_handovers" if super::standby::names_nobody(value) => NoticeKind::AccountAlert,
         _ => return None,
     })
 }

@@ -1,4 +1,5 @@
 mod fields;
+mod standby;
 mod traps;
 
 use super::*;

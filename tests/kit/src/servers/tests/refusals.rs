@@ -28,6 +28,9 @@ fn comes(outcome: &SendOutcome) -> Option<Comes> {
         SendOutcome::Retryable { after: None, .. } => Comes::AgainAnyTime,
         SendOutcome::Credentials { .. } => Comes::Credentials,
         SendOutcome::Permanent { reason, .. } => Comes::Never(*reason),
+        SendOutcome::Refused { .. } | SendOutcome::NewChatRefused { .. } => {
+            Comes::Never(Reason::WhatsappPermanentError)
+        }
         SendOutcome::Unknown { .. } => Comes::Unknown,
         SendOutcome::Accepted { .. } | SendOutcome::Disconnected { .. } | SendOutcome::Unreached { .. } => {
             return None;

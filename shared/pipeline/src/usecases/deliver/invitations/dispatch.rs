@@ -4,6 +4,7 @@
 use super::super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
 use super::InvitationError;
 use super::emails::put_off_email;
+use super::preparation::find_contact_conversation;
 use super::ready::{ReadyInvitation, name_in_metadata};
 use crate::Deps;
 use crate::steps::delivery_permission::DeliveryPermission;
@@ -15,6 +16,8 @@ use recado_domain::access::Caller;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::invitations::{Invitation, InvitationState, PlannedMessage};
 use recado_domain::options::SendOptions;
+use recado_domain::service_window::{bypasses_window, is_window_open};
+use recado_ports::deps::capabilities;
 use recado_ports::ports::{InvitationRecords, PortError, PortResult, System, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -95,7 +98,28 @@ pub(super) async fn dispatch(
     if useful_until.is_some_and(|until| send_at.unwrap_or(now) >= until) {
         return refuse(deps, invitation, InvitationError::TooLate).await;
     }
+    if let Some(planned) = planned.as_ref().filter(|_| send_at.is_none())
+        && is_window_closed(deps, ready, planned).await?
+    {
+        return refuse(deps, invitation, InvitationError::WindowClosed).await;
+    }
     dispatch_as(deps, caller, (invitation, planned), send_at).await
+}
+
+/// Returns `true` if the guest's service window is closed for the message, and nothing can be sent in its place. What is put off is judged when it leaves: the guest may write before.
+async fn is_window_closed(
+    deps: &impl Deps,
+    ready: &ReadyInvitation,
+    planned: &PlannedMessage,
+) -> Result<bool, InvitationError> {
+    if !capabilities(deps, &ready.bound).has_service_window || bypasses_window(&planned.content) {
+        return Ok(false);
+    }
+    let phone = planned.to.trim_start_matches('+');
+    let latest = find_contact_conversation(deps, &ready.bound, phone).await?;
+    let written_at = latest.and_then(|latest| latest.last_inbound_at);
+    let has_other = written_at.is_some() && ready.bound.instance.reengagement_template.is_some();
+    Ok(!has_other && !is_window_open(written_at, deps.system().now()))
 }
 
 /// Makes the planned message of a stored invitation, or enqueues its e-mail, now or for `send_at`.

@@ -34,6 +34,17 @@ pub enum InvitationError {
     /// The guest has no phone number.
     #[error("the guest has no phone number")]
     NoPhone,
+    /// The request names a guest by id with a phone number that is another one's.
+    #[error(
+        "the guest with this guestId has another phone number: give one of the two, or the number of the guest"
+    )]
+    OtherPhone,
+    /// The service window is closed, and the template is a text.
+    #[error(
+        "the guest has not written in the last 24 hours, so only a template that the provider approved may be sent: give the \
+         template `approved` in place of `text`, or the instance a re-engagement template"
+    )]
+    WindowClosed,
     /// The guest has no e-mail address.
     #[error("the guest has no e-mail address")]
     NoEmail,

@@ -342,7 +342,10 @@ fn list_transitions(
             "failed" => InvitationStatus::Failed,
             _ => continue,
         };
-        transitions.push((status, at));
+        // A failure that the provider reports is in the message's history, too.
+        if transitions.iter().all(|(known, _)| *known != status) {
+            transitions.push((status, at));
+        }
     }
     transitions
 }

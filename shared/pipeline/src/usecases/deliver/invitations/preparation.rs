@@ -35,6 +35,13 @@ pub(super) struct InvitationFrame {
     templates: Vec<InvitationTemplate>,
 }
 
+impl InvitationFrame {
+    /// Returns `true` if one of the templates is a text, which a provider with a service window may refuse.
+    pub(super) fn sends_texts(&self) -> bool {
+        self.templates.iter().any(|template| template.approved.is_none())
+    }
+}
+
 /// Returns the time zone of a guest: its own, else the occasion's, else the tenant's.
 pub(super) fn find_zone(frame: &InvitationFrame, guest: &Guest) -> TimeZone {
     let others = || frame.occasion.resolve_time_zone(frame.tenant.resolve_time_zone());
@@ -221,7 +228,7 @@ async fn find_occasion(
     if let Some(known) = deps.store().find_occasion(&tenant.id, id).await? {
         return Ok(known);
     }
-    if matches!(guest, NamedGuest::Id(_)) {
+    if matches!(guest, NamedGuest::Id(_) | NamedGuest::IdOfPhone(..)) {
         return Err(InvitationError::NotFound("guest"));
     }
     let instance = find_plain_instance(deps, tenant).await?;
@@ -266,15 +273,24 @@ async fn find_named_guest(
     (tenant, occasion): (&Tenant, &Occasion),
     named: &NamedGuest,
 ) -> Result<(Guest, bool), InvitationError> {
-    let phone = match named {
-        NamedGuest::Id(id) => {
-            let found = deps.store().find_guest(&tenant.id, &occasion.id, id).await?;
-            let guest = found.ok_or(InvitationError::NotFound("guest"))?;
-            return Ok((guest, false));
-        }
-        NamedGuest::Phone(phone) => parse_phone(phone)?,
+    let (id, phone) = match named {
+        NamedGuest::Id(id) => (Some(id), None),
+        NamedGuest::IdOfPhone(id, phone) => (Some(id), Some(parse_phone(phone)?)),
+        NamedGuest::Phone(phone) => (None, Some(parse_phone(phone)?)),
     };
-    let key = derive_phone_key(deps, &tenant.id, &phone).await?;
+    let key = match &phone {
+        Some(phone) => Some(derive_phone_key(deps, &tenant.id, phone).await?),
+        None => None,
+    };
+    if let Some(id) = id {
+        let found = deps.store().find_guest(&tenant.id, &occasion.id, id).await?;
+        let guest = found.ok_or(InvitationError::NotFound("guest"))?;
+        if key.is_some() && key != guest.phone_key {
+            return Err(InvitationError::OtherPhone);
+        }
+        return Ok((guest, false));
+    }
+    let key = key.ok_or(InvitationError::NotFound("guest"))?;
     let known = deps
         .store()
         .list_guests_of_phone(&tenant.id, &key, Some(&occasion.id))
@@ -282,7 +298,7 @@ async fn find_named_guest(
     if let Some(known) = known.into_iter().next() {
         return Ok((known, false));
     }
-    let guest = make_guest(deps, (tenant, occasion), None, Some(phone)).await?;
+    let guest = make_guest(deps, (tenant, occasion), None, phone).await?;
     Ok((guest, true))
 }
 

@@ -104,7 +104,7 @@ fn one_message_is_read_however_long_it_is() {
     };
     let reading = of(0, 2, &known, &bounds);
     assert_eq!((read(&reading), reading.covers), (vec![1], Ordinal(1)));
-    let turns = build_transcript(&reading, ShownFiles::default());
+    let turns = build_transcript(&reading, ShownFiles::default(), None);
     assert!(
         turns[0]
             .text
@@ -134,7 +134,7 @@ fn an_edit_whose_first_words_are_not_read_is_said_anew() {
     };
     let reading = of(23, 25, &known, &few);
     assert_eq!(
-        build_transcript(&reading, ShownFiles::default())[0].text,
+        build_transcript(&reading, ShownFiles::default(), None)[0].text,
         "m24\n[edited] sexta"
     );
 }
@@ -148,7 +148,7 @@ fn what_was_taken_back_later_than_a_turn_reads_is_not_shown_by_it() {
     };
     let reading = of(0, 30, &known, &bounds());
     assert_eq!(reading.covers, Ordinal(20));
-    let text = &build_transcript(&reading, ShownFiles::default())[0].text;
+    let text = &build_transcript(&reading, ShownFiles::default(), None)[0].text;
     assert!(text.contains("m2\n[message deleted]\nm4\n"), "{text}");
 }
 
@@ -178,7 +178,7 @@ proptest! {
         }
         prop_assert!(read(&reading).len() <= messages);
         let mark = "… [cut: the first 100 of 1000 characters]".chars().count();
-        let shown: usize = build_transcript(&reading, ShownFiles::default()).iter().map(|turn| turn.text.chars().count()).sum();
+        let shown: usize = build_transcript(&reading, ShownFiles::default(), None).iter().map(|turn| turn.text.chars().count()).sum();
         prop_assert!(shown <= transcript_chars + 1 + messages * mark, "{shown} characters");
     }
 }
@@ -190,6 +190,7 @@ fn document(ordinal: u64, chars: usize) -> Message {
         mime_type: "text/plain".to_owned(),
         bytes: 1,
         sha256: String::new(),
+        refused: None,
     };
     Message {
         content: Content::Media(Media::from_kind(MediaKind::Document)),
@@ -208,7 +209,7 @@ fn document(ordinal: u64, chars: usize) -> Message {
 
 /// Number of characters that a turn reads of the contact's documents.
 fn document_chars(reading: &TurnReading) -> usize {
-    let turns = build_transcript(reading, ShownFiles::default());
+    let turns = build_transcript(reading, ShownFiles::default(), None);
     let texts = turns.iter().flat_map(|turn| turn.text.lines());
     texts
         .filter(|line| line.starts_with("ddd"))

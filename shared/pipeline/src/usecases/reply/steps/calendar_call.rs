@@ -90,7 +90,7 @@ pub(super) async fn describe_other_times(
     };
     let asked = function.ask_for_times_around(arguments, start, now);
     match find_taken_times(deps, turn, function, &asked, limits).await {
-        Ok((busy, held)) => function.describe_other_times(&asked, (&busy, &held), now),
+        Ok((busy, held)) => function.describe_other_times(&asked, start, (&busy, &held), now),
         Err(_) => String::new(),
     }
 }

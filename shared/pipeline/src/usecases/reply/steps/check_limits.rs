@@ -12,8 +12,8 @@ use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
 use recado_ports::ports::{PortResult, System, UsageRecords, WriteOutcome};
 
-/// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact gets the agent's error
-/// message then, the pause is returned, and it begins with the commit of that message.
+/// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact is told
+/// something then, the pause is returned, and it begins with the commit of that message.
 pub(in crate::usecases::reply) async fn check_limits(
     deps: &impl Deps,
     bound: &InstanceConfig,
@@ -34,7 +34,7 @@ pub(in crate::usecases::reply) async fn check_limits(
         return Ok(None);
     };
     tracing::warn!(reason = %pause.reason, until = %pause.until, "a limit is reached: the agent pauses in this conversation");
-    if limits.reply == LimitReply::ErrorMessage {
+    if limits.reply_for(pause.reason) != LimitReply::Nothing {
         return Ok(Some(pause));
     }
     conversation.pause_agent(pause);

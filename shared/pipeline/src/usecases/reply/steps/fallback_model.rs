@@ -31,6 +31,10 @@ pub(in crate::usecases::reply) async fn ask_models(
     request.key = bound.agent.own_key_for(fallback).cloned();
     let answered = deps.llm().generate_reply(request).await;
     answered.map_err(|error| {
+        if matches!(error, LlmError::FilesRefused(_)) {
+            // It is asked again without the files that it refuses.
+            return error;
+        }
         tracing::error!(%error, model = %request.model, "the fallback model failed, too");
         failed
     })

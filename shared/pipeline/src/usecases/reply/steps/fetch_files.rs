@@ -2,16 +2,22 @@
 
 use crate::Deps;
 use crate::steps::enabled_instance::find_enabled_instance;
-use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
+use crate::steps::file_fetch::{
+    fetch_again_within, fetch_files_within, list_failed_fetches, list_waiting_files,
+};
 use crate::steps::file_job::complete_files;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
 use recado_ports::ports::System;
 
-/// Fetches the files that are not here yet, for a bounded time, at most until `until`. The turn goes on without those that
-/// take longer.
+/// Time after which a fetch that failed is tried once more, before the agent answers without the file.
+const AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(2);
+
+/// Fetches the files that are not here yet, for a bounded time, at most until `until`. A fetch that fails is tried once more. The turn
+/// goes on without files that take longer.
 pub(in crate::usecases::reply) async fn fetch_files(
     deps: &impl Deps,
     turn: &mut LeasedTurn<'_>,
@@ -24,7 +30,15 @@ pub(in crate::usecases::reply) async fn fetch_files(
     }
     let within = deps.settings().file_wait.min(until.duration_since(now));
     let changed = fetch_files_within(deps, &turn.bound, waiting, within).await;
+    let failed = list_failed_fetches(deps, &turn.bound, &changed);
     turn.reading.replace_messages(changed);
+    let left = add_duration(now, within).duration_since(deps.system().now());
+    if !failed.is_empty() && left > AGAIN_AFTER {
+        deps.system().sleep(AGAIN_AFTER.unsigned_abs()).await;
+        let left = left.checked_sub(AGAIN_AFTER).unwrap_or_default();
+        let changed = fetch_again_within(deps, &turn.bound, failed, left).await;
+        turn.reading.replace_messages(changed);
+    }
     Ok(())
 }
 

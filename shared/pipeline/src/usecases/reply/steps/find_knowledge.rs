@@ -64,13 +64,17 @@ async fn make_standalone(deps: &impl Deps, turn: &mut LeasedTurn<'_>, question: 
     if !needs_rewriting(settings, &question) {
         return question;
     }
-    let mut earlier = build_transcript(&turn.reading, ShownFiles::default());
+    let mut earlier = build_transcript(&turn.reading, ShownFiles::default(), None);
     // The last part is the question itself.
     earlier.pop();
+    let simulated = deps.providers().is_simulated(&turn.bound.instance).await;
+    let agent = &turn.bound.agent;
     let asked = AskedMessage {
         text: &question,
         earlier: &earlier,
-        simulated: deps.providers().is_simulated(&turn.bound.instance).await,
+        model: agent
+            .rewriting_model(settings.model.as_deref())
+            .filter(|_| !simulated),
     };
     let question = rewrite_question(deps.llm(), deps.system(), settings, &asked).await;
     if let RewrittenBy::Model { model, usage } = question.by {

@@ -7,7 +7,11 @@ use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, TranscriptMessage, list_transcript};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::Timestamp;
+use jiff::civil::Date;
 use recado_domain::config::{ContactField, HttpAgent};
+use recado_domain::hours::{OpeningDay, OpeningException, OpeningState};
+use recado_domain::present::{Present, PresentHours};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{HttpAgentRequest, Llm, System};
 use serde_json::{Map, Value, json};
@@ -24,11 +28,12 @@ pub(in crate::usecases::reply) async fn ask_http_agent(
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
     let within = left.ok_or(TurnEnd::NoTimeLeft)?;
     let bound = &turn.bound;
+    let data = describe_turn(turn, (agent, asked_at), shown, knowledge.as_deref());
     let request = HttpAgentRequest {
         agent,
         // The lease is of one draft alone: what a worker repeats has the same id, and another draft has another.
         id: format!("turn_{}", turn.draft.nonce.as_str()),
-        body: json!({"type": "agent.turn", "timestamp": asked_at, "data": describe_turn(turn, agent, shown, knowledge.as_deref())}),
+        body: json!({"type": "agent.turn", "timestamp": asked_at, "data": data}),
         decisions: bound.agent.offered_decisions(turn.script_step()),
         within,
         private_hosts: deps.settings().private_tools,
@@ -49,11 +54,12 @@ pub(in crate::usecases::reply) async fn ask_http_agent(
 /// Describes the turn: whose it is, where it stands, and the messages that a model would read.
 fn describe_turn(
     turn: &LeasedTurn<'_>,
-    agent: &HttpAgent,
+    (agent, now): (&HttpAgent, Timestamp),
     shown: ShownFiles,
     knowledge: Option<&str>,
 ) -> Value {
     let (bound, conversation) = (&turn.bound, &turn.conversation);
+    let present = Present::of_instance(bound, None, now);
     let step = turn.script_step();
     let offered = bound.agent.offered_decisions(step).list_tools();
     let decisions: Vec<&str> = offered.into_iter().map(|tool| tool.name).collect();
@@ -67,12 +73,49 @@ fn describe_turn(
         "instance_id": bound.instance.id,
         "conversation_id": conversation.id,
         "attempt": turn.draft.attempt,
+        "now": present.now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        "weekday": name_weekday(present.now.date()),
+        "time_zone": present.time_zone().iana_name(),
+        "opening_hours": present.hours.as_ref().map(describe_opening_hours),
         "contact": describe_contact(turn, agent),
         "step": step.map(|step| json!({"id": step.id, "prompt": step.prompt, "next": step.next})),
         "decisions": decisions,
         "knowledge": knowledge,
         "messages": messages,
     })
+}
+
+/// Describes the opening hours: whether the instance is open, this day and the next ones, and the exceptions behind them.
+fn describe_opening_hours(hours: &PresentHours) -> Value {
+    let day = |day: &OpeningDay| {
+        json!({
+            "date": day.date.to_string(),
+            "weekday": name_weekday(day.date),
+            "hours": day.hours,
+            "exception": day.is_exception,
+        })
+    };
+    let exception = |exception: &OpeningException| {
+        json!({
+            "from": exception.from.to_string(),
+            "to": exception.to.to_string(),
+            "hours": exception.hours,
+        })
+    };
+    let opens_at = match hours.state {
+        OpeningState::OpensAt(at) => Some(at),
+        OpeningState::Open | OpeningState::NeverOpens => None,
+    };
+    json!({
+        "open": hours.state == OpeningState::Open,
+        "opens_at": opens_at,
+        "days": hours.days.iter().map(day).collect::<Vec<_>>(),
+        "later_exceptions": hours.later.iter().map(exception).collect::<Vec<_>>(),
+    })
+}
+
+fn name_weekday(date: Date) -> String {
+    date.strftime("%a").to_string().to_lowercase()
 }
 
 fn describe_message(turn: &LeasedTurn<'_>, listed: &TranscriptMessage<'_>) -> Value {

@@ -5,12 +5,13 @@ use crate::measure::{self, TurnPart};
 use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::steps::fallback_model::ask_models;
+use crate::usecases::reply::steps::refused_files::{ask_without_refused_files, leave_out_unopened_files};
 use crate::usecases::reply::steps::reminder_answer::read_reminder_answer;
 use crate::usecases::reply::steps::server_tools::complete_server_functions;
 use crate::usecases::reply::steps::tool_calls::answer_calls;
 use crate::usecases::reply::transcript::{
-    PERSON_INSTRUCTIONS, ShownFiles, build_transcript, reads_person, strip_person_mark,
+    MessageTimes, OTHER_AGENT_INSTRUCTIONS, PERSON_INSTRUCTIONS, ShownFiles, build_transcript,
+    reads_other_agent, reads_person, strip_repeated_marks, tells_times,
 };
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::file_text::{FILE_TEXT_INSTRUCTIONS, has_file_text};
 use recado_domain::ids::InstanceId;
 use recado_domain::message::TokenUsage;
+use recado_domain::present::Present;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool};
 use recado_domain::usage::ModelUse;
@@ -43,13 +45,19 @@ pub(in crate::usecases::reply) async fn ask_model(
     let asked_at = deps.system().now();
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
     let within = left.ok_or(TurnEnd::NoTimeLeft)?;
-    let turns = build_transcript(&turn.reading, shown);
     let bound = &turn.bound;
+    let present = Present::of_instance(bound, turn.conversation.name.as_deref(), asked_at);
+    let times = MessageTimes {
+        now: asked_at,
+        zone: present.time_zone(),
+    };
+    let turns = build_transcript(&turn.reading, shown, Some(times));
     let request = LlmRequest {
         tools: list_tools(&bound.tools),
         exchanges: Vec::new(),
         must_reply: false,
         instructions: list_instructions(turn, step, &turns),
+        present: Some(present.describe(tells_times(&turns))),
         knowledge,
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
@@ -60,7 +68,8 @@ pub(in crate::usecases::reply) async fn ask_model(
         within,
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    let request = answer_reminder_first(deps, turn, request).await?;
+    let mut request = answer_reminder_first(deps, turn, request).await?;
+    leave_out_unopened_files(deps, turn, &mut request).await;
     match ask_until_reply(deps, turn, request, deps.system().now()).await {
         Ok(reply) => draft_from_answer(deps, turn, Ok(reply)).await,
         Err(DraftStop::Model(error)) => {
@@ -116,7 +125,7 @@ pub(super) async fn draft_from_answer(
             record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
             Err(TurnEnd::ModelKeyMissing.into())
         }
-        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
+        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_) | LlmError::FilesRefused(_))) => {
             tracing::error!(%error, "the model failed: the agent's error message is the reply");
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
@@ -145,7 +154,8 @@ async fn ask_until_reply(
     mut asked_at: Timestamp,
 ) -> Result<LlmReply, DraftStop> {
     loop {
-        let answer = ask_models(deps, &turn.bound, &mut request).await;
+        // Boxed: few requests are refused, and the others stay small.
+        let answer = Box::pin(ask_without_refused_files(deps, turn, &mut request)).await;
         measure_answer(deps, &turn.bound.instance.id, asked_at, &answer);
         let mut reply = answer?;
         if reply.calls.is_empty() || request.must_reply {
@@ -187,7 +197,7 @@ fn list_tools(tools: &[Tool]) -> Vec<OfferedTool> {
 /// Returns `true` if the contact gets words with the answer: the model's, or those that are configured for a hand-over.
 fn has_words(answer: &LlmReply) -> bool {
     let hands_over = matches!(answer.decision, Some(AgentDecision::HandOver { .. }));
-    hands_over || !strip_person_mark(&answer.text).is_empty()
+    hands_over || !strip_repeated_marks(&answer.text).is_empty()
 }
 
 /// Lists the model's instructions beside the system prompt: those of the step, about tools, about messages of people, about
@@ -195,6 +205,7 @@ fn has_words(answer: &LlmReply) -> bool {
 fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[ChatTurn]) -> Vec<String> {
     let of_step = step.map(|step| step.prompt.clone());
     let of_person = reads_person(&turn.reading).then(|| PERSON_INSTRUCTIONS.to_owned());
+    let of_other = reads_other_agent(&turn.reading).then(|| OTHER_AGENT_INSTRUCTIONS.to_owned());
     let has_files = turns.iter().any(|turn| has_file_text(&turn.text));
     let of_files = has_files.then(|| FILE_TEXT_INSTRUCTIONS.to_owned());
     let journal = turn.journal.as_ref();
@@ -202,7 +213,11 @@ fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[C
     // What an earlier effect returned stands between the same marks.
     let has_results = !turn.bound.tools.is_empty() || of_effects.is_some();
     let of_tools = has_results.then(|| TOOL_INSTRUCTIONS.to_owned());
-    let of_reading = of_step.into_iter().chain(of_tools).chain(of_person);
+    let of_reading = of_step
+        .into_iter()
+        .chain(of_tools)
+        .chain(of_person)
+        .chain(of_other);
     of_reading.chain(of_files).chain(of_effects).collect()
 }
 

@@ -35,15 +35,23 @@ pub(in crate::usecases::reply) async fn read_files(
     Ok(())
 }
 
-/// Opens the contact's files that the model sees: the newest that fit. A file that cannot be opened is left out.
+/// Opens the contact's files that the model sees: the newest that fit. A file that cannot be opened is left out, and one that a model
+/// refused is not offered again.
 pub(in crate::usecases::reply) async fn open_shown_files(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
 ) -> Result<ShownFiles, TurnStop> {
+    let is_model = turn.bound.agent.http.is_none();
+    let is_refused = |message: &Message| {
+        message
+            .file
+            .as_ref()
+            .is_some_and(|file| file.find_file_refusal().is_some())
+    };
     let visible: Vec<(&Message, MediaType, usize)> = turn
         .reading
         .chosen_messages()
-        .filter(|message| message.role == Role::User)
+        .filter(|message| message.role == Role::User && !(is_model && is_refused(message)))
         .filter_map(|message| find_visible_file(message).map(|(found, bytes)| (message, found, bytes)))
         .collect();
     if visible.is_empty() {
@@ -59,7 +67,7 @@ pub(in crate::usecases::reply) async fn open_shown_files(
             (message.ordinal, (*found, content))
         })
         .collect();
-    if turn.bound.agent.http.is_some() {
+    if !is_model {
         // An agent that the user runs is told of them, and fetches by the API what it wants.
         return Ok(shown);
     }

@@ -5,7 +5,7 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::calendar_call::read_calendar;
 use crate::usecases::reply::steps::effect_call::perform_asked_effect;
 use crate::usecases::reply::turn_end::TurnStop;
-use recado_domain::tools::{ArgumentSchema, Tool, ToolOutcome, TurnToolCall, render_tool_result};
+use recado_domain::tools::{Tool, ToolOutcome, TurnToolCall, render_tool_result};
 use recado_ports::ports::{LlmReply, ModelCall, System, ToolExchange, ToolFailure, ToolLimits, Tools};
 use recado_ports::time_limit::run_within;
 
@@ -54,7 +54,7 @@ async fn answer_call(
     call: &ModelCall,
 ) -> Result<(String, TurnToolCall), TurnStop> {
     let began_at = deps.system().now();
-    let (outcome, text) = match check_call(deps, turn, tool, call) {
+    let (outcome, text) = match check_call(deps, turn, tool, call).await {
         Ok(limits) if tool.acts() => perform_asked_effect(deps, turn, tool, call, limits).await?,
         Ok(limits) => match &tool.function {
             Some(function) => read_calendar(deps, turn, function, &call.arguments, limits).await,
@@ -64,6 +64,10 @@ async fn answer_call(
     };
     let passed = deps.system().now().duration_since(began_at).as_millis();
     let ms = u32::try_from(passed).unwrap_or(u32::MAX);
+    let text = match &tool.function {
+        Some(function) => format!("{text}\n{}", function.describe_today(began_at)),
+        None => text,
+    };
     tracing::info!(tool = %tool.id, outcome = outcome.as_str(), ms, "a tool was called");
     Ok((text, tool.record_call(&call.arguments, outcome, ms)))
 }
@@ -84,7 +88,7 @@ async fn read_tool(
 }
 
 /// Checks whether a call may be made, and returns its limits; else the outcome and the words for the model.
-fn check_call(
+async fn check_call(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
     tool: &Tool,
@@ -95,9 +99,11 @@ fn check_call(
         let told = "no further call is made: answer with what you know";
         return Err((ToolOutcome::TooMany, told.to_owned()));
     }
-    let schema = ArgumentSchema::compile(&tool.arguments)
-        .map_err(|error| (ToolOutcome::BadArguments, error.to_string()))?;
-    schema.check_arguments(&call.arguments).map_err(|mistakes| {
+    let left = turn.time.left_for_files(deps.system().now(), tool.time_limit());
+    let checking = deps
+        .llm()
+        .check_arguments(tool, &call.arguments, left.unsigned_abs());
+    checking.await.map_err(|mistakes| {
         (
             ToolOutcome::BadArguments,
             format!("the arguments do not fit: {mistakes}"),

@@ -4,7 +4,7 @@ use recado_domain::file_text::render_file_text;
 use recado_domain::ids::Ordinal;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FoundText, Message, Role, StoredFile};
-use recado_domain::model_files::FileOmission;
+use recado_domain::model_files::{FileOmission, FileRefusal};
 use recado_ports::ports::ChatFile;
 use std::collections::BTreeMap;
 
@@ -64,6 +64,8 @@ impl TranscriptFiles {
             text.push(' ');
             text.push_str(&label);
             return Some(ChatFile {
+                ordinal: message.ordinal,
+                name: media.and_then(|media| media.file_name.clone()),
                 label,
                 media_type,
                 content,
@@ -80,7 +82,11 @@ impl TranscriptFiles {
             } else {
                 FileOmission::OtherType
             };
-            append_note(text, file.describe_gap().unwrap_or(omission.describe_omission()));
+            let refused = file.find_file_refusal().map(FileRefusal::describe_refusal);
+            let note = refused
+                .or(file.describe_gap())
+                .unwrap_or(omission.describe_omission());
+            append_note(text, note);
         }
         None
     }

@@ -1,8 +1,9 @@
 //! Applies later edits and deletions to the messages that the model reads.
 
 use super::super::reading::{DELETED, TurnReading};
+use crate::steps::message_token::is_same_message;
 use recado_domain::content::Content;
-use recado_domain::context::{render_claimed_quote, render_quote};
+use recado_domain::context::{QuotedMessage, render_claimed_quote, render_quote};
 use recado_domain::file_text::disarm_labels;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
@@ -95,6 +96,10 @@ impl<'a> Revisions<'a> {
         let Some(original) = self.originals.get(&at) else {
             return false;
         };
+        // The earlier text is all that is known of the message.
+        if edit.content.is_unreadable() {
+            return false;
+        }
         if !is_from_contact(edit) {
             return true;
         }
@@ -184,6 +189,14 @@ impl<'a> Revisions<'a> {
         })
     }
 
+    /// Finds the quoted message among those that are known.
+    fn find_quoted(&self, quoted: &QuotedMessage) -> Option<&'a Message> {
+        let id = quoted.id.as_deref()?;
+        let equal = self.known.get(id);
+        let same = || self.known.iter().find(|(known, _)| is_same_message(known, id));
+        equal.or_else(|| same().map(|(_, message)| message)).copied()
+    }
+
     /// Returns the quotation that stands before a contact's message. It is read from the stored message; where that is not at hand, it
     /// says that only the contact's side tells the words. `None`: nothing is quoted, or it was deleted.
     fn quote_of(&self, message: &Message) -> Option<String> {
@@ -191,9 +204,10 @@ impl<'a> Revisions<'a> {
         if self.is_quote_deleted(message) {
             return None;
         }
-        let known = quoted.id.as_ref().and_then(|id| self.known.get(id.as_str()));
-        match (known, &quoted.text) {
+        match (self.find_quoted(quoted), &quoted.text) {
             (Some(known), _) => Some(render_quote(&known.present_content().render_text())),
+            // Its words were read from the stored message when the reply came.
+            (None, Some(stored)) if quoted.message.is_some() => Some(render_quote(stored)),
             (None, Some(claimed)) => Some(render_claimed_quote(claimed)),
             (None, None) => None,
         }

@@ -1,6 +1,6 @@
 use super::*;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, SystemNote};
 use recado_domain::context::MessageContext;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, TenantId};
@@ -44,7 +44,7 @@ fn said(messages: &[Message], answered: u64, covers: u64) -> Vec<String> {
     let reading =
         TurnReading::choose_messages(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
     assert_eq!(reading.covers, Ordinal(covers));
-    build_transcript(&reading, ShownFiles::default())
+    build_transcript(&reading, ShownFiles::default(), None)
         .into_iter()
         .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
         .collect()
@@ -128,6 +128,31 @@ fn it_begins_with_a_note_before_what_the_business_wrote_and_leaves_out_what_came
 }
 
 #[test]
+fn a_question_that_waited_below_a_notice_of_closing_has_the_time_at_which_it_was_written() {
+    let day = 86_400_000;
+    let messages = [
+        message(1, Role::User, day - 120_000, "abrem amanhã?"),
+        message(2, Role::Assistant, day - 119_000, "Estamos fechados."),
+    ];
+    let bounds = Settings::default().turn_reads;
+    let reading = TurnReading::choose_messages(Ordinal(0), Ordinal(1), messages.to_vec(), &bounds);
+    let times = MessageTimes {
+        now: from_unix_millis(day + 28_800_000),
+        zone: &TimeZone::UTC,
+    };
+    let turns = build_transcript(&reading, ShownFiles::default(), Some(times));
+    let texts: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "[the contact wrote first; it stands below]\n[Thu 1 Jan 1970, 23:58]",
+            "Estamos fechados.",
+            "[Thu 1 Jan 1970, 23:58]\nabrem amanhã?",
+        ]
+    );
+}
+
+#[test]
 fn what_the_business_wrote_after_messages_that_are_not_read_any_more_is_kept() {
     let messages = [
         message(7, Role::Assistant, 5, "Your appointment is at 10. Will you come?"),
@@ -188,6 +213,29 @@ fn deletion(ordinal: u64, role: Role, target: &str) -> Message {
 }
 
 #[test]
+fn an_edit_whose_text_is_not_known_stands_beside_the_text_before_it() {
+    let content = Box::new(Content::System {
+        what: SystemNote::Unreadable,
+        text: None,
+    });
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        Message {
+            content: Content::Edit {
+                target: Some("A".to_owned()),
+                content,
+            },
+            ..with_id(2, Role::User, "edit-2", "")
+        },
+        with_id(3, Role::User, "B", "pode ser?"),
+    ];
+    let read = said(&messages, 0, 3);
+    assert_eq!(read.len(), 1);
+    assert!(read[0].starts_with("User: sexta às 10\n"), "{read:?}");
+    assert!(read[0].contains("edited; the new text is not known"), "{read:?}");
+}
+
+#[test]
 fn what_was_edited_before_it_was_answered_is_read_as_it_is_now_in_its_place() {
     let messages = [
         with_id(1, Role::User, "A", "sexta às 10"),
@@ -230,6 +278,7 @@ fn the_words_of_a_deleted_message_are_not_repeated_nor_are_its_edits_and_quotes(
     quoting.context.reply_to = Some(recado_domain::context::QuotedMessage {
         id: Some("A".to_owned()),
         text: Some("my password is 1234".to_owned()),
+        message: None,
     });
     let messages = [
         with_id(1, Role::User, "A", "my password is 1234"),
@@ -310,6 +359,7 @@ fn a_quotation_is_read_from_the_store_and_else_said_to_be_the_contacts_claim() {
         message.context.reply_to = Some(recado_domain::context::QuotedMessage {
             id: Some(id.to_owned()),
             text: claimed.map(str::to_owned),
+            message: None,
         });
         message
     };
@@ -368,4 +418,53 @@ fn a_file_that_may_be_looked_at_only_once_leaves_a_note() {
         said(&[once], 0, 1),
         ["User: [image] (not shown: the file may be looked at only once)"]
     );
+}
+
+#[test]
+fn the_marks_that_a_model_repeats_are_taken_away_and_its_own_words_stay() {
+    for (said, stays) in [
+        ("[person] Oi", "Oi"),
+        (" [Mon 3 Mar 2031, 11:40]\nOi", "Oi"),
+        (
+            "[Mon 3 Mar 2031, 11:40] [person] Oi [Tue 4 Mar 2031, 09:00]",
+            "Oi [Tue 4 Mar 2031, 09:00]",
+        ),
+        ("[Mon 3 Mar 2031, 11:40]", ""),
+        ("[1] Oi", "[1] Oi"),
+        ("Oi", "Oi"),
+    ] {
+        assert_eq!(strip_repeated_marks(said), stays);
+    }
+}
+
+#[test]
+fn a_time_before_what_the_business_wrote_stands_on_the_contacts_side() {
+    let hour = 3_600_000;
+    let messages = [
+        message(1, Role::Assistant, 0, "Bom dia"),
+        message(2, Role::User, 2 * hour, "oi"),
+        message(3, Role::Assistant, 4 * hour, "Pois não?"),
+        message(4, Role::User, 4 * hour + 1, "ok"),
+    ];
+    let bounds = Settings::default().turn_reads;
+    let reading = TurnReading::choose_messages(Ordinal(3), Ordinal(4), messages.to_vec(), &bounds);
+    let times = MessageTimes {
+        now: from_unix_millis(4 * hour + 2),
+        zone: &TimeZone::UTC,
+    };
+    let turns = build_transcript(&reading, ShownFiles::default(), Some(times));
+    let texts: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "[the business wrote first]\n[Thu 1 Jan 1970, 00:00]",
+            "Bom dia",
+            "[Thu 1 Jan 1970, 02:00]\noi\n[Thu 1 Jan 1970, 04:00]",
+            "Pois não?",
+            "ok"
+        ]
+    );
+    assert!(tells_times(&turns));
+    let without = build_transcript(&reading, ShownFiles::default(), None);
+    assert!(!tells_times(&without) && without.len() == 5);
 }

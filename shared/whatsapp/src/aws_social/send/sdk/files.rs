@@ -130,7 +130,7 @@ pub(crate) async fn fetch_file(
         .await;
     let written = written.map_err(|error| match classify_sdk_error(&error, 1) {
         SendOutcome::Credentials { .. } => FileError::Credentials,
-        SendOutcome::Permanent { .. } => FileError::Lost(FileLoss::Gone),
+        SendOutcome::Permanent { .. } | SendOutcome::Refused { .. } => FileError::Lost(FileLoss::Gone),
         _ => file_unavailable("AWS did not give it"),
     })?;
     let taken = bucket

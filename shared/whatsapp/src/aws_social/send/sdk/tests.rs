@@ -316,13 +316,19 @@ async fn every_refusal_of_the_service_model_is_told_apart_over_the_wire() {
         (400, "ValidationException"),
         (400, "InvalidParametersException"),
         (400, "LimitExceededException"),
-        (404, "ResourceNotFoundException"),
     ] {
         assert!(
             matches!(refused(status, name).await, SendOutcome::Permanent { .. }),
             "{name}"
         );
     }
+    assert!(matches!(
+        refused(404, "ResourceNotFoundException").await,
+        SendOutcome::Refused {
+            everything: false,
+            ..
+        }
+    ));
     for name in ["AccessDeniedException", "AccessDeniedByMetaException"] {
         assert!(
             matches!(refused(403, name).await, SendOutcome::Credentials { .. }),

@@ -173,14 +173,19 @@ fn content_with_list(
 /// Reads a native flow: each button has a name, and its parameters as a JSON text.
 fn parse_interactive(body: &Value) -> Option<Content> {
     let at = |field: &str, name: &str| body.get(field).and_then(|part| get_untrimmed_text(part, name));
-    let header = at("header", "title");
-    let (said, header) = match at("body", "text") {
-        Some(said) => (said, header),
-        None => (
-            header.or_else(|| body.get("header").and_then(file_caption))?,
-            None,
-        ),
+    let header = at("header", "title").or_else(|| at("header", "subtitle"));
+    let cards = render_cards(body);
+    let (said, header) = match (at("body", "text"), header) {
+        (Some(said), header) => (said, header),
+        (None, Some(header)) => (header, None),
+        (None, None) => match body.get("header").and_then(file_caption) {
+            Some(caption) => (caption, None),
+            None if !cards.is_empty() => (String::new(), None),
+            None => return None,
+        },
     };
+    let said = [said].into_iter().chain(cards).filter(|part| !part.is_empty());
+    let said = said.collect::<Vec<_>>().join("\n\n");
     let footer = at("footer", "text");
     let flow = body.get("nativeFlowMessage");
     let buttons = list_members(flow.and_then(|flow| flow.get("buttons")));
@@ -203,6 +208,18 @@ fn parse_interactive(body: &Value) -> Option<Content> {
         .iter()
         .filter_map(|(name, given)| parse_flow_button(name, given));
     Some(content_with_buttons(header, &said, footer, buttons.collect()))
+}
+
+/// Renders the cards of a carousel, each of which is an interactive message. (The depth of JSON is limited.)
+fn render_cards(body: &Value) -> Vec<String> {
+    let cards = body
+        .get("carouselMessage")
+        .and_then(|carousel| carousel.get("cards"));
+    list_members(cards)
+        .iter()
+        .filter_map(parse_interactive)
+        .map(|card| card.render_text())
+        .collect()
 }
 
 fn parse_button_parameters(button: &Value) -> Option<(&str, Value)> {

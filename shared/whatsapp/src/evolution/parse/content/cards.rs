@@ -30,7 +30,7 @@ fn parse_contact_card(body: &Value) -> Option<ContactCard> {
 /// Reads a vCard. Lines that cannot be parsed are skipped, because phones do not follow the standard strictly.
 fn parse_vcard(vcard: &str) -> ContactCard {
     let mut card = ContactCard::default();
-    let mut parts_of_name = None;
+    let (mut parts_of_name, mut business_name) = (None, None);
     for line in unfold_lines(vcard) {
         let Some((head, value)) = split_property_head(&line) else {
             continue;
@@ -39,13 +39,25 @@ fn parse_vcard(vcard: &str) -> ContactCard {
         // In `item1.TEL` the group `item1` is not needed.
         let name = parameters.next().unwrap_or_default();
         let name = name.rsplit('.').next().unwrap_or_default().to_ascii_uppercase();
-        let value = if head.to_ascii_uppercase().contains("QUOTED-PRINTABLE") {
-            decode_quoted_printable(value)
+        let settings = head.to_ascii_uppercase();
+        let value = if settings.contains("QUOTED-PRINTABLE") {
+            let bytes = decode_quoted_printable(value);
+            // Old phones write their cards in Latin-1, or in Windows' extension of it.
+            if ["8859-1", "1252", "LATIN1"]
+                .iter()
+                .any(|set| settings.contains(set))
+            {
+                bytes.into_iter().map(char::from).collect()
+            } else {
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
         } else {
             value.to_owned()
         };
         match name.as_str() {
             "FN" => card.name = unescape_value(&value),
+            // A business shows this name in place of its card's.
+            "X-WA-BIZ-NAME" => business_name = Some(unescape_value(&value)).filter(|name| !name.is_empty()),
             "N" => parts_of_name = Some(value),
             "TEL" => {
                 let waid = parameters.find_map(|parameter| {
@@ -69,6 +81,11 @@ fn parse_vcard(vcard: &str) -> ContactCard {
     if let Some(parts) = parts_of_name.filter(|_| card.name.is_empty()) {
         card.name = format_spoken_name(&parts);
     }
+    if card.name.is_empty() {
+        card.name = business_name.unwrap_or_default();
+    } else if card.organization.is_none() {
+        card.organization = business_name.filter(|name| *name != card.name);
+    }
     card
 }
 
@@ -83,16 +100,33 @@ fn split_property_head(line: &str) -> Option<(&str, &str)> {
     Some((&line[..at], &line[at + 1..]))
 }
 
-/// Returns the lines with folded ones joined: a line that begins with a space or tab continues the line before.
+/// Returns the lines with folded ones joined. A line that begins with a space or tab continues the line before. So does the line
+/// after a quoted-printable one with `=` at its end, which stands for the break.
 fn unfold_lines(vcard: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for line in vcard.lines() {
+    // A lone carriage return ends a line, too.
+    for line in vcard.split(['\n', '\r']).filter(|line| !line.is_empty()) {
         match (line.strip_prefix([' ', '\t']), lines.last_mut()) {
+            (rest, Some(last)) if has_soft_break(last) => {
+                last.pop();
+                last.push_str(rest.unwrap_or(line));
+            }
             (Some(rest), Some(last)) => last.push_str(rest),
             _ => lines.push(line.to_owned()),
         }
     }
     lines
+}
+
+/// Greatest length of a property's name with its parameters, where a line goes on.
+const HEAD_MAX: usize = 200;
+
+/// Returns `true` for a quoted-printable line that goes on in the next one.
+fn has_soft_break(line: &str) -> bool {
+    // A property's name and parameters are short, and a joined line may be long.
+    let colon = line.bytes().take(HEAD_MAX).position(|byte| byte == b':');
+    line.ends_with('=')
+        && colon.is_some_and(|colon| line[..colon].to_ascii_uppercase().contains("QUOTED-PRINTABLE"))
 }
 
 /// Removes the escapes and the surrounding space of a value.
@@ -140,7 +174,7 @@ fn format_spoken_name(name: &str) -> String {
     ordered.join(" ")
 }
 
-fn decode_quoted_printable(value: &str) -> String {
+fn decode_quoted_printable(value: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
     while let Some(byte) = rest.next() {
@@ -154,10 +188,16 @@ fn decode_quoted_printable(value: &str) -> String {
             bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
+/// Greatest number of phones, and of e-mail addresses, that are read of one card. Each is compared with those before it.
+const VALUES_MAX: usize = 100;
+
 fn push_unique(values: &mut Vec<String>, value: Option<String>) {
+    if values.len() == VALUES_MAX {
+        return;
+    }
     if let Some(value) = value.filter(|value| !value.is_empty() && !values.contains(value)) {
         values.push(value);
     }
@@ -186,6 +226,14 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_numbers_and_addresses_the_first_are_read() {
+        let many = (0..50_000).map(|number| format!("TEL:{number}\nEMAIL:a{number}@example.org\n"));
+        let card = parse_vcard(&many.collect::<String>());
+        assert_eq!((card.phones.len(), card.emails.len()), (VALUES_MAX, VALUES_MAX));
+        assert_eq!(card.phones[1], "1");
+    }
+
+    #[test]
     fn a_vcard_without_a_whole_name_or_with_old_spelling_is_read_too() {
         let card = parse_vcard(
             "BEGIN:VCARD\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Jos=C3=A9;Maria;;;\nTEL;waid=5511900000001:\n\
@@ -197,6 +245,42 @@ mod tests {
             ["5511900000001", "tel:+5511900000002".trim_start_matches("tel:")]
         );
         assert!(card.emails.is_empty() && card.organization.is_none());
+    }
+
+    #[test]
+    fn a_value_that_goes_on_in_the_next_line_is_read_whole() {
+        for vcard in [
+            "BEGIN:VCARD\r\nFN;ENCODING=QUOTED-PRINTABLE:Concei=C3=A7=\r\n=C3=A3o Lim=\r\na\r\nTEL:1\r\nEND:VCARD",
+            "FN;ENCODING=QUOTED-PRINTABLE:Concei=C3=A7=\n =C3=A3o Lima\nTEL:1",
+            "FN;CHARSET=UTF-8;QUOTED-PRINTABLE:Concei=C3=\r=A7=C3=A3o Lima\rTEL:1",
+            "FN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:Concei=E7=E3o Lima\nTEL:1",
+            "FN:Concei\r\n \u{e7}\u{e3}o L\n\tima\nTEL:1",
+        ] {
+            let card = parse_vcard(vcard);
+            assert_eq!(
+                (card.name.as_str(), card.phones.as_slice()),
+                ("Conceição Lima", &["1".to_owned()][..]),
+                "{vcard}"
+            );
+        }
+        // Only quoted-printable lines go on so: this is a value of another encoding.
+        let card = parse_vcard("KEY;ENCODING=BASE64:QUJD=\nFN:Ana\nTEL:1");
+        assert_eq!(card.name, "Ana");
+        let cut = parse_vcard("TEL:1\nFN;ENCODING=QUOTED-PRINTABLE:Ana=");
+        assert_eq!(cut.name, "Ana");
+    }
+
+    #[test]
+    fn a_businesss_name_is_read() {
+        let card = parse_vcard("FN:Ana\nX-WA-BIZ-NAME:Oficina Boa\nX-WA-BIZ-DESCRIPTION:x");
+        assert_eq!(
+            (card.name.as_str(), card.organization.as_deref()),
+            ("Ana", Some("Oficina Boa"))
+        );
+        let alone = parse_vcard("TEL:1\nX-WA-BIZ-NAME:Oficina Boa");
+        assert_eq!((alone.name.as_str(), alone.organization), ("Oficina Boa", None));
+        let known = parse_vcard("FN:Ana\nORG:Loja\nX-WA-BIZ-NAME:Oficina Boa");
+        assert_eq!(known.organization.as_deref(), Some("Loja"));
     }
 
     #[test]

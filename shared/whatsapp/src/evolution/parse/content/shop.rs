@@ -49,7 +49,7 @@ pub(in super::super) fn product_name(body: &Value) -> Option<String> {
 }
 
 /// Formats an amount in thousandths as `12.50 BRL`; `None` if it is missing or not positive.
-fn format_price(body: &Value, amount: &str, currency: &str) -> Option<String> {
+pub(super) fn format_price(body: &Value, amount: &str, currency: &str) -> Option<String> {
     let thousandths = parse_integer(body.get(amount)?).filter(|amount| *amount > 0)?;
     let (whole, cents) = (thousandths / 1000, thousandths % 1000 / 10);
     let written = format!("{whole}.{cents:02}");

@@ -1,16 +1,7 @@
 //! Removes the wrappers around a message's content, and separates the content from its metadata.
 
+use super::kinds::{KindClass, classify_kind};
 use serde_json::{Map, Value};
-
-/// Keys of a message that are not content. Sometimes they come before the content.
-const METADATA: [&str; 6] = [
-    "messageContextInfo",
-    "senderKeyDistributionMessage",
-    "fastRatchetKeySenderKeyDistributionMessage",
-    "protocolMessage",
-    "mediaUrl",
-    "base64",
-];
 
 /// A message's content, without its wrappers.
 pub(super) struct UnwrappedMessage<'a> {
@@ -41,17 +32,36 @@ pub(super) fn unwrap_message(message: &Value) -> UnwrappedMessage<'_> {
 fn find_wrapper(message: &Value) -> Option<(&str, &Value)> {
     message.as_object()?.iter().find_map(|(key, body)| {
         let inner = body.get("message").filter(|inner| inner.is_object())?;
-        (!METADATA.contains(&key.as_str())).then_some((key.as_str(), inner))
+        (!is_companion(key)).then_some((key.as_str(), inner))
     })
 }
 
-/// Returns the first key that is content, with its value.
-pub(super) fn find_content_kind(message: &Value) -> Option<(&str, &Value)> {
-    let fields: &Map<String, Value> = message.as_object()?;
+/// Returns `true` for a key that is never the kind of a message, whatever its value.
+fn is_companion(key: &str) -> bool {
+    classify_kind(key, &Value::Null) == KindClass::Companion
+}
+
+/// Returns the first key that people see something of, with its value and class. Marks and companions are passed over.
+pub(super) fn find_content_kind(message: &Value) -> Option<(&str, &Value, KindClass)> {
+    kinds_of(message).find(|(_, _, class)| *class != KindClass::Mark)
+}
+
+/// Returns the first mark of a message.
+pub(super) fn find_mark(message: &Value) -> Option<&str> {
+    kinds_of(message)
+        .find(|(_, _, class)| *class == KindClass::Mark)
+        .map(|(key, _, _)| key)
+}
+
+/// Returns the keys of a message with their values and classes, without companions.
+fn kinds_of(message: &Value) -> impl Iterator<Item = (&str, &Value, KindClass)> {
+    let fields: Option<&Map<String, Value>> = message.as_object();
     fields
-        .iter()
-        .find(|(key, value)| !METADATA.contains(&key.as_str()) && !value.is_null())
-        .map(|(key, value)| (key.as_str(), value))
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (key.as_str(), value, classify_kind(key, value)))
+        .filter(|(_, _, class)| *class != KindClass::Companion)
 }
 
 /// Returns the values of all content keys; each of them may contain a `contextInfo`.
@@ -60,6 +70,6 @@ pub(in super::super) fn content_bodies(message: &Value) -> impl Iterator<Item = 
     fields
         .into_iter()
         .flatten()
-        .filter(|(key, _)| !METADATA.contains(&key.as_str()))
+        .filter(|(key, _)| !is_companion(key))
         .map(|(_, body)| body)
 }

@@ -139,6 +139,13 @@ fn reactions_places_orders_and_products_say_what_they_are() {
         content(&live),
         json!({"type": "location", "latitude": "-23.5", "longitude": "-46.6", "name": "chego já", "live": true})
     );
+    let place = json!({"locationMessage": {"degreesLatitude": -23.5, "degreesLongitude": -46.6, "name": "Praça",
+        "address": "Rua das Flores, 12", "comment": "espero aqui"}});
+    assert_eq!(
+        content(&place),
+        json!({"type": "location", "latitude": "-23.5", "longitude": "-46.6", "name": "Praça, espero aqui",
+            "address": "Rua das Flores, 12"})
+    );
     let order = json!({"orderMessage": {"itemCount": {"low": 2, "high": 0}, "message": "sem gelo", "orderTitle": "Loja",
         "totalAmount1000": "25500", "totalCurrencyCode": "BRL", "token": "t"}});
     assert_eq!(
@@ -233,14 +240,16 @@ fn notes_of_the_chat_ask_for_nothing() {
 
 #[test]
 fn an_unknown_kind_is_kept_as_it_came_but_for_bytes() {
-    let message =
-        json!({"albumMessage": {"expectedImageCount": 2, "contextInfo": {"messageSecret": "AAAA"}}});
+    let message = json!({"hologramMessage": {"title": "Oferta", "contextInfo": {"messageSecret": "AAAA"}}});
     assert_eq!(
         content(&message),
-        json!({"type": "unsupported", "kind": "albumMessage",
-            "raw": {"albumMessage": {"expectedImageCount": 2, "contextInfo": {}}}})
+        json!({"type": "unsupported", "kind": "hologramMessage",
+            "raw": {"hologramMessage": {"title": "Oferta", "contextInfo": {}}}})
     );
-    for kind in ["eventMessage", "unknown", "requestPaymentMessage"] {
+    let read = said(&upsert(&message)).content;
+    assert_eq!(read.render_text(), "[unsupported hologramMessage] Oferta");
+    assert!(read.expects_answer());
+    for kind in ["unknown", "orderedMessage"] {
         assert_eq!(content(&json!({kind: {"name": "x"}}))["kind"], kind);
     }
 }

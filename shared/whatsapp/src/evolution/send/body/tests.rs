@@ -1,5 +1,4 @@
 use super::*;
-use recado_domain::SignedDuration;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::MessageId;
 
@@ -210,23 +209,6 @@ fn templates_and_what_only_comes_in_are_refused() {
         let refused = build_call(version(2), &message(content.clone()));
         assert!(matches!(refused, Err(SendOutcome::Permanent { .. })), "{content}");
     }
-}
-
-#[test]
-fn typing_before_a_message_is_part_of_its_request() {
-    let mut message = message(json!({"type": "text", "text": "Olá"}));
-    message.options.typing = SignedDuration::from_millis(1_500);
-    assert_eq!(
-        build_call(version(2), &message).unwrap().body,
-        json!({"number": "5511900000001", "text": "Olá", "delay": 1_500})
-    );
-    assert_eq!(
-        build_call(version(1), &message).unwrap().body,
-        json!({
-            "number": "5511900000001", "textMessage": {"text": "Olá"},
-            "options": {"delay": 1_500, "presence": "composing"},
-        })
-    );
 }
 
 #[test]

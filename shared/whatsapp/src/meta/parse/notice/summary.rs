@@ -1,6 +1,7 @@
 //! Summarizes a notice in a few words.
 
 use super::mask_number;
+use crate::meta::parse::thread_origin::read_role;
 use crate::wire::error_title::mask_error_title;
 use crate::wire::json::{get_text, list_members, parse_integer};
 use recado_domain::notice::NoticeKind;
@@ -11,6 +12,9 @@ const WORD_MAX: usize = 60;
 
 /// Returns a summary such as `template lembrete (pt_BR): rejected, SCAM`.
 pub(super) fn summarize_notice(kind: NoticeKind, value: &Value) -> String {
+    if let Some(words) = describe_handover(value) {
+        return words;
+    }
     let parts: Vec<String> = describe_changes(kind, value).into_iter().flatten().collect();
     let what = if parts.is_empty() {
         "changed".to_owned()
@@ -18,6 +22,17 @@ pub(super) fn summarize_notice(kind: NoticeKind, value: &Value) -> String {
         parts.join(", ")
     };
     format!("{}: {what}", describe_subject(kind, value))
+}
+
+/// Describes a change of the holder of a thread that names no contact; `None` for any other value.
+fn describe_handover(value: &Value) -> Option<String> {
+    let what = get_text(value, "type").filter(|what| what.starts_with("control_"))?;
+    let detail = value.get(what).unwrap_or(&Value::Null);
+    let role = |whose| read_role(detail, whose).unwrap_or_else(|| "another program".to_owned());
+    let (from, to) = (role("previous_owner"), role("new_owner"));
+    Some(format!(
+        "a thread changed from {from} to {to}; its contact is not named"
+    ))
 }
 
 fn describe_subject(kind: NoticeKind, value: &Value) -> String {

@@ -343,8 +343,6 @@ fn what_is_no_message_of_a_person_is_left_alone_by_the_fields_name() {
         "group_status_update",
         "smb_app_state_sync",
         "automatic_events",
-        "standby",
-        "some_field_of_next_year",
     ] {
         let value = json!({"messages": [{"from": "1", "id": "a", "type": "text", "text": {"body": "oi"}}]});
         let found = items(&body(field, &value));

@@ -17,6 +17,7 @@ use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, RecipientStatus};
+use recado_ports::deps::capabilities;
 use recado_ports::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry, System};
 use std::collections::{BTreeSet, HashMap};
 
@@ -108,13 +109,14 @@ async fn read_recipients(
 }
 
 /// Lists the guests to whom an invitation may leave at once. Where the tenant has a frequency cap, nobody is listed: an invitation must be
-/// stored before its guest's earlier ones are counted.
+/// stored before its guest's earlier ones are counted. The same where the provider takes texts only from those who wrote.
 async fn list_granted(
     deps: &impl Deps,
     frame: &InvitationFrame,
     recipients: &[NewRecipient],
 ) -> PortResult<BTreeSet<GuestId>> {
-    if frame.tenant.deliveries.frequency_cap.is_some() {
+    let asks_window = capabilities(deps, &frame.bound).has_service_window && frame.sends_texts();
+    if frame.tenant.deliveries.frequency_cap.is_some() || asks_window {
         return Ok(BTreeSet::new());
     }
     let new = recipients.iter().filter(|recipient| recipient.known.is_none());

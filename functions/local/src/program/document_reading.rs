@@ -1,20 +1,20 @@
-//! The hidden command `recado read-pdf`, which the reader of PDF documents runs as a process of its own.
+//! The hidden command `recado read-document`, which the server runs as a process of its own for each document.
 
 use anyhow::Result;
 use clap::Args;
 use futures::future::BoxFuture;
 use recado_cli::PdfReading;
-use recado_documents::{PdfLimits, print_pdf_text};
+use recado_documents::{ReadingLimits, print_document};
 
 /// The limits within which the text of a PDF document is read for the command line.
-const PDF_LIMITS: PdfLimits = PdfLimits {
+const PDF_LIMITS: ReadingLimits = ReadingLimits {
     memory_mib: 1024,
     seconds: 60,
 };
 
-/// Reads the text of a PDF document from standard input and prints it as JSON, a text for each page.
+/// Reads one document from standard input and prints its text as JSON. The first line of the input says what is to be read.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PdfReadingArguments {
+pub(crate) struct ReadingArguments {
     /// Memory of the process at most, in MiB.
     #[arg(long)]
     memory_mib: u64,
@@ -24,8 +24,8 @@ pub(crate) struct PdfReadingArguments {
 }
 
 /// Reads a document from standard input, and prints its text.
-pub(crate) fn run_pdf_reading(arguments: &PdfReadingArguments) -> Result<()> {
-    print_pdf_text(PdfLimits {
+pub(crate) fn run_document_reading(arguments: &ReadingArguments) -> Result<()> {
+    print_document(ReadingLimits {
         memory_mib: arguments.memory_mib,
         seconds: arguments.seconds,
     })?;

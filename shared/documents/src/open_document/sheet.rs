@@ -1,0 +1,185 @@
+//! Reads spreadsheets: they hold what their cells show.
+
+use super::{CELL_MAX, REPEATS_MAX, list_hidden_styles};
+use crate::package::Package;
+use crate::table::{REPEATED_BYTES_MAX, TableRow, TableTeller, TallCells, append_plain_row};
+use crate::text::{TextBuilder, clean_text_line};
+use crate::xml::{Element, Mark, XmlReader};
+use crate::{DocumentError, TextForm};
+use std::borrow::Cow;
+
+/// Maximum number of sheets that are read.
+const SHEETS_MAX: usize = 200;
+
+/// Number of columns of a sheet.
+const COLUMNS: usize = 16_384;
+
+/// Reads a spreadsheet: the sheets, rows and cells that are shown.
+pub(crate) fn read_open_spreadsheet(
+    package: &mut Package<'_>,
+    form: TextForm,
+    text: &mut TextBuilder,
+) -> Result<(), DocumentError> {
+    let content = package.take_needed_part("content.xml")?;
+    let hidden = list_hidden_styles(&content)?;
+    let several = content.matches("<table:table ").take(2).count() > 1;
+    let (mut reader, mut sheets) = (XmlReader::new(&content), 0);
+    while let Some(mark) = reader.read_next_mark()? {
+        if sheets >= SHEETS_MAX || text.is_limit_reached() {
+            break;
+        }
+        let Mark::Open(element) = mark else { continue };
+        if element.name() != "table" {
+            continue;
+        }
+        sheets += 1;
+        if element
+            .find_attribute("style-name")
+            .is_some_and(|style| hidden.contains(&style))
+        {
+            reader.skip_element()?;
+            continue;
+        }
+        let name = clean_text_line(&element.find_attribute("name").unwrap_or_default(), 200);
+        let is_told = !name.is_empty() && (several || form == TextForm::Markdown);
+        read_sheet_rows(&mut reader, is_told.then_some(name), form, text)?;
+    }
+    Ok(())
+}
+
+fn read_sheet_rows(
+    reader: &mut XmlReader<'_>,
+    mut name: Option<String>,
+    form: TextForm,
+    text: &mut TextBuilder,
+) -> Result<(), DocumentError> {
+    let (mut table, mut depth) = (TableTeller::default(), 1_u32);
+    let (mut tall, mut next) = (TallCells::default(), 0_usize);
+    while depth > 0 && !text.is_limit_reached() {
+        match reader.read_next_mark()? {
+            Some(Mark::Open(element)) if element.name() == "table-row" => {
+                let is_shown = element
+                    .find_attribute("visibility")
+                    .is_none_or(|shown| shown == "visible");
+                let repeats = read_count(&element, "number-rows-repeated");
+                let number = next;
+                next = number.saturating_add(repeats);
+                if !is_shown {
+                    reader.skip_element()?;
+                    continue;
+                }
+                let mut row = read_sheet_row(reader, number, &mut tall)?;
+                tall.repeat_in_row(number, &mut row);
+                if row.is_empty() {
+                    continue;
+                }
+                match (form, name.take()) {
+                    (_, None) => {}
+                    (TextForm::Plain, Some(name)) => text.append_text_run(&format!("# {name}\n")),
+                    (TextForm::Markdown, Some(name)) => text.append_heading(1, &name),
+                }
+                for _ in 0..repeats.min(REPEATS_MAX) {
+                    match form {
+                        TextForm::Plain => append_plain_row(&row, text),
+                        TextForm::Markdown => table.tell_table_row(&row, text),
+                    }
+                    row.comments.clear();
+                }
+            }
+            Some(Mark::Open(element)) if matches!(element.name(), "shapes" | "named-expressions") => {
+                reader.skip_element()?;
+            }
+            Some(Mark::Open(_)) => depth = depth.saturating_add(1),
+            Some(Mark::Close(_)) => depth -= 1,
+            Some(Mark::Text(_)) => {}
+            None => break,
+        }
+    }
+    table.end_whole_table(text);
+    text.begin_paragraph();
+    Ok(())
+}
+
+/// Returns the number of rows or columns that an attribute names; 1 if it is not there.
+pub(super) fn read_count(element: &Element<'_>, name: &str) -> usize {
+    let count = element
+        .find_attribute(name)
+        .and_then(|count| count.parse::<usize>().ok());
+    count.unwrap_or(1).max(1)
+}
+
+/// Reads the row that began last, which has this number.
+fn read_sheet_row(
+    reader: &mut XmlReader<'_>,
+    number: usize,
+    tall: &mut TallCells<'static>,
+) -> Result<TableRow<'static>, DocumentError> {
+    let (mut row, mut column) = (TableRow::default(), 0_usize);
+    loop {
+        match reader.read_next_mark()? {
+            Some(Mark::Open(element)) if matches!(element.name(), "table-cell" | "covered-table-cell") => {
+                let is_wide = read_count(&element, "number-columns-spanned") > 1;
+                let rows = read_count(&element, "number-rows-spanned");
+                let repeats = read_count(&element, "number-columns-repeated");
+                let is_shown = element.name() == "table-cell";
+                let shown = read_sheet_cell(reader, is_shown.then_some(&mut row.comments))?;
+                if is_shown && !shown.is_empty() {
+                    row.is_title |= is_wide;
+                    let shown: Cow<'static, str> = Cow::Owned(shown);
+                    if rows > 1 && column < COLUMNS {
+                        tall.note_tall_cell(column, number.saturating_add(rows - 1), is_wide, shown.clone());
+                    }
+                    // Only short texts stand in several cells side by side.
+                    let told = if shown.len() > REPEATED_BYTES_MAX {
+                        1
+                    } else {
+                        repeats.min(REPEATS_MAX)
+                    };
+                    for place in column..column.saturating_add(told).min(COLUMNS) {
+                        row.cells.push((place, shown.clone()));
+                    }
+                }
+                column = column.saturating_add(repeats);
+            }
+            Some(Mark::Open(_)) => reader.skip_element()?,
+            Some(Mark::Text(_)) => {}
+            Some(Mark::Close(_)) | None => return Ok(row),
+        }
+    }
+}
+
+/// Reads what the cell or the comment shows that began last. Its paragraphs stand in one line. Comments at the cell go to `comments`.
+fn read_sheet_cell(
+    reader: &mut XmlReader<'_>,
+    mut comments: Option<&mut Vec<String>>,
+) -> Result<String, DocumentError> {
+    let (mut shown, mut depth, mut paragraphs) = (String::new(), 1_u32, 0_u32);
+    while depth > 0 {
+        match reader.read_next_mark()? {
+            Some(Mark::Open(element)) if element.name() == "annotation" => match &mut comments {
+                Some(comments) => {
+                    let words = read_sheet_cell(reader, None)?;
+                    comments.extend((!words.is_empty()).then_some(words));
+                }
+                None => reader.skip_element()?,
+            },
+            Some(Mark::Open(element)) => {
+                depth = depth.saturating_add(1);
+                if paragraphs > 0 || element.name() == "p" {
+                    paragraphs += 1;
+                }
+                if matches!(element.name(), "p" | "s" | "tab" | "line-break") {
+                    shown.push(' ');
+                }
+            }
+            Some(Mark::Close(_)) => {
+                depth -= 1;
+                paragraphs = paragraphs.saturating_sub(1);
+            }
+            Some(Mark::Text(words)) if paragraphs > 0 => shown.push_str(&words),
+            Some(Mark::Text(_)) => {}
+            None => break,
+        }
+    }
+    Ok(clean_text_line(&shown, CELL_MAX))
+}

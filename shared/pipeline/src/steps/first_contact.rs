@@ -1,0 +1,39 @@
+//! First contacts: messages to people who never wrote to the instance.
+
+use crate::Deps;
+use crate::steps::linked_threads::find_latest_conversation;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
+use recado_domain::message::Outgoing;
+use recado_domain::millis::add_duration;
+use recado_ports::ports::{InstanceStates, PortResult, System};
+
+/// Returns `true` if a message goes to a person who never wrote.
+pub(crate) async fn is_first_contact(deps: &impl Deps, message: &Outgoing) -> PortResult<bool> {
+    if message.out.follows_contact() {
+        return Ok(false);
+    }
+    let thread = message.conversation.thread_id().clone();
+    let (_, latest) = Box::pin(find_latest_conversation(deps, thread)).await?;
+    Ok(latest.is_none_or(|latest| !latest.has_contact_written()))
+}
+
+/// Stops the instance's first contacts for [`FIRST_CONTACTS_STOP`], if the refused message was one.
+pub(crate) async fn stop_first_contacts(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    refused: &Outgoing,
+) -> PortResult<()> {
+    if !is_first_contact(deps, refused).await? {
+        return Ok(());
+    }
+    let until = add_duration(deps.system().now(), FIRST_CONTACTS_STOP);
+    let stop = InstanceChange::StopFirstContacts(until);
+    let seen = InstanceState::default();
+    deps.store().change_instance_state(instance, &seen, &stop).await?;
+    tracing::error!(
+        instance_id = %instance, event = "first_contacts_stopped", %until,
+        "WhatsApp refused a message to a person who never wrote: no other goes out until then"
+    );
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Asks every list of a store for the page at a cursor that anybody may have written. The fuzzing includes this file, too.
+
+use recado_domain::Timestamp;
+use recado_domain::ids::{ConversationId, OccasionId, TenantId, WebhookEndpointId};
+use recado_domain::invitations::LogMonth;
+use recado_ports::ports::{
+    AuditFilter, ConversationFilter, DeadLetterFilter, PageRequest, PortError, Store, UnacknowledgedFilter,
+};
+
+/// The result of one list: its name, and the number of its records, or why the cursor was refused.
+pub type CursorAnswer = (&'static str, Result<usize, PortError>);
+
+/// Asks each list of a tenant for the page at `cursor`.
+///
+/// # Panics
+///
+/// If an id in it is none.
+pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str) -> Vec<CursorAnswer> {
+    let page = &PageRequest {
+        limit: 5,
+        cursor: Some(cursor.to_owned()),
+    };
+    let of = Some(tenant);
+    let conversations = &ConversationFilter {
+        tenant: of.cloned(),
+        ..ConversationFilter::default()
+    };
+    let letters = &DeadLetterFilter {
+        tenant: of.cloned(),
+        ..DeadLetterFilter::default()
+    };
+    let audited = &AuditFilter {
+        tenant: of.cloned(),
+        ..AuditFilter::default()
+    };
+    let unacknowledged = &UnacknowledgedFilter {
+        tenant: of.cloned(),
+        instance: None,
+    };
+    let conversation = &ConversationId::parse("c_00000000000000000000000000000001-1").expect("an id");
+    let occasion = &OccasionId::parse("nobodys-occasion").expect("an id");
+    let endpoint = &WebhookEndpointId::parse("nobodys").expect("an id");
+    let month = LogMonth::of_instant(Timestamp::UNIX_EPOCH);
+    let mut answers = Vec::new();
+    macro_rules! ask {
+        ($($name:literal: $list:expr;)*) => {
+            $(answers.push(($name, $list.await.map(|page| page.items.len())));)*
+        };
+    }
+    ask! {
+        "conversations": store.search_conversations(conversations, page);
+        "waiting conversations": store.list_waiting_conversations(conversations, page);
+        "messages": store.list_messages(conversation, page);
+        "unacknowledged": store.list_unacknowledged(unacknowledged, Timestamp::UNIX_EPOCH, page);
+        "batches": store.list_batches(tenant, page);
+        "tenants": store.list_tenants(page);
+        "calendars": store.list_calendars(of, page);
+        "tools": store.list_tools(of, page);
+        "agents": store.list_agents(of, page);
+        "instances": store.list_instances(of, page);
+        "alerts": store.list_ended_alerts(of, page);
+        "failed events": store.list_failed_events(tenant, endpoint, page);
+        "dead letters": store.list_dead_letters(letters, page);
+        "audit": store.list_audit(audited, page);
+        "opt-outs": store.list_opt_outs(tenant, page);
+        "tokens": store.list_tokens(of, page);
+        "occasions": store.list_occasions(tenant, page);
+        "guests": store.list_guests(tenant, occasion, page);
+        "invitations": store.list_invitations(tenant, occasion, None, page);
+        "invitations of a month": store.list_invitations_of_month(tenant, month, page);
+    }
+    answers
+}
