@@ -7,14 +7,17 @@ EMULATOR := tests/emulator/emulator.py
 PYTHON := $(shell command -v python3)
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/.tools/bin:$(PATH)
+# Lints and tests need some region, and no account. A deployment has the region and the credentials of the AWS configuration.
+ifeq ($(filter deploy,$(MAKECMDGOALS)),)
 export AWS_DEFAULT_REGION ?= us-east-1
 export AWS_EC2_METADATA_DISABLED := true
+endif
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 # A run from cold builds each crate once: what a second build would need is not written (6 GB). Set it to 1 to change and test often.
 export CARGO_INCREMENTAL ?= 0
 
-.PHONY: console-test test tools lint file-lints policy programs other-features functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation attack clean
+.PHONY: console-test test tools lint file-lints policy programs other-features functions lambdas suite waiting busy behaviours disk smoke permissions simulation extra dynamo fuzz exhaustive planted deploy dist figures soak isolation attack clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
@@ -28,8 +31,8 @@ test:
 
 # Clippy takes the place of the compiler for our own crates, so that a build finds what `make lint` finds, without a
 # compilation of its own for all dependencies. What is released is built without it.
-programs other-features functions suite waiting busy smoke simulation extra dynamo: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
-programs other-features functions suite waiting busy smoke simulation extra dynamo: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings
+programs other-features functions suite waiting busy behaviours disk smoke permissions simulation extra dynamo: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+programs other-features functions suite waiting busy behaviours disk smoke permissions simulation extra dynamo: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -86,15 +89,31 @@ console-test:
 WAITING := one_machine contract emulator
 waiting: functions
 	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE) $(addprefix --test ,$(WAITING))
-	$(MAKE) smoke
+	$(MAKE) behaviours disk smoke
 
 busy:
 	others=$$(tests/list_tests.py --without $(WAITING)) && cargo test --workspace --no-fail-fast $(SUITE) --lib $$others
 	cargo test --workspace --no-fail-fast $(SUITE) --doc
 
+# What may not break, over HTTP against the program, with stand-ins for its partners (tests/behaviours). BEHAVIOURS="hours 1.88" plays
+# those alone.
+behaviours: programs
+	tests/behaviours/run.py --binary $${CARGO_TARGET_DIR:-target}/debug/recado $(BEHAVIOURS)
+
+# A data folder whose disk loses power, is full, slow or fails (tests/disk). POINTS=10000 cuts the power at so many moments;
+# RECADO_SEED=… JOURNAL=… POINT=… plays one again.
+disk: programs
+	tests/disk/run.py --binary $${CARGO_TARGET_DIR:-target}/debug/recado
+
 # The steps for a real account (docs/aws.md), as far as the emulator goes.
 smoke: functions
 	tests/emulator/run.sh infra/smoke.sh --emulator
+
+# The emulator's tests with the functions' roles enforced, but those of schedules, which the emulator then refuses.
+permissions: functions
+	EMULATOR_OPTIONS=--check-permissions tests/emulator/run.sh infra/smoke.sh --emulator
+	EMULATOR_OPTIONS=--check-permissions tests/emulator/run.sh \
+		cargo test --workspace --no-fail-fast $(SUITE) --test emulator -- --skip hours
 
 # The use cases on a virtual clock: 1,000 fixed random histories and some new ones, a crash and a power cut at every kind of
 # step of the stories, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many. Part of the
@@ -123,15 +142,21 @@ exhaustive:
 	RECADO_SEEDS=10000 cargo test --profile ci -p recado-simulation --test seeds
 	RECADO_SEEDS=1000 cargo test --profile ci -p recado-dynamo-histories -- --include-ignored
 
+# Each bug of tests/planted.toml, planted in a copy of the sources: the test of its place must fail with it. It compiles that copy once.
+# PLANTED="name …" plants those alone.
+planted:
+	tests/planted.py $(PLANTED)
+
 # The contract and the same histories over the DynamoDB adapter and the AWS SDK, on a DynamoDB in the process. Part of the suite.
 dynamo:
 	cargo test --no-fail-fast -p recado-dynamo-simulation -p recado-dynamo-histories
 
 # Builds for AWS, deploys, and looks at what was deployed (docs/aws.md): ARCHITECTURE=x86_64, PARAMETERS='Name=value …',
-# CONFIG_ENV=staging, FEATURES=aws-social.
+# CONFIG_ENV=staging, FEATURES=aws-social. The parameters go by the environment: no shell reads their characters.
+deploy: override export PARAMETERS := $(value PARAMETERS)
 deploy: tools
 	infra/deploy.py $(if $(CONFIG_ENV),--config-env $(CONFIG_ENV)) $(if $(FEATURES),--features $(FEATURES)) \
-		$(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE)) $(PARAMETERS)
+		$(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE))
 
 # What a release holds for one processor: the program for one machine and the functions' archives, in target/dist.
 dist: tools

@@ -6,9 +6,10 @@
 
 Each quiet tenant gets 5 messages a second, of contacts who wait for their replies; the model takes 0.3 seconds. The third tenant
 has a token of the role `manager` and its instance's webhook secret, and uses all that both allow: JSON of any depth, documents
-that are costly to read, floods, forged webhooks, schemas, hosts of the installation's network, large forms, and endpoints that are
-replaced while posts are under way. It is bad if the 95th percentile of the quiet tenants' replies becomes 1.2 times as long, or if
-a message is answered twice, out of order or never.
+that are costly to read, floods, forged webhooks, schemas, a model that calls a tool with arguments that are costly to check, hosts of
+the installation's network, large forms, and endpoints that are replaced while posts are under way. It comes from another address of the
+loopback network, as it would from outside. It is bad if the 95th percentile of the quiet tenants' replies, from the moment at which the
+contact wrote, becomes 1.2 times as long, if a message is answered twice, out of order or never, or if an attack is not refused.
 
 Needs Python 3.11 or newer, nothing else. Run it on a machine that does nothing else: this program shares its processors. Ends with
 1 if something is bad."""
@@ -17,6 +18,7 @@ import argparse
 import asyncio
 import base64
 import collections
+import copy
 import io
 import itertools
 import json
@@ -38,12 +40,20 @@ ROOT = Path(__file__).resolve().parents[1]
 MARK = "Recado listens on http://127.0.0.1:"
 QUIET = ("quieta-01", "quieta-02")
 ATTACKER = "atacante-01"
+ATTACKING_ADDRESS = "127.0.0.2"
 CONTACTS = 200
 MODEL_SECONDS = 0.3
 REPLIES_PER_SECOND = 5
 RATIO_MAX = 1.2
 REPLY_SECONDS_MAX = 60
 ASKED = re.compile(r"pergunta-[0-9a-z-]+")
+# Words by which the attacker's contacts make the model call its tool.
+CALLS = "procura"
+# What these may be answered; all others anything that is no error of the server. 0: there was no answer.
+ALLOWED = {
+    "deep JSON": {200, 400, 503}, "flood": {200, 503}, "call of a tool": {200, 503}, "forged webhook": {401}, "host of this machine": {422},
+    "form": {400, 403, 413}, "guessed token": {401, 429}, "schema of a tool": {201, 422}, "endpoint": {201},
+}
 
 
 class Model(Server):
@@ -52,11 +62,15 @@ class Model(Server):
     async def answer(self, method, path, headers, body):
         await asyncio.sleep(MODEL_SECONDS)
         asked = json.loads(body)
-        found = ASKED.findall(json.dumps(asked["messages"][-1]))
+        last = json.dumps(asked["messages"][-1])
+        found = ASKED.findall(last)
         text = f"resposta {found[-1]}" if found else "Não entendi."
+        content, reason = {"type": "text", "text": text}, "end_turn"
+        if CALLS in last and "tool_result" not in last and asked.get("tools"):
+            content, reason = {"type": "tool_use", "id": "toolu_0", "name": "busca", "input": {"tree": nested_list(60)}}, "tool_use"
         message = {
             "id": "msg_000000000000000000000000", "type": "message", "role": "assistant", "model": asked["model"],
-            "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": None,
+            "content": [content], "stop_reason": reason, "stop_sequence": None,
             "usage": {"input_tokens": 10, "output_tokens": 5},
         }
         return 200, {"Content-Type": "application/json"}, json.dumps(message).encode()
@@ -93,10 +107,19 @@ class Slow(Server):
 
 
 class Installation:
-    """The program, and the connections to it."""
+    """The program, and the connections to it from one address."""
 
     def __init__(self, binary, folder):
         self.binary, self.folder, self.log = binary, folder, folder / "serve.log"
+        self.address = "127.0.0.1"
+
+    def seen_from(self, address):
+        other = copy.copy(self)
+        other.address = address
+        return other
+
+    def open_connection(self):
+        return asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.address, 0))
 
     def start(self, model, evolution):
         variables = {
@@ -104,6 +127,8 @@ class Installation:
             "RECADO_TOKEN": TOKEN, "RECADO_DEBOUNCE_SECONDS": "0", "RUST_LOG": "error",
             "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model}", "ANTHROPIC_API_KEY": "key-of-the-model",
             "EVOLUTION_API_URL": f"http://127.0.0.1:{evolution}", "EVOLUTION_API_KEY": "key-of-evolution",
+            # So that the attacker's endpoints and tools are asked at all: they are on this machine.
+            "RECADO_PRIVATE_TOOLS": "true",
             "RECADO_CONFIG": str(self.folder / "recado.toml"),
         }
         (self.folder / "recado.toml").write_text("".join(customer(one) for one in (*QUIET, ATTACKER)))
@@ -127,7 +152,7 @@ class Installation:
         head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         try:
             async with asyncio.timeout(seconds):
-                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                reader, writer = await self.open_connection()
                 try:
                     writer.write(head.encode() + b"\r\n" + body)
                     await writer.drain()
@@ -197,14 +222,15 @@ class QuietTenant:
         self.under_way = set()
 
     async def write(self):
-        number = next(self.numbers)
+        """Posts a message until it is acknowledged. The contact waits from the first try on."""
+        number, began = next(self.numbers), time.monotonic()
         words = f"pergunta-{self.instance}-{number:06d}"
         body = webhook(self.instance, f"55119{number % CONTACTS:08d}", f"3EB0{self.instance[-2:]}{number:014X}", {"conversation": words})
         headers = {"apikey": self.secret, "Content-Type": "application/json"}
         while True:
             status, _ = await self.there.ask("POST", "/webhooks/evolution", body, headers, seconds=15)
             if status == 200:
-                self.asked[words] = time.monotonic()
+                self.asked[words] = began
                 return
             await asyncio.sleep(0.2)
 
@@ -224,6 +250,30 @@ def nested_schema(levels):
     return {"type": "object", "$ref": "#/$defs/a0", "$defs": {**definitions, f"a{levels}": {"type": "object"}}}
 
 
+def recursive_schema():
+    """A schema that looks twice at each part of a list within lists: 2 to the power of their depth times in all."""
+    node = {"type": "array", "items": {"$ref": "#/$defs/node"}, "minItems": 1}
+    return {"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}},
+            "$defs": {"node": {"anyOf": [{**node, "maxItems": 1}, {**node, "maxItems": 2}]}}}
+
+
+def nested_list(levels):
+    return json.loads("[" * levels + "]" * levels)
+
+
+def attackers_tool(slow):
+    """The document by which the attacker's agent gets a tool that its model calls."""
+    tool = {
+        "id": f"t-{ATTACKER}-busca", "tenant": f"t-{ATTACKER}", "name": "busca", "description": "Finds.", "effect": "reads",
+        "arguments": recursive_schema(), "http": {"method": "POST", "url": f"http://127.0.0.1:{slow}/find"},
+    }
+    agent = {
+        "id": f"a-{ATTACKER}", "tenant": f"t-{ATTACKER}", "model": "claude-sonnet-4-5", "system_prompt": "Answer.",
+        "limits": {"turns_per_hour": 0, "end_loops": False}, "tools": [tool["id"]],
+    }
+    return {"tools": [tool], "agents": [agent]}
+
+
 def zipped(parts):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -241,7 +291,8 @@ def costly_workbook():
         "xl/workbook.xml": f'<workbook xmlns="{namespace}/spreadsheetml/2006/main" '
         f'xmlns:r="{namespace}/officeDocument/2006/relationships"><sheets>{sheets}</sheets></workbook>',
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{namespace}/package/2006/relationships">{relation}</Relationships>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{namespace}/spreadsheetml/2006/main">' + "<col/>" * 3_300_000 + "<sheetData/></worksheet>",
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{namespace}/spreadsheetml/2006/main">' + "<col/>" * 3_300_000
+        + "<sheetData/></worksheet>",
     })
 
 
@@ -280,7 +331,7 @@ class Attacker:
         await asyncio.gather(*(self.again(pause, attack, deadline) for pause, attack in (
             (0.5, self.post_deep_json), (5, self.send_document), (10, self.add_document), (0.02, self.flood), (0.05, self.forge),
             (2, self.put_schema), (2, self.name_host), (1, self.post_form), (1, self.replace_endpoint), (0.5, self.guess_token),
-            (5, self.leave_open),
+            (5, self.leave_open), (0.5, self.call_tool),
         )))
 
     async def post_webhook(self, what, body, secret=None):
@@ -321,19 +372,20 @@ class Attacker:
 
     async def put_schema(self):
         tool = {
-            "id": "busca", "tenant": f"t-{ATTACKER}", "name": "busca", "description": "Finds.", "effect": "reads",
+            "id": f"t-{ATTACKER}-other", "tenant": f"t-{ATTACKER}", "name": "other", "description": "Finds.", "effect": "reads",
             "arguments": nested_schema(self.random.choice([8, 40])), "http": {"method": "POST", "url": "https://tools.example/find"},
         }
-        await self.there.call("DELETE", "/v1/tools/busca", token=self.token)
+        await self.there.call("DELETE", f"/v1/tools/{tool['id']}", token=self.token)
         status, _ = await self.there.call("POST", "/v1/tools", tool, self.token)
         self.count("schema of a tool", status)
 
     async def name_host(self):
         document = {"instances": [{
-            "id": "atacante-02", "tenant": f"t-{ATTACKER}", "agent": f"a-{ATTACKER}", "provider": "evolution",
-            "base_url": f"http://127.0.0.1:{self.slow}",
+            "id": f"t-{ATTACKER}-02", "tenant": f"t-{ATTACKER}", "agent": f"a-{ATTACKER}", "provider": "evolution",
+            "base_url": f"http://127.0.0.1:{self.slow}", "credential": f"env:RECADO_CREDENTIAL_T_{ATTACKER.upper().replace('-', '_')}_KEY",
         }]}
-        status, _ = await self.there.call("PUT", "/v1/config?dry_run=true", document, self.token)
+        path = self.random.choice(["/v1/config", "/v1/config?dry_run=true"])
+        status, _ = await self.there.call("PUT", path, document, self.token)
         self.count("host of this machine", status)
 
     async def post_form(self):
@@ -344,7 +396,7 @@ class Attacker:
 
     async def replace_endpoint(self):
         await self.there.call("DELETE", "/v1/webhooks/crm", token=self.token)
-        endpoint = {"id": "crm", "url": f"https://127.0.0.1:{self.slow}/events"}
+        endpoint = {"id": "crm", "url": f"http://127.0.0.1:{self.slow}/events/{next(self.numbers)}"}
         status, _ = await self.there.call("POST", "/v1/webhooks", endpoint, self.token)
         self.count("endpoint", status)
 
@@ -352,12 +404,17 @@ class Attacker:
         status, _ = await self.there.call("GET", "/v1/conversations", token=f"guess-{next(self.numbers)}-of-a-token-of-32")
         self.count("guessed token", status)
 
+    async def call_tool(self):
+        number = next(self.numbers)
+        body = webhook(ATTACKER, f"55215{number % 50:08d}", f"CALL{number:016X}", {"conversation": CALLS})
+        await self.post_webhook("call of a tool", body)
+
     async def leave_open(self):
         """Connections that begin a request and never end it."""
         opened = []
         for _ in range(20):
             try:
-                opened.append(await asyncio.open_connection("127.0.0.1", self.there.port))
+                opened.append(await self.there.open_connection())
                 opened[-1][1].write(b"POST /webhooks/evolution HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
             except OSError:
                 break
@@ -382,14 +439,27 @@ async def settle(tenants, evolution):
             replied.setdefault((instance, found.group()), []).append(at)
     took, problems = [], []
     for tenant in tenants:
-        for words, at in tenant.asked.items():
+        newest = {}
+        for words, at in sorted(tenant.asked.items()):
             moments = replied.pop((tenant.instance, words), [])
             if len(moments) != 1:
                 problems.append(f"{words} was answered {len(moments)} times")
-            else:
-                took.append(max(moments[0] - at, 0.0))
+                continue
+            took.append(moments[0] - at)
+            contact = int(words.rsplit("-", 1)[1]) % CONTACTS
+            if newest.get(contact, 0) > moments[0]:
+                problems.append(f"{words} was answered before what the same contact asked before it")
+            newest[contact] = moments[0]
     problems += [f"{words} was answered and never asked" for _, words in replied]
     return took, problems
+
+
+def list_wrong_answers(answers):
+    """What attacks were answered that they must not be, and the attacks that were never answered and so measured nothing."""
+    wrong = [f"{what} was answered {status}, {times} times" for (what, status), times in answers.items()
+             if status and status not in ALLOWED.get(what, range(200, 500)) and what != "request without an end"]
+    answered = {what for what, status in answers if status}
+    return wrong + [f"{what} was never answered" for what in {*ALLOWED, *(what for what, _ in answers)} - answered]
 
 
 def percentile(times, share):
@@ -405,6 +475,9 @@ async def measure(arguments, folder):
         host = f"127.0.0.1:{there.port}"
         secrets = {instance: webhook_secret(host, instance) for instance in (*QUIET, ATTACKER)}
         made = await there.make_token({"name": "atacante", "role": "manager", "tenant": f"t-{ATTACKER}"})
+        status, said = await there.call("POST", "/v1/config", attackers_tool(ports[2]))
+        if status != 200:
+            raise MeasurementError(f"the attacker got no tool: {status} {said[:300]}")
         tenants = [QuietTenant(there, instance, secrets[instance]) for instance in QUIET]
         results = []
         for name, minutes in (("alone", arguments.alone), ("under attack", arguments.minutes)):
@@ -414,7 +487,7 @@ async def measure(arguments, folder):
             attack = None
             if began:
                 cookie = await there.sign_in(made["secret"])
-                attacker = Attacker(there, secrets[ATTACKER], made["secret"], cookie, ports[2])
+                attacker = Attacker(there.seen_from(ATTACKING_ADDRESS), secrets[ATTACKER], made["secret"], cookie, ports[2])
                 attack = asyncio.create_task(attacker.run(minutes * 60))
             await asyncio.gather(*(tenant.write_for(minutes * 60) for tenant in tenants))
             if attack:
@@ -430,12 +503,15 @@ async def measure(arguments, folder):
                 print(f"  {problem}")
         for (what, status), times in sorted(attacker.answers.items()):
             print(f"  {what}: {status}, {times} times")
+        wrong = list_wrong_answers(attacker.answers)
+        for problem in wrong:
+            print(f"  {problem}")
         health, _ = await there.ask("GET", "/health")
         print(f"  health afterwards: {health}; memory: now {memory_kib(there.process.pid)[0] // 1024} MiB, "
               f"at most {memory_kib(there.process.pid)[1] // 1024} MiB")
         ratio = percentile(results[1][1], 95) / percentile(results[0][1], 95)
         print(f"p95 under attack: {ratio:.2f} times as long")
-        return ratio <= RATIO_MAX and not any(problems for _, _, problems in results) and health == 200
+        return ratio <= RATIO_MAX and not any(problems for _, _, problems in results) and not wrong and health == 200
     finally:
         end(there.process)
         for server in (model, evolution, slow):

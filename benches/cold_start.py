@@ -174,8 +174,7 @@ def environment(runtime_port, aws_ports, trusted):
         "RECADO_STALE_SECONDS": "3600",
         "RECADO_EVENT_TTL_DAYS": "7",
         "RECADO_SIMULATION": "off",
-        "META_APP_SECRET_PARAMETER": "/recado/own/meta-app-secret",
-        "META_VERIFY_TOKEN_PARAMETER": "/recado/own/meta-verify-token",
+        "RECADO_PARAMETER_PREFIX": "/recado/",
     }
     scheme = "https" if trusted else "http"
     for service, port in aws_ports.items():

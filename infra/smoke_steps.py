@@ -302,6 +302,57 @@ def delete_and_adopt(world):
     yield "a customer is answered"
 
 
+def restored_table(world):
+    """A table restored from a backup goes on in a new stack, with stream, expiry, backups and protection."""
+    if world.emulator:
+        raise NotShown("what a restore from a backup loses")
+    dynamodb, before = world.client("dynamodb"), len(world.conversations("smoke-evolution"))
+    world.remember_kept()
+    old, restored = world.kept["TableName"], f"{world.stack.name}-restored"
+    world.delete_stack()
+    dynamodb.restore_table_to_point_in_time(SourceTableName=old, TargetTableName=restored, UseLatestRestorableTime=True)
+    world.kept["TableName"] = restored
+    dynamodb.get_waiter("table_exists").wait(TableName=restored, WaiterConfig={"Delay": 30, "MaxAttempts": 120})
+    remove_table(dynamodb, old)
+    kept = world.kept
+    adopt = [ROOT / "infra" / "adopt.sh", world.stack.name, restored, kept["BucketName"], kept["WebhookMasterSecret"]]
+    done = subprocess.run(adopt, capture_output=True, text=True)
+    assert done.returncode == 0, f"adopt.sh: {done.stdout} {done.stderr}"
+    assert world.deploy(), "sam deploy failed"
+    world.kept = {}
+    for what, problem in look_over(world.stack):
+        assert problem is None, f"{what}: {problem}"
+    yield f"restored; {len(world.conversations('smoke-evolution'))} of {before} conversations"
+
+
+def rare_parts(world):
+    """The parts that few use deploy: AWS End User Messaging Social, a domain name, the reserves."""
+    region = world.stack.session.region_name
+    topic = world.client("sns").create_topic(Name=f"{world.stack.name}-social")["TopicArn"]
+    parts = {"SocialTopicArn": topic}
+    if world.emulator:
+        nobody = f"arn:aws:acm:{region}:000000000000:certificate/00000000-0000-0000-0000-000000000000"
+        parts |= {"WebhookReserved": "5", "ApiReserved": "5", "WorkersReserved": "yes"}
+        parts |= {"DomainName": "smoke.example.org", "CertificateArn": nobody}
+    try:
+        assert world.deploy(**parts), "sam deploy failed"
+        social = f"{world.stack.name}-aws-social"
+        assert world.client("sqs").get_queue_url(QueueName=social)["QueueUrl"], "there is no queue of Social"
+        mappings = world.client("lambda").list_event_source_mappings(FunctionName=f"{world.stack.name}-processor")
+        fed_by = [one["EventSourceArn"].rpartition(":")[2] for one in mappings["EventSourceMappings"]]
+        assert social in fed_by, f"the processor is fed by {fed_by} alone"
+        yield f"the processor is fed by {', '.join(sorted(fed_by))}"
+        if world.emulator:
+            target = world.stack.outputs().get("DomainTarget")
+            assert target, "the domain has no target"
+            yield f"the domain points at {target}"
+    finally:
+        world.client("sns").delete_topic(TopicArn=topic)
+    customer = contact()
+    assert world.writes(customer) == 200 and world.is_answered(customer), "a customer is not answered"
+    yield "a customer is answered"
+
+
 STEPS = (
     deploys_from_nothing,
     failed_delivery,
@@ -315,4 +366,6 @@ STEPS = (
     gradual_deployment,
     failed_first_deployment,
     delete_and_adopt,
+    restored_table,
+    rare_parts,
 )

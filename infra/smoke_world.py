@@ -10,7 +10,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from stack import ROOT, VENV, Stack, as_option, eventually, request
+from stack import ROOT, VENV, Stack, eventually, join_settings, request, write_overrides
 
 REGION = "us-east-1"
 PATIENCE = 180
@@ -59,17 +59,17 @@ class World:
         self.client("ssm").put_parameter(Name=self.prefix + name, Value=value, Type="SecureString", Overwrite=True)
 
     def parameters(self, more):
-        own = f"{self.prefix}own/"
+        settings = {"RECADO_DEBOUNCE_SECONDS": "1", "RECADO_DEBOUNCE_MAX_SECONDS": "5"}
         parameters = {
-            "Simulation": "auto", "DebounceSeconds": "1", "DebounceMaxSeconds": "5", "LogRetentionDays": "1",
-            "InboundConcurrency": "2", "TurnsConcurrency": "3", "OutboundConcurrency": "3",
-            "ParameterPrefix": self.prefix, "AnthropicApiKeyParameter": f"{own}anthropic-api-key",
-            "EvolutionApiKeyParameter": f"{own}evolution-api-key", "MetaAppSecretParameter": f"{own}meta-app-secret",
-            "MetaVerifyTokenParameter": f"{own}meta-verify-token", "MetaAccessTokenParameter": f"{own}meta-access-token",
+            "Simulation": "auto", "LogRetentionDays": "1", "ParameterPrefix": self.prefix,
+            "InboundConcurrency": "2", "TurnsConcurrency": "2", "OutboundConcurrency": "2", "PosterConcurrency": "2",
+            # Also in an account with a limit of 10.
+            "WorkersReserved": "",
         }  # fmt: skip
         if self.emulator:
-            parameters["MetaBaseUrl"] = parameters["AnthropicBaseUrl"] = self.evolution.url
-        else:
+            settings |= {"META_BASE_URL": self.evolution.url, "ANTHROPIC_BASE_URL": self.evolution.url}
+        parameters["Settings"] = join_settings("", settings)
+        if not self.emulator:
             parameters["Architecture"] = self.arguments.architecture
         return parameters | more
 
@@ -86,8 +86,10 @@ class World:
             command += ["--template-file", "template.yaml", "--resolve-s3", "--s3-prefix", self.stack.name]
             command += ["--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND", "--no-confirm-changeset"]
             command += ["--no-fail-on-empty-changeset", "--parameter-overrides"]
-            command += [as_option(name, value) for name, value in parameters.items()]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with write_overrides(parameters) as file:
+            # The emulator's deployment takes them one by one.
+            command += [] if self.emulator else [f"file://{file.name}"]
+            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             print("   | " + "\n   | ".join(done.stdout.splitlines()[-30:]))
         return done.returncode == 0

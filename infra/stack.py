@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -12,10 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".tools" / "venv"
 FUNCTIONS = ("webhook", "processor", "deferred-reply", "sender", "api", "reconcile", "publisher", "poster")
-# They take a batch of no messages, and so show that they start.
-CONSUMERS = ("processor", "deferred-reply", "sender", "publisher", "poster")
-# How many of them run at a time, by the stack's parameters.
-CONCURRENCY = ("InboundConcurrency", "TurnsConcurrency", "OutboundConcurrency")
+# They take a batch of no messages, and so show that they start. (Reconcile then does nothing else.)
+CONSUMERS = ("processor", "deferred-reply", "sender", "publisher", "poster", "reconcile")
+# How many of those behind queues run at a time, by the stack's parameters: the workers', and the poster's.
+WORKERS = ("InboundConcurrency", "TurnsConcurrency", "OutboundConcurrency")
+CONCURRENCY = (*WORKERS, "PosterConcurrency")
+# What Lambda keeps unreserved in an account.
+UNRESERVED = 100
 
 
 def run_in_environment_of_tools():
@@ -40,13 +44,18 @@ class Config:
         self.options = commands.get("global", {}).get("parameters", {}) | commands.get("deploy", {}).get("parameters", {})
         overrides = self.options.get("parameter_overrides", [])
         texts = shlex.split(overrides) if isinstance(overrides, str) else overrides
-        self.parameters = dict(split_parameter(text) for text in [*texts, *given])
+        pairs = dict(split_parameter(text) for text in [*texts, *given])
+        # NAME_OF_SETTING=value is a part of the parameter Settings.
+        self.settings = {name: value for name, value in pairs.items() if "_" in name}
+        self.parameters = {name: value for name, value in pairs.items() if "_" not in name}
         self.stack = self.options.get("stack_name", "recado")
 
     def session(self):
         import boto3
 
-        return boto3.Session(profile_name=self.options.get("profile"), region_name=self.options.get("region"))
+        # boto3 knows AWS_DEFAULT_REGION alone; the AWS CLI and the SDKs know this one, too.
+        region = self.options.get("region") or os.environ.get("AWS_REGION")
+        return boto3.Session(profile_name=self.options.get("profile"), region_name=region)
 
 
 def split_parameter(text):
@@ -56,8 +65,18 @@ def split_parameter(text):
     return name, value
 
 
-def as_option(name, value):
-    return f'{name}="{value}"' if not value or " " in value else f"{name}={value}"
+def join_settings(record, changes):
+    """A record of settings with changes; an empty value takes its setting out."""
+    parts = dict(part.partition("=")[::2] for part in record.split(";") if part)
+    return ";".join(f"{name}={value}" for name, value in (parts | changes).items() if value)
+
+
+def write_overrides(parameters):
+    """A file of parameters, which sam reads as they are: its options have no quotes for every character. Closing deletes it."""
+    file = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")  # noqa: SIM115
+    json.dump(parameters, file)
+    file.flush()
+    return file
 
 
 class Stack:
@@ -144,11 +163,14 @@ def look_over(stack, seconds=90):
                 yield f"{function} (not looked at: you may not invoke it)", None
                 continue
         yield f"{function} takes an empty batch", error
-    yield look_at_concurrency(stack)
+    yield look_at_concurrency(stack, stack.parameters())
+    if not os.environ.get("AWS_ENDPOINT_URL"):
+        # The emulator's CloudFormation leaves half of it out.
+        yield look_at_table(stack)
 
 
-def look_at_concurrency(stack):
-    """Whether full queues leave concurrency for webhooks: what they may take together, against the account's limit."""
+def look_at_concurrency(stack, parameters):
+    """Whether the account's limit has room for the reserves, and full queues leave concurrency for webhooks."""
     from botocore.exceptions import ClientError
 
     what = "full queues leave concurrency for webhooks"
@@ -158,13 +180,46 @@ def look_at_concurrency(stack):
         if failed.response["Error"]["Code"] == "AccessDeniedException":
             return f"{what} (not looked at: you may not ask for the account's settings)", None
         return what, str(failed)
-    parameters = stack.parameters()
-    taken = sum(int(parameters.get(name) or 0) for name in CONCURRENCY)
+    number = lambda name: int(parameters.get(name) or 0)  # noqa: E731
+    # The queue of AWS End User Messaging Social feeds the processor, too.
+    taken = sum(map(number, CONCURRENCY)) + (number("InboundConcurrency") if parameters.get("SocialTopicArn") else 0)
+    reserved = number("WebhookReserved") + number("ApiReserved")
+    reserved += sum(map(number, WORKERS)) if parameters.get("WorkersReserved") else 0
+    few = max(2, (limit - 4) // (len(CONCURRENCY) + 1))
+    mend = " ".join([*(f"{name}={few}" for name in CONCURRENCY), "WorkersReserved=", "WebhookReserved=", "ApiReserved="])
+    mend = f"Deploy with {mend}, or ask AWS for more (docs/aws.md, Accounts and quotas)"
+    if reserved and reserved + UNRESERVED > limit:
+        return what, (
+            f"{reserved} are reserved and Lambda keeps {UNRESERVED} unreserved, but the account allows {limit} in all, so Lambda"
+            f" refuses the reserves. {mend}"
+        )
     if parameters.get("WebhookReserved") or taken < limit:
         return what, None
-    few = max(2, (limit - 4) // len(CONCURRENCY))
-    mend = " ".join(f"{name}={few}" for name in CONCURRENCY)
     return what, (
         f"the functions behind the queues may run {taken} at a time and the account allows {limit} in all, so a backlog would"
-        f" refuse webhooks. Deploy with {mend}, or ask AWS for more (docs/aws.md, Accounts and quotas)"
+        f" refuse webhooks. {mend}"
     )
+
+
+def look_at_table(stack):
+    """Whether the table has what a table restored from a backup lacks: stream, expiry, backups, protection."""
+    from botocore.exceptions import ClientError
+
+    what, dynamodb = "the table has its stream, expiry, backups and protection", stack.client("dynamodb")
+    name = stack.outputs()["TableName"]
+    try:
+        table = dynamodb.describe_table(TableName=name)["Table"]
+        expiry = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        backups = dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+    except ClientError as failed:
+        if failed.response["Error"]["Code"] == "AccessDeniedException":
+            return f"{what} (not looked at: you may not ask for the table's settings)", None
+        return what, str(failed)
+    has = {
+        "stream": table.get("StreamSpecification", {}).get("StreamViewType") == "NEW_AND_OLD_IMAGES",
+        "expiry": expiry.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") and expiry.get("AttributeName") == "ttl",
+        "backups": backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") == "ENABLED",
+        "protection": table.get("DeletionProtectionEnabled") is True,
+    }
+    lacking = [one for one, is_there in has.items() if not is_there]
+    return what, f"{name} has no {', no '.join(lacking)}: infra/adopt.sh --settings {name} sets them" if lacking else None

@@ -139,8 +139,12 @@ tests/import_circles.py || complain "files import each other in circles: tests/i
 tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
 # What the pages of docs/coverage name exists.
 tests/coverage.py || complain "docs/coverage names what is not there: tests/coverage.py --write mends what moved"
+# Each planted bug still has its place and its test.
+tests/planted.py --check || complain "tests/planted.toml names what is not there"
 # The links of the pages lead to files and headings that exist.
 tests/anchors.py || complain "a link leads nowhere"
+# What the pages name exists: routes, commands with their options, settings.
+tests/named_things.py || complain "a page names what is not there"
 # Rooms, not halls.
 while read -r lines file; do
   case $file in

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { findViolations, openPage, startBrowser, takePicture } from "./browser.mjs";
 import { TOKEN, startEvolution, startRecado } from "./server.mjs";
 import * as stories from "./stories.mjs";
+import * as troubles from "./troubles.mjs";
 import { manageEndpoints, receiveEvents } from "./webhooks.mjs";
 
 const PAGES = {
@@ -103,6 +104,15 @@ try {
   const token = await tell("a token", stories.createToken);
   const viewer = await openPage(browser, url, token, problems);
   await tell("a viewer", () => stories.lookAsViewer({ viewer, url, thread }));
+  world.recado = recado;
+  world.openAs = (person, options) => openPage(browser, url, person, [], options);
+  await tell("a file that is taken back", troubles.takeFileBack);
+  await tell("two receptionists and one that is new", troubles.shareWhatIsNew);
+  await tell("a notification of a hidden tab", troubles.notifyHiddenTab);
+  await tell("a session that ends with a draft", troubles.loseSession);
+  await tell("an answer whose reply is lost", troubles.loseReply);
+  await tell("a server that is gone while somebody writes", troubles.loseServer);
+  await tell("a phone and a small screen in three languages", troubles.fitScreens);
   await measureFirstPage(browser, url, problems);
   await tell("all pages", () => lookAtPages(page, url, thread));
   const unexpected = problems.filter((problem) => !expected.some((provoked) => provoked.test(problem)));

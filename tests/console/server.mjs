@@ -24,40 +24,52 @@ export async function startEvolution() {
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
-/** A Recado in simulation, with the configuration of the test. */
+/** A Recado in simulation, with the configuration of the test. It can be stopped, and started again at its address. */
 export async function startRecado(evolution) {
   const folder = mkdtempSync(join(tmpdir(), "recado-console-"));
   const configuration = readFileSync(join(HERE, "recado.toml"), "utf8").replace("EVOLUTION_URL", evolution.url);
   writeFileSync(join(folder, "recado.toml"), configuration);
   const binary = process.env.RECADO_BINARY || join(HERE, "../../target/debug/recado");
-  const child = spawn(binary, ["serve"], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      RECADO_ADDR: "127.0.0.1:0",
-      RECADO_DATA: join(folder, "data"),
-      RECADO_CONFIG: join(folder, "recado.toml"),
-      RECADO_TOKEN: TOKEN,
-      RECADO_WEBHOOK_SECRET: "a-master-secret-of-the-browser-test",
-      RECADO_SIMULATION: "auto",
-      RECADO_PRIVATE_TOOLS: "true",
-      RECADO_PUBLIC_URL: "http://127.0.0.1:9",
-      RECADO_ONBOARDING_HOSTS: evolution.url,
-      RECADO_CREDENTIAL_DEMO_EVOLUTION: "evolution-key",
-    },
-  });
+  let child = null;
   let told = "";
-  const url = await new Promise((found, failed) => {
-    const read = (chunk) => {
-      told += chunk;
-      const address = told.match(/Console at (http:\/\/127\.0\.0\.1:\d+)/);
-      if (address) found(address[1]);
-    };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.on("exit", (code) => failed(new Error(`recado ended with ${code}:\n${told}`)));
-    child.on("error", failed);
-  });
+  const start = (address) => {
+    child = spawn(binary, ["serve"], {
+      cwd: folder,
+      env: {
+        PATH: process.env.PATH,
+        RECADO_ADDR: address,
+        RECADO_DATA: join(folder, "data"),
+        RECADO_CONFIG: join(folder, "recado.toml"),
+        RECADO_TOKEN: TOKEN,
+        RECADO_WEBHOOK_SECRET: "a-master-secret-of-the-browser-test",
+        RECADO_SIMULATION: "auto",
+        RECADO_PRIVATE_TOOLS: "true",
+        RECADO_PUBLIC_URL: "http://127.0.0.1:9",
+        RECADO_ONBOARDING_HOSTS: evolution.url,
+        RECADO_CREDENTIAL_DEMO_EVOLUTION: "evolution-key",
+      },
+    });
+    let own = "";
+    return new Promise((found, failed) => {
+      const read = (chunk) => {
+        [own, told] = [own + chunk, told + chunk];
+        const started = own.match(/Console at (http:\/\/127\.0\.0\.1:\d+)/);
+        if (started) found(started[1]);
+      };
+      child.stdout.on("data", read);
+      child.stderr.on("data", read);
+      child.on("exit", (code) => failed(new Error(`recado ended with ${code}:\n${own}`)));
+      child.on("error", failed);
+    });
+  };
+  const stop = async () => {
+    child.removeAllListeners("exit");
+    const ended = new Promise((done) => child.on("exit", done));
+    child.kill("SIGTERM");
+    await ended;
+  };
+  const url = await start("127.0.0.1:0");
+  const startAgain = () => start(new URL(url).host);
   const api = async (method, path, body) => {
     const answer = await fetch(url + path, {
       method,
@@ -68,11 +80,8 @@ export async function startRecado(evolution) {
     return answer.status === 204 ? null : answer.json();
   };
   const close = async () => {
-    child.removeAllListeners("exit");
-    const ended = new Promise((done) => child.on("exit", done));
-    child.kill("SIGTERM");
-    await ended;
+    await stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { url, api, close, told: () => told };
+  return { url, api, stop, startAgain, close, told: () => told };
 }

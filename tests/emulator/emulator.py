@@ -26,19 +26,17 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "infra"))
+from stack import join_settings, write_overrides  # noqa: E402
+
 VENV = ROOT / ".tools" / "venv"
 STATE = ROOT / ".tools" / "emulator"
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 STACK = "recado"
 # What differs from an installation; `deploy --parameter` adds to it.
-PARAMETERS = {
-    "Simulation": "auto",
-    "DebounceSeconds": "1",
-    "DebounceMaxSeconds": "5",
-    "LogLevel": "DEBUG",
-    "LogRetentionDays": "1",
-}
+PARAMETERS = {"Simulation": "auto", "LogLevel": "DEBUG", "LogRetentionDays": "1"}
+SETTINGS = "RECADO_DEBOUNCE_SECONDS=1;RECADO_DEBOUNCE_MAX_SECONDS=5"
 START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 15
 
@@ -206,19 +204,22 @@ def deploy(arguments):
     if not becomes_healthy(arguments.port):
         fail(f"no emulator answers on port {arguments.port}")
     environment = aws_environment(arguments.port, arguments.account)
-    parameters = PARAMETERS | dict(split_parameter(text) for text in arguments.parameter)
-    overrides = [f"{name}={value}" for name, value in parameters.items()]
+    given = dict(split_parameter(text) for text in arguments.parameter)
+    settings = {name: value for name, value in given.items() if "_" in name}
+    parameters = PARAMETERS | {"Settings": SETTINGS} | {name: value for name, value in given.items() if name not in settings}
+    parameters["Settings"] = join_settings(parameters["Settings"], settings)
     # No environment of samconfig.toml: typed by hand, it would reach whatever account is at hand.
     options = ["--config-env", "emulator", "--stack-name", arguments.stack, "--template-file", "template.yaml"]
     options += ["--resolve-s3", "--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
     options += ["--no-confirm-changeset", "--no-fail-on-empty-changeset", "--region", REGION]
-    deployed = subprocess.run(
-        [VENV / "bin" / "sam", "deploy", *options, "--parameter-overrides", *overrides],
-        cwd=arguments.project,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
-    )
+    with write_overrides(parameters) as file:
+        deployed = subprocess.run(
+            [VENV / "bin" / "sam", "deploy", *options, "--parameter-overrides", f"file://{file.name}"],
+            cwd=arguments.project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+        )
     if deployed.returncode != 0:
         fail(f"sam deploy failed:\n{log_tail(arguments.port)}")
     outputs = stack_outputs(arguments)

@@ -3,7 +3,7 @@
 
 use lambda_http::Error;
 use recado_documents::{ReadingLimits, print_document};
-use recado_lambda::{compose_aws_deps, required_variables, telemetry, use_cases};
+use recado_lambda::{compose_aws_deps, required_variables, serve_router, telemetry, use_cases};
 use recado_onboarding::SetupDesk;
 
 fn main() -> Result<(), Error> {
@@ -16,11 +16,11 @@ fn main() -> Result<(), Error> {
 #[tokio::main(flavor = "current_thread")]
 async fn serve_requests() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = compose_aws_deps(required_variables::API).await?;
+    let composed = compose_aws_deps(&required_variables::API).await?;
     let desk = SetupDesk {
         http: composed.http.clone(),
         config: composed.environment.provider_config(),
         secrets: composed.secrets.clone(),
     };
-    lambda_http::run(use_cases::build_api_router(composed, desk.into_setup())).await
+    serve_router(use_cases::build_api_router(composed, desk.into_setup())).await
 }

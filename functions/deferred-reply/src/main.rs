@@ -11,7 +11,7 @@ use recado_lambda::{
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let deps = &compose_aws_deps(required_variables::DEFERRED_REPLY).await?.deps;
+    let deps = &compose_aws_deps(&required_variables::DEFERRED_REPLY).await?.deps;
     let visibility = QueueVisibility {
         queues: &deps.queues,
         queue: QueueName::Turns,

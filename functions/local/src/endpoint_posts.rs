@@ -146,7 +146,7 @@ impl PostLoop {
             self.busy.insert(place.clone());
             let (deps, poster, stop) = (Arc::clone(&self.deps), self.poster.clone(), self.stop.clone());
             self.working.spawn(async move {
-                run_passes(&deps, &poster, (&tenant, &endpoint), &stop).await;
+                run_passes(&deps, &poster, (&tenant, &endpoint.id), &stop).await;
                 place
             });
         }
@@ -178,7 +178,7 @@ impl PostLoop {
 async fn run_passes(
     deps: &LocalDeps,
     poster: &EndpointPoster,
-    (tenant, endpoint): (&TenantId, &WebhookEndpoint),
+    (tenant, endpoint): (&TenantId, &WebhookEndpointId),
     stop: &watch::Receiver<bool>,
 ) {
     for _ in 0..PASSES_MAX {
@@ -189,7 +189,7 @@ async fn run_passes(
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::warn!(%tenant, endpoint = %endpoint.id, %error, "a webhook endpoint could not be served");
+                tracing::warn!(%tenant, %endpoint, %error, "a webhook endpoint could not be served");
                 return;
             }
         }
@@ -209,6 +209,8 @@ mod tests {
     use recado_testkit::builders::{Fixture, change_instance, seen};
     use recado_testkit::servers::scripted::{Does, StandIn};
     use serde_json::json;
+    use std::path::PathBuf;
+    use tokio::task::JoinHandle;
 
     /// Waits for a condition, for half a minute at most.
     async fn until(what: &str, holds: impl AsyncFn() -> bool) {
@@ -231,36 +233,63 @@ mod tests {
         }
     }
 
+    /// A data folder whose endpoints are posted to.
+    struct Site {
+        folder: PathBuf,
+        deps: Arc<LocalDeps>,
+        embedded: Embedded,
+        stop: watch::Sender<bool>,
+        posting: JoinHandle<()>,
+    }
+
+    impl Site {
+        /// Begins to post, and waits for the first look at all endpoints of the fixture.
+        async fn begin(name: &str, fixture: &Fixture) -> Self {
+            let folder = std::env::temp_dir().join(format!("recado-endpoints-{name}-{}", std::process::id()));
+            let variables = [
+                ("RECADO_DATA", folder.to_str().unwrap()),
+                ("RECADO_PRIVATE_TOOLS", "true"),
+            ];
+            let environment = LocalEnvironment::from_variables(&mut VariableReader::new(variables));
+            let LocalComposition { deps, embedded, .. } =
+                compose_components(&environment, true).await.unwrap();
+            embedded.apply_configuration(&fixture.document()).await.unwrap();
+            let (stop, stopped) = watch::channel(false);
+            let deps = Arc::new(deps);
+            let poster = EndpointPoster::new(vec![Secret::new("master").unwrap()]);
+            let poster = poster.with_timeout(Duration::from_secs(2));
+            let posts = run_endpoint_posts(Arc::clone(&deps), poster, embedded.clone(), stopped);
+            let posting = tokio::spawn(posts);
+            let count = fixture.bound.tenant.webhook_endpoints().len();
+            let begun = async || embedded.list_endpoint_states(None, 10).await.unwrap().len() == count;
+            until("the first look", begun).await;
+            Self {
+                folder,
+                deps,
+                embedded,
+                stop,
+                posting,
+            }
+        }
+
+        async fn end(self) {
+            self.stop.send_replace(true);
+            self.posting.await.unwrap();
+            self.embedded.shut_down().await;
+            std::fs::remove_dir_all(&self.folder).unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn each_endpoint_is_told_and_one_that_never_answers_holds_up_no_other() {
         use ConnectionStatus::{Closed, Open, Unreachable};
         let crm = StandIn::start(vec![Does::Answers(500, ""), Does::Answers(204, "")]).await;
         let dead = StandIn::start(vec![Does::Hangs]).await;
-        let data = std::env::temp_dir().join(format!("recado-endpoints-{}", std::process::id()));
-        let variables = [
-            ("RECADO_DATA", data.to_str().unwrap()),
-            ("RECADO_PRIVATE_TOOLS", "true"),
-        ];
-        let environment = LocalEnvironment::from_variables(&mut VariableReader::new(variables));
-        let LocalComposition { deps, embedded, .. } = compose_components(&environment, true).await.unwrap();
         let mut fixture = Fixture::new();
         let endpoints = json!([{"id": "dead", "url": dead.url}, {"id": "crm", "url": crm.url}]);
         fixture.bound.tenant.webhooks = serde_json::from_value(endpoints).unwrap();
-        embedded.apply_configuration(&fixture.document()).await.unwrap();
-        let (stop, stopped) = watch::channel(false);
-        let (deps, poster) = (
-            Arc::new(deps),
-            EndpointPoster::new(vec![Secret::new("master").unwrap()]),
-        );
-        let poster = poster.with_timeout(Duration::from_secs(2));
-        let posting = tokio::spawn(run_endpoint_posts(
-            Arc::clone(&deps),
-            poster,
-            embedded.clone(),
-            stopped,
-        ));
-        let begun = async || embedded.list_endpoint_states(None, 10).await.unwrap().len() == 2;
-        until("the first look", begun).await;
+        let site = Site::begin("told", &fixture).await;
+        let deps = Arc::clone(&site.deps);
         publish(&deps, &fixture, &[Closed, Open, Unreachable]).await;
         // The first post fails, is repeated after 5 s, and then the others follow in their order.
         until("four posts", async || crm.requests().len() == 4).await;
@@ -270,9 +299,28 @@ mod tests {
             .collect();
         assert_eq!(told, ["closed", "open", "unreachable"]);
         assert!(!dead.requests().is_empty());
-        stop.send_replace(true);
-        posting.await.unwrap();
-        embedded.shut_down().await;
-        std::fs::remove_dir_all(&data).unwrap();
+        site.end().await;
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_that_is_made_again_at_another_url_is_told_there_although_the_old_one_was_listed() {
+        use ConnectionStatus::{Closed, Open};
+        let old = StandIn::start(vec![Does::Answers(204, "")]).await;
+        let new = StandIn::start(vec![Does::Answers(204, "")]).await;
+        let mut fixture = Fixture::new();
+        fixture.bound.tenant.webhooks =
+            serde_json::from_value(json!([{"id": "crm", "url": old.url}])).unwrap();
+        let site = Site::begin("again", &fixture).await;
+        for endpoints in [json!([]), json!([{"id": "crm", "url": new.url}])] {
+            fixture.bound.tenant.webhooks = serde_json::from_value(endpoints).unwrap();
+            site.embedded
+                .apply_configuration(&fixture.document())
+                .await
+                .unwrap();
+        }
+        publish(&site.deps, &fixture, &[Closed, Open]).await;
+        until("two posts to the new one", async || new.requests().len() == 2).await;
+        assert!(old.requests().is_empty());
+        site.end().await;
     }
 }

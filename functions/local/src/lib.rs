@@ -16,6 +16,7 @@ mod metrics;
 pub mod serve;
 mod service_manager;
 mod start_checks;
+mod start_file;
 mod stop_signals;
 mod watchman;
 mod webhook_recorder;

@@ -8,6 +8,7 @@ use crate::logging::ToldDrops;
 use crate::metrics::ProcessMetrics;
 use crate::service_manager;
 use crate::start_checks;
+use crate::start_file;
 use crate::stop_signals::StopSignals;
 use crate::watchman::Watchman;
 use crate::webhook_recorder::WebhookRecorder;
@@ -16,8 +17,6 @@ use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use futures::future::{LocalBoxFuture, join, ready};
-use recado_domain::access::Caller;
-use recado_domain::config::ConfigDocument;
 use recado_domain::secret::Secret;
 use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
 use recado_http::{
@@ -32,7 +31,7 @@ use recado_local::message_path::{add_webhook_routes, serve_requests};
 use recado_machine::{address_file, configuration_file};
 use recado_notify::EndpointPoster;
 use recado_onboarding::SetupDesk;
-use recado_pipeline::configure::{self, AppliedDocument, ApplyOptions};
+use recado_pipeline::configure::StartedConfiguration;
 use recado_pipeline::key_check::{self, FoundKeys, InstanceKeys};
 use recado_pipeline::ports::CredentialState;
 use recado_whatsapp::SimulatedOutbox;
@@ -66,9 +65,9 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
         simulator,
     } = compose_components(&environment, simulate).await?;
     start_checks::check_webhook_secret(&deps, &environment).await?;
-    start_checks::check_named_credentials(&document, simulator.is_some())?;
     let keyring = Keyring::load_or_generate(&environment)?;
-    let applied = apply_at_start(&deps, document, &source).await?;
+    let applied = start_file::apply_at_start(&deps, &embedded, document, &source).await?;
+    key_check::tell_missing_secrets(&deps).await?;
     let listener = start_checks::listen(environment.address).await?;
     let address = listener.local_addr()?;
     address_file::write_address(&environment.data, address)?;
@@ -106,7 +105,7 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     console.print_link(address);
     // After the server began: with many instances this takes longer than all else.
     let keys = key_check::find_instance_keys(&*deps).await?;
-    print_start_information(&environment, &source, &keys, &applied.document);
+    print_start_information(&environment, &source, &keys, &applied);
     let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
     let demonstrating = demonstrate_if_wanted(demonstrate, address, &keyring, &keys);
     work_until_stop(demonstrating, &mut signals, &[recording, probing, feeding]).await;
@@ -167,22 +166,16 @@ fn print_start_information(
     environment: &LocalEnvironment,
     source: &str,
     keys: &FoundKeys,
-    document: &ConfigDocument,
+    applied: &StartedConfiguration,
 ) {
     Welcome {
         environment,
         source,
         keys,
-        document,
+        document: &applied.document,
+        kept: &applied.kept,
     }
     .print();
-}
-
-/// Applies the configuration that the installation starts with.
-async fn apply_at_start(deps: &LocalDeps, document: ConfigDocument, source: &str) -> Result<AppliedDocument> {
-    configure::apply_configuration(deps, &Caller::installation(), document, ApplyOptions::default())
-        .await
-        .with_context(|| format!("the configuration ({source}) was not applied"))
 }
 
 /// Waits until all is finished, or fails at the next signal.
@@ -225,6 +218,7 @@ fn build_options(
         push_desk: None,
         event_feed: None,
         endpoint_desk: None,
+        applied_file: Some(start_file::create_applied_file_desk(embedded)),
     })
 }
 

@@ -3,11 +3,8 @@
 use crate::service_manager;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
-use recado_domain::config::{Calendar, ConfigDocument, CredentialRef, Instance};
-use recado_domain::tools::Tool;
 use recado_local::compose::LocalDeps;
 use recado_local::environment::LocalEnvironment;
-use recado_machine::secret_variable::read_secret_variable;
 use recado_pipeline::configure;
 use recado_pipeline::ports::PageRequest;
 use std::io::ErrorKind;
@@ -35,50 +32,6 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
          lost, make a new one (umask 077; openssl rand -hex 32 > {file}), start again, and run `recado connect` for each \
          instance"
     )
-}
-
-/// Refuses a configuration whose enabled instances, or whose calendars or tools, name secrets that are not here. With `simulated` they need none.
-pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool) -> Result<()> {
-    if simulated {
-        return Ok(());
-    }
-    let find_problem = |(of, named): (&str, &CredentialRef)| match named {
-        CredentialRef::Env(name) if read_secret_variable(name).is_some() => None,
-        CredentialRef::Env(name) => Some(format!("\n  {of}: {name} is not set: set it here")),
-        CredentialRef::Ssm(name) => Some(format!(
-            "\n  {of}: {name} is a parameter of AWS: name a variable, env:NAME"
-        )),
-    };
-    let problems: Vec<String> = document
-        .enabled_instances()
-        .flat_map(list_named_secrets)
-        .chain(document.calendars.iter().filter_map(find_calendar_secret))
-        .chain(document.tools.iter().filter_map(find_tool_secret))
-        .filter_map(find_problem)
-        .collect();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    bail!(
-        "these instances, calendars and tools name a credential or an app secret that is not here:{}",
-        problems.concat()
-    )
-}
-
-/// Lists the secrets that an instance names.
-fn list_named_secrets(instance: &Instance) -> impl Iterator<Item = (&str, &CredentialRef)> {
-    let named = instance.credential.iter().chain(&instance.app_secret);
-    named.map(move |named| (instance.id.as_str(), named))
-}
-
-/// Returns the secret that a calendar names.
-fn find_calendar_secret(calendar: &Calendar) -> Option<(&str, &CredentialRef)> {
-    Some((calendar.id.as_str(), calendar.credential()?))
-}
-
-/// Returns the secret that a tool names.
-fn find_tool_secret(tool: &Tool) -> Option<(&str, &CredentialRef)> {
-    Some((tool.id.as_str(), tool.credential()?))
 }
 
 /// Listens on the socket that the service manager hands over, or else on `address`.

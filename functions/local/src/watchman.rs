@@ -8,7 +8,6 @@ use recado_local::keyring::EnvironmentSecrets;
 use recado_notify::{DELIVERY_TIMEOUT, Notifier};
 use recado_pipeline::Deps;
 use recado_pipeline::alert::{KnownState, deliver_notifications, evaluate_alerts};
-use recado_pipeline::installation_reading::InstallationReading;
 use recado_pipeline::ports::{Gauges, PortResult};
 use recado_pipeline::reconcile::ReconcileReport;
 use std::time::Duration;
@@ -38,8 +37,7 @@ impl Watchman {
         queues: &Embedded,
         reconciled: Option<&ReconcileReport>,
     ) {
-        let reading = reconciled.and_then(|done| done.reading.as_ref());
-        let pass = tokio::time::timeout(PASS_TIMEOUT, self.tell_alerts(deps, queues, reading)).await;
+        let pass = tokio::time::timeout(PASS_TIMEOUT, self.tell_alerts(deps, queues, reconciled)).await;
         let told = pass.unwrap_or_else(|_| {
             tracing::warn!("alerts took too long: the rest is delivered a minute later");
             Ok(())
@@ -57,12 +55,13 @@ impl Watchman {
         &self,
         deps: &LocalDeps,
         queues: &Embedded,
-        reading: Option<&InstallationReading>,
+        reconciled: Option<&ReconcileReport>,
     ) -> PortResult<()> {
         let disk = deps.store().read_disk_space().await?;
         let known = KnownState {
             disk_free: disk.map(|disk| disk.free),
-            reading,
+            reading: reconciled.and_then(|done| done.reading.as_ref()),
+            missing_secrets: reconciled.and_then(|done| done.missing_secrets.as_deref()),
         };
         evaluate_alerts(deps.store(), queues, deps.system(), known).await?;
         let notifier = Notifier::new(deps, self.http.clone(), EnvironmentSecrets);

@@ -1,6 +1,6 @@
 //! Prints at a start where Recado listens and the state of each instance.
 
-use recado_domain::config::ConfigDocument;
+use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_local::environment::LocalEnvironment;
 use recado_pipeline::key_check::{FoundKeys, InstanceKeys};
@@ -20,6 +20,8 @@ pub(crate) struct Welcome<'a> {
     pub(crate) source: &'a str,
     pub(crate) keys: &'a FoundKeys,
     pub(crate) document: &'a ConfigDocument,
+    /// Entries of the configuration that stayed as they were changed otherwise.
+    pub(crate) kept: &'a [KeptEntry],
 }
 
 impl Welcome<'_> {
@@ -30,6 +32,13 @@ impl Welcome<'_> {
         };
         print_row("Data", &format!("{} ({token})", self.environment.data.display()));
         print_row("Configuration", self.source);
+        if !self.kept.is_empty() {
+            print_row("", &describe_kept(self.kept));
+            print_row(
+                "",
+                "`recado apply --pull` writes them into the file; `recado apply` applies the file",
+            );
+        }
         for (number, keys) in self.keys.first.iter().enumerate() {
             let title = if number == 0 { "Instances" } else { "" };
             let (id, provider) = (&keys.instance.id, keys.instance.provider);
@@ -54,7 +63,12 @@ impl Welcome<'_> {
                 &format!("{} (built without --features full)", left_out.join(", ")),
             );
         }
-        print_row("Doctor", "recado doctor");
+        // What is simulated reaches no phone, so doctor would find that bad.
+        if self.keys.all_simulated && !self.keys.first.is_empty() {
+            print_row("Next", "recado init, for a number of your own");
+        } else {
+            print_row("Doctor", "recado doctor");
+        }
     }
 
     fn describe_model(&self) -> String {
@@ -83,6 +97,26 @@ impl Welcome<'_> {
             names
         }
     }
+}
+
+/// The number of entries that are named at most.
+const NAMED_MAX: usize = 5;
+
+/// Names the entries that stayed as they were changed otherwise.
+fn describe_kept(kept: &[KeptEntry]) -> String {
+    let name = |kept: &KeptEntry| {
+        let removed = if kept.is_removed { " (removed)" } else { "" };
+        format!("{}{removed}", kept.name)
+    };
+    let named: Vec<String> = kept.iter().take(NAMED_MAX).map(name).collect();
+    let more = match kept.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more (see the log)"),
+    };
+    format!(
+        "changed otherwise since it was applied, and left so: {}{more}",
+        named.join(", ")
+    )
 }
 
 /// Lists the parts that this program was built without.

@@ -90,6 +90,9 @@ async fn run_every_minute(
         }
         beat.pass();
         set_back = handle_clock_set_back(&mut watch, set_back, &deps, &queues).await;
+        if let Err(error) = queues.note_clock().await {
+            tracing::warn!(%error, "the time is noted a minute later");
+        }
         let began = deps.system().now();
         let reconciled = reconcile::reconcile(&*deps).await;
         let took_ms = deps.system().now().as_millisecond() - began.as_millisecond();

@@ -9,7 +9,7 @@ use recado_lambda::{
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = compose_aws_deps(required_variables::POSTER).await?;
+    let composed = compose_aws_deps(&required_variables::POSTER).await?;
     let (deps, posts) = (&composed.deps, &AwsEndpointPosts::new(composed.secrets.clone()));
     let visibility = EndpointJobVisibility { deps };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

@@ -13,7 +13,7 @@ use recado_lambda::{
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = compose_aws_deps(required_variables::PROCESSOR).await?;
+    let composed = compose_aws_deps(&required_variables::PROCESSOR).await?;
     let (deps, social) = (&composed.deps, &composed.environment.social);
     let visibility = QueueVisibility {
         queues: &deps.queues,

@@ -7,7 +7,7 @@ use recado_lambda::{StreamEvent, compose_aws_deps, required_variables, telemetry
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = &compose_aws_deps(required_variables::PUBLISHER).await?;
+    let composed = &compose_aws_deps(&required_variables::PUBLISHER).await?;
     lambda_runtime::run(service_fn(async |event: LambdaEvent<StreamEvent>| {
         let answer = use_cases::publish_changes(composed, event.payload).await?;
         Ok::<_, Error>(answer)

@@ -10,7 +10,7 @@ use recado_lambda::{
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = &compose_aws_deps(required_variables::SENDER).await?;
+    let composed = &compose_aws_deps(&required_variables::SENDER).await?;
     let visibility = QueueVisibility {
         queues: &composed.deps.queues,
         queue: QueueName::Outbound,

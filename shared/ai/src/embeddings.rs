@@ -18,9 +18,6 @@ use std::time::Duration;
 /// Name of the environment variable that holds the key.
 pub const EMBEDDINGS_KEY: &str = "RECADO_EMBEDDINGS_KEY";
 
-/// Name of the variable that names the key's parameter on AWS.
-pub const EMBEDDINGS_KEY_PARAMETER: &str = "RECADO_EMBEDDINGS_KEY_PARAMETER";
-
 /// Name of the simulated model, which is also the value of the setting that asks for it.
 const SIMULATED: &str = "simulated";
 

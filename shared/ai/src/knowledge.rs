@@ -1,6 +1,6 @@
 //! Builds the indexes of documents and searches them, on threads of their own: both take the processor for a while.
 
-use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName};
 use recado_http_client::{FetchLimits, GuardedClients, HostReach};
 use recado_knowledge::{KnowledgeShelf, renew_analysis};
 use recado_ports::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
@@ -39,11 +39,11 @@ pub(crate) async fn search_index(
     name: &SnapshotName,
     question: SearchedQuestion<'_>,
     limit: usize,
-) -> Option<Vec<FoundBlock>> {
+) -> Option<FoundBlocks> {
     let index = shelf.find_index(name)?;
     let (text, vector) = (question.text.to_owned(), question.vector.map(<[f32]>::to_vec));
     let stored = question.stored.to_vec();
-    let search = move || index.search_with_stored(&text, vector.as_deref(), &stored, limit);
+    let search = move || index.find_shown_blocks(&text, vector.as_deref(), &stored, limit);
     let found = tokio::task::spawn_blocking(search).await;
     Some(found.unwrap_or_default())
 }

@@ -21,9 +21,7 @@ mod transcription;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
 pub use documents::{DocumentSettings, ReadingPlace};
-pub use embeddings::{
-    EMBEDDINGS_KEY, EMBEDDINGS_KEY_PARAMETER, EmbeddingClient, EmbeddingSettings, EmbeddingSource,
-};
+pub use embeddings::{EMBEDDINGS_KEY, EmbeddingClient, EmbeddingSettings, EmbeddingSource};
 pub use model::Model;
 pub use model_provider::{ModelProvider, OTHER_PROVIDERS};
 pub use model_settings::ModelSettings;
@@ -31,6 +29,4 @@ pub use pdf::{PdfContent, PdfFailure, read_pdf_beside};
 pub use recado_documents::ReadingLimits;
 pub use recado_google_calendar::GoogleCalendarConfig;
 pub use simulated::Simulated;
-pub use transcription::{
-    TRANSCRIPTION_KEY, TRANSCRIPTION_KEY_PARAMETER, TranscriptionClient, TranscriptionSettings,
-};
+pub use transcription::{TRANSCRIPTION_KEY, TranscriptionClient, TranscriptionSettings};

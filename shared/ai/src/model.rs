@@ -13,7 +13,7 @@ use crate::simulated::Simulated;
 use crate::transcription::TranscriptionClient;
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::ids::Ordinal;
-use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::model_files::FileOmission;
 use recado_google_calendar::GoogleCalendar;
 use recado_http_client::GuardedClients;
@@ -245,7 +245,7 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         name: &SnapshotName,
         question: SearchedQuestion<'_>,
         limit: usize,
-    ) -> Option<Vec<FoundBlock>> {
+    ) -> Option<FoundBlocks> {
         search_index(&self.parts.shelf, name, question, limit).await
     }
 }

@@ -36,10 +36,10 @@ pub enum PdfFailure {
     /// The program was built without the reader.
     #[error("this program was built without the reader of PDF documents: build it with --features full")]
     LeftOut,
-    /// It is damaged.
+    /// The file is damaged.
     #[error("the PDF document is damaged")]
     Damaged,
-    /// Its pages have no text.
+    /// The pages have no text.
     #[error("the PDF document has no text: pages that are pictures are not read")]
     NoText,
 }

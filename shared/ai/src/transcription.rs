@@ -22,9 +22,6 @@ use std::time::Duration;
 /// Name of the environment variable that holds the key.
 pub const TRANSCRIPTION_KEY: &str = "RECADO_TRANSCRIPTION_KEY";
 
-/// Name of the variable that names the key's parameter on AWS.
-pub const TRANSCRIPTION_KEY_PARAMETER: &str = "RECADO_TRANSCRIPTION_KEY_PARAMETER";
-
 /// Longest recording that a server is believed to have heard.
 const RECORDING_MAX: Duration = Duration::from_hours(24);
 

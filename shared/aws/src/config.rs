@@ -34,6 +34,8 @@ pub struct AwsConfig {
     pub schedule_group: Option<String>,
     /// `RECADO_SCHEDULER_ROLE_ARN`: the role with which a schedule sends.
     pub scheduler_role_arn: Option<String>,
+    /// `RECADO_PARAMETER_PREFIX`: beginning of the names of the SSM parameters that hold credentials, with a slash at its end.
+    pub parameter_prefix: Option<String>,
 }
 
 /// The names of the environment variables.
@@ -66,6 +68,10 @@ pub mod variable {
     pub const SCHEDULE_GROUP: &str = "RECADO_SCHEDULE_GROUP";
     /// The role with which a schedule sends.
     pub const SCHEDULER_ROLE: &str = "RECADO_SCHEDULER_ROLE_ARN";
+    /// The beginning of the names of the SSM parameters that hold credentials.
+    pub const PARAMETER_PREFIX: &str = "RECADO_PARAMETER_PREFIX";
+    /// The origin from which browsers read the files of messages: the bucket's.
+    pub const FILE_ORIGIN: &str = "RECADO_FILE_ORIGIN";
 }
 
 impl AwsConfig {
@@ -93,6 +99,7 @@ impl AwsConfig {
             outbound_dlq_url: get(variable::OUTBOUND_DLQ),
             schedule_group: get(variable::SCHEDULE_GROUP),
             scheduler_role_arn: get(variable::SCHEDULER_ROLE),
+            parameter_prefix: get(variable::PARAMETER_PREFIX),
         }
     }
 

@@ -46,6 +46,6 @@ pub use push::{PushReport, PushSender};
 #[cfg(feature = "services")]
 pub use queues::AwsQueues;
 #[cfg(feature = "services")]
-pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES};
+pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES, OwnParameters};
 pub use store::{DynamoStore, PublishedChanges, PushConnection, StreamRecord};
 pub use system::OsSystem;

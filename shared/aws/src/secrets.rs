@@ -40,7 +40,31 @@ pub struct AwsSecrets<A = OsSystem> {
     manager: aws_sdk_secretsmanager::Client,
     cache: Arc<Cache<SecretLocation, Secret>>,
     previous: Arc<Cache<SecretLocation, Secret>>,
+    own: Arc<OwnParameters>,
     system: A,
+}
+
+/// The installation's own secrets that a function may read, each in an SSM parameter of its own.
+#[derive(Debug, Default)]
+pub struct OwnParameters {
+    /// Beginning of the names of all parameters with credentials, with a slash at its end, such as `/recado/`. `None`: there are none.
+    pub prefix: Option<String>,
+    /// Names of the secrets, as the environment of one machine has them, such as `META_APP_SECRET`.
+    pub secrets: Vec<&'static str>,
+}
+
+impl OwnParameters {
+    /// Returns the name of the parameter that holds a secret: `/recado/own/meta-app-secret` for `META_APP_SECRET`.
+    pub fn name_parameter(prefix: &str, secret: &str) -> String {
+        let name = secret.strip_prefix("RECADO_").unwrap_or(secret);
+        format!("{prefix}own/{}", name.to_ascii_lowercase().replace('_', "-"))
+    }
+
+    fn find_parameter(&self, secret: &str) -> Option<String> {
+        let is_own = self.secrets.contains(&secret);
+        let prefix = self.prefix.as_deref().filter(|_| is_own)?;
+        Some(Self::name_parameter(prefix, secret))
+    }
 }
 
 /// The variables that hold or name the installation's own secrets. They are read when a secret is needed.
@@ -57,29 +81,31 @@ fn read_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Resolves `reference` to a secret of the environment (`Ok`), to a parameter, or to nothing. On AWS the environment
-/// holds only names: where `NAME` is not set, `NAME_PARAMETER` names the parameter that holds the secret.
+/// Resolves `reference` to a secret of the environment (`Ok`), to a parameter, or to nothing. Where the variable is not set,
+/// one of the installation's own secrets is in its parameter.
 fn resolve_reference(
     reference: &CredentialRef,
     environment: impl Fn(&str) -> Option<String>,
+    own: &OwnParameters,
 ) -> Result<Secret, Option<SecretLocation>> {
     match reference {
         CredentialRef::Ssm(name) => Err(Some(SecretLocation::Parameter(name.clone()))),
         CredentialRef::Env(name) => match environment(name).as_deref().and_then(Secret::new) {
             Some(secret) => Ok(secret),
-            None => Err(environment(&format!("{name}_PARAMETER")).map(SecretLocation::Parameter)),
+            None => Err(own.find_parameter(name).map(SecretLocation::Parameter)),
         },
     }
 }
 
 impl<A: System> AwsSecrets<A> {
-    /// Creates the source of the secrets that the environment names.
-    pub fn new(clients: &Clients, system: A) -> Self {
+    /// Creates the source of the secrets of the environment and of `own`.
+    pub fn new(clients: &Clients, own: OwnParameters, system: A) -> Self {
         Self {
             ssm: clients.ssm.clone(),
             manager: clients.secrets.clone(),
             cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
             previous: Arc::new(Cache::new(FOUND_TTL, NO_PREVIOUS_TTL)),
+            own: Arc::new(own),
             system,
         }
     }
@@ -217,7 +243,7 @@ impl<A: System> AwsSecrets<A> {
 
 impl<A: System> Secrets for AwsSecrets<A> {
     async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
-        match resolve_reference(reference, read_environment) {
+        match resolve_reference(reference, read_environment, &self.own) {
             Ok(secret) => Ok(Some(secret)),
             Err(Some(place)) => self.read_cached_secret(place).await,
             Err(None) => Ok(None),
@@ -225,7 +251,7 @@ impl<A: System> Secrets for AwsSecrets<A> {
     }
 
     async fn forget_secret(&self, reference: &CredentialRef) {
-        if let Err(Some(place)) = resolve_reference(reference, read_environment) {
+        if let Err(Some(place)) = resolve_reference(reference, read_environment, &self.own) {
             self.cache.remove_key(&place);
         }
     }
@@ -239,24 +265,36 @@ mod tests {
         CredentialRef::Env(name.to_owned())
     }
 
+    fn own_parameters() -> OwnParameters {
+        OwnParameters {
+            prefix: Some("/clinic/".to_owned()),
+            secrets: vec!["META_APP_SECRET", "RECADO_EMBEDDINGS_KEY"],
+        }
+    }
+
     #[test]
-    fn a_secret_of_the_environment_wins_over_the_parameter_it_names() {
-        let both = |name: &str| Some(if name == "KEY" { "hunter2" } else { "/recado/key" }.to_owned());
-        assert_eq!(
-            resolve_reference(&env("KEY"), both).unwrap().expose_secret(),
-            "hunter2"
-        );
-        let named = |name: &str| (name == "KEY_PARAMETER").then(|| "/recado/key".to_owned());
-        assert_eq!(
-            resolve_reference(&env("KEY"), named).unwrap_err(),
-            Some(SecretLocation::Parameter("/recado/key".to_owned()))
-        );
+    fn an_own_secret_is_in_the_environment_or_in_the_parameter_of_its_name() {
+        let set = |_: &str| Some("hunter2".to_owned());
+        let resolved = resolve_reference(&env("META_APP_SECRET"), set, &own_parameters());
+        assert_eq!(resolved.unwrap().expose_secret(), "hunter2");
+        for (secret, parameter) in [
+            ("META_APP_SECRET", "/clinic/own/meta-app-secret"),
+            ("RECADO_EMBEDDINGS_KEY", "/clinic/own/embeddings-key"),
+        ] {
+            let place = resolve_reference(&env(secret), |_| None, &own_parameters()).unwrap_err();
+            assert_eq!(place, Some(SecretLocation::Parameter(parameter.to_owned())));
+        }
     }
 
     #[test]
     fn a_reference_that_leads_nowhere_is_no_secret() {
-        assert_eq!(resolve_reference(&env("KEY"), |_| None).unwrap_err(), None);
-        let place = resolve_reference(&CredentialRef::Ssm("/a/b".to_owned()), |_| None).unwrap_err();
+        let resolve = |reference| resolve_reference(&reference, |_| None, &own_parameters()).unwrap_err();
+        assert_eq!(
+            resolve(env("ANTHROPIC_API_KEY")),
+            None,
+            "the function may not read it"
+        );
+        let place = resolve(CredentialRef::Ssm("/a/b".to_owned()));
         assert_eq!(place, Some(SecretLocation::Parameter("/a/b".to_owned())));
     }
 
@@ -284,6 +322,7 @@ mod tests {
             manager: aws_sdk_secretsmanager::Client::new(&shared),
             cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
             previous: Arc::new(Cache::new(FOUND_TTL, NO_PREVIOUS_TTL)),
+            own: Arc::default(),
             system: At(second),
         }
     }

@@ -8,6 +8,7 @@ use crate::installation::{InstallationArguments, InstallationClient};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use recado_domain::alert::AlertKind;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -111,8 +112,10 @@ pub(crate) async fn run_alert_command(
                 (false, true) => "watched",
                 (false, false) => "firing",
             };
-            let alerts = there.list_alerts(state, tenant.as_deref(), limit, cursor.as_deref());
-            (alerts.await?, format_alerts)
+            let tenant = tenant.as_deref();
+            let alerts = there.list_alerts(state, tenant, limit, cursor.as_deref()).await?;
+            there.there.check_filters(&alerts, &[("tenants", tenant)]).await?;
+            (alerts, format_alerts)
         }
         AlertCommand::Test { destination, no_wait } => {
             let made = there.post_test(destination.as_deref()).await?;
@@ -133,12 +136,7 @@ pub(crate) async fn run_alert_command(
         }
         AlertCommand::Runbook { .. } => return Ok(()),
     };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", table(&answer));
-    }
-    Ok(())
+    print_answer(&answer, arguments.json, table)
 }
 
 fn find_runbook(name: &str) -> Result<&'static str> {

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::audit::AuditAction;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -66,12 +67,10 @@ impl AuditArguments {
 pub(crate) async fn show_audit(arguments: AuditArguments, environment: &CommandEnvironment) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
     let answer = list_entries(&there, &arguments).await?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", format_entries(&answer));
-    }
-    Ok(())
+    // The entries of a removed tenant are still there.
+    let filters = [("tenants", arguments.tenant.as_deref())];
+    there.check_filters(&answer, &filters).await?;
+    print_answer(&answer, arguments.json, format_entries)
 }
 
 /// Lists entries, page by page, up to the limit.

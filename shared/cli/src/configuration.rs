@@ -1,4 +1,7 @@
-//! Applies a configuration file to a running installation.
+//! Applies a configuration file to a running installation, or writes back what is stored there.
+
+mod pull;
+mod toml_text;
 
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
@@ -8,7 +11,7 @@ use clap::Args;
 use recado_domain::config::ConfigDocument;
 use recado_machine::configuration_file::read_configuration;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Applies a configuration file to a running installation, here or on AWS, and shows what that changes.
 #[derive(Debug, Args)]
@@ -23,6 +26,10 @@ pub struct ApplyArguments {
     /// Only shows what would change.
     #[arg(long)]
     dry_run: bool,
+    /// Writes what was changed otherwise (in the console, by the API) back into the file instead, entry by entry. The file as it was is
+    /// kept as `FILE.old`.
+    #[arg(long, conflicts_with_all = ["prune", "force", "json"])]
+    pull: bool,
     /// Removes or disables an instance also if it still owes a reply, which then waits.
     #[arg(long, requires = "prune")]
     force: bool,
@@ -41,6 +48,11 @@ pub(crate) async fn apply_configuration(
     command: ApplyArguments,
     environment: &CommandEnvironment,
 ) -> Result<()> {
+    require_file(&command.file)?;
+    if command.pull {
+        let there = command.there.build_client(environment)?;
+        return pull::pull_entries(&command.file, &there, command.dry_run).await;
+    }
     let document = read_configuration(&command.file)?;
     if document == ConfigDocument::default() {
         bail!("{} names no tenant, agent or instance", command.file.display());
@@ -51,6 +63,7 @@ pub(crate) async fn apply_configuration(
             ("prune", command.prune),
             ("dry_run", dry_run),
             ("force", command.force),
+            ("file", true),
         ];
         given.map(|(name, value)| (name, value.to_string()))
     };
@@ -66,6 +79,15 @@ pub(crate) async fn apply_configuration(
     command.print_answer(&applied)?;
     if !command.json {
         print_webhooks(&applied);
+    }
+    Ok(())
+}
+
+/// Fails with what to do if the file is not there.
+fn require_file(file: &Path) -> Result<()> {
+    if !file.exists() {
+        let file = file.display();
+        bail!("there is no {file} here: name the file (recado apply FILE), or make one (recado init)");
     }
     Ok(())
 }

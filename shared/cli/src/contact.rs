@@ -9,6 +9,7 @@ use crate::instant::format_local_time;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -56,9 +57,9 @@ enum ContactCommand {
 struct WhichContact {
     /// The phone number in any spelling, or an identity without a number (`…@lid`).
     contact: String,
-    /// The tenant whose contact it is.
+    /// The tenant whose contact it is, if there are several.
     #[arg(long)]
-    tenant: String,
+    tenant: Option<String>,
     /// Only on this instance.
     #[arg(long)]
     instance: Option<String>,
@@ -71,12 +72,19 @@ impl WhichContact {
 
     /// Posts the request for the part that begins at `cursor`.
     async fn post_from(&self, there: &InstallationClient, what: &str, cursor: Option<&str>) -> Result<Value> {
-        let mut body = json!({"tenant": self.tenant, "contact": self.contact, "instance": self.instance});
+        let tenant = there.resolve_tenant(self.tenant.as_deref()).await?;
+        let body = self.write_request(&tenant, cursor);
+        let request = there.build_request(Method::POST, &["v1", "contacts", what])?;
+        there.request_json(request.json(&body)).await
+    }
+
+    /// Writes the body of a request about the contact.
+    fn write_request(&self, tenant: &str, cursor: Option<&str>) -> Value {
+        let mut body = json!({"tenant": tenant, "contact": self.contact, "instance": self.instance});
         if let Some(cursor) = cursor {
             body["cursor"] = json!(cursor);
         }
-        let request = there.build_request(Method::POST, &["v1", "contacts", what])?;
-        there.request_json(request.json(&body)).await
+        body
     }
 }
 
@@ -106,12 +114,7 @@ pub(crate) async fn run_contact_command(
             erase(&there, which).await?
         }
     };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", format_counts(&answer));
-    }
-    Ok(())
+    print_answer(&answer, arguments.json, format_counts)
 }
 
 /// Requests the erasure until nothing of it has to wait any more. Returns the sum of the counts.
@@ -201,6 +204,18 @@ fn format_counts(answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_names_the_instance_to_which_it_is_limited() {
+        let which = WhichContact {
+            contact: "+55 11 90000-0001".to_owned(),
+            tenant: None,
+            instance: Some("loja".to_owned()),
+        };
+        let expected = json!({"tenant": "clinic", "contact": "+55 11 90000-0001", "instance": "loja"});
+        assert_eq!(which.write_request("clinic", None), expected);
+        assert_eq!(which.write_request("clinic", Some("2"))["cursor"], "2");
+    }
 
     #[test]
     fn what_is_found_is_shown_with_what_was_erased() {

@@ -51,6 +51,7 @@ pub(crate) fn format_thread_with(thread: &Value, detail: AnswerDetail) -> String
 pub(crate) fn format_head(conversation: &Value) -> String {
     let of = |name: &str| find_text(conversation, name);
     let has_it = match (of("mode"), of("taken_by")) {
+        (Some("ai"), _) if of("needs_person").is_some() => "the agent left it to a person".to_owned(),
         (Some("ai"), _) => "the agent has it".to_owned(),
         (_, Some(by)) => format!("{by} has it"),
         _ => "people have it".to_owned(),
@@ -116,6 +117,14 @@ mod tests {
         let expected = "Bia +5511986600033 on suporte-01: active, the agent has it\nc_1-1\n\nolder messages: --limit\n\
             -              → Bia: Oi\n-              ← agent: Olá!  ✓ sent\n";
         assert_eq!(strip_str(&format_thread(&thread)).to_string(), expected);
+    }
+
+    #[test]
+    fn a_conversation_that_the_agent_handed_over_is_not_the_agents() {
+        let mut handed = conversation();
+        handed["needs_person"] = json!("handed_over");
+        let head = strip_str(&format_head(&handed)).to_string();
+        assert!(head.contains("active, the agent left it to a person"), "{head}");
     }
 
     #[test]

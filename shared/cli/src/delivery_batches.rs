@@ -6,7 +6,7 @@ use crate::installation::InstallationClient;
 use crate::tenant::name_tenant;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use recado_machine::output::is_terminal_output;
+use recado_machine::output::{is_terminal_output, print_answer};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -91,6 +91,7 @@ pub(crate) async fn run_batch_command(
             let limit = limit.to_string();
             query.push(("limit", limit.as_str()));
             let answer = there.request_json(request.query(&query)).await?;
+            there.check_filters(&answer, &[("tenants", tenant)]).await?;
             let told = format_batches(&answer);
             (answer, told)
         }
@@ -109,12 +110,7 @@ pub(crate) async fn run_batch_command(
         BatchCommand::Resume { id } => order_batch(there, tenant, id, "resume").await?,
         BatchCommand::Cancel { id } => order_batch(there, tenant, id, "cancel").await?,
     };
-    if as_json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{told}");
-    }
-    Ok(())
+    print_answer(&answer, as_json, |_| told)
 }
 
 async fn request_batch(there: &InstallationClient, tenant: Option<&str>, id: &str) -> Result<Value> {

@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use client::DeadLetterClient;
 use filters::DeadLetterFilterArguments;
 use jiff::Timestamp;
+use recado_machine::output::print_answer;
 use serde_json::Value;
 use tables::{format_dead_letters, format_fields, format_purge_preview};
 
@@ -100,6 +101,7 @@ pub(crate) async fn run_dead_letter_command(
             dry_run,
         } => {
             which.require_selection(&ids, all)?;
+            there.check_filter(&which).await?;
             (
                 there.redrive_dead_letters(&ids, &which, dry_run).await?,
                 format_fields,
@@ -113,6 +115,7 @@ pub(crate) async fn run_dead_letter_command(
             yes,
         } => {
             which.require_selection(&ids, all)?;
+            there.check_filter(&which).await?;
             // What is given up while a person reads the preview is not deleted.
             which.end_by(Timestamp::now());
             if dry_run {
@@ -129,12 +132,7 @@ pub(crate) async fn run_dead_letter_command(
             }
         }
     };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", table(&answer));
-    }
-    Ok(())
+    print_answer(&answer, arguments.json, table)
 }
 
 fn has_items(answer: &Value) -> bool {

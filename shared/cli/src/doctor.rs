@@ -8,6 +8,7 @@ use crate::command_environment::CommandEnvironment;
 use crate::consent::Consent;
 use crate::credential;
 use crate::installation::{InstallationArguments, InstallationClient, InstalledConfiguration};
+use crate::text_lines::{WIDTH, wrap_text};
 use anyhow::{Result, bail};
 use clap::Args;
 use futures::future::BoxFuture;
@@ -70,6 +71,7 @@ async fn run_checks(
         }
     };
     if let Some(configured) = &configured {
+        findings.extend(installation_checks::check_time_zones(&configured.document));
         findings.extend(check_instances(&command, environment, &there, configured).await?);
         if command.instances.is_empty() {
             findings.extend(check_more(configured).await?);
@@ -98,9 +100,36 @@ fn name_runbook(kind: AlertKind) -> String {
     format!("recado alerts runbook {}", kind.as_str())
 }
 
+/// Formats a finding within 80 columns. What goes on stands below its own text.
+fn format_finding(finding: &CheckResult) -> String {
+    let told = finding.to_string();
+    let Some((head, _)) = told.split_once(finding.found.as_str()) else {
+        return told;
+    };
+    let wrap = |head: &str, text: &str| {
+        let column = head.chars().count();
+        let lines = wrap_text(text, WIDTH.saturating_sub(column).max(TEXT_MIN));
+        format!("{head}{}", lines.join(&format!("\n{}", " ".repeat(column))))
+    };
+    let found = wrap(head, &finding.found);
+    match &finding.mend {
+        Some(mend) => format!(
+            "{found}\n{}",
+            wrap(&format!("{}→ ", " ".repeat(ADVICE_COLUMN)), mend)
+        ),
+        None => found,
+    }
+}
+
+/// The fewest columns for a text, beside names that are longer than their columns.
+const TEXT_MIN: usize = 30;
+
+/// The column at which advice begins.
+const ADVICE_COLUMN: usize = 35;
+
 /// Prints a finding, and its QR code if it has one.
 fn print_result(finding: &CheckResult) {
-    println!("{finding}");
+    println!("{}", format_finding(finding));
     let name = &finding.instance;
     match finding
         .pairing
@@ -174,4 +203,26 @@ async fn check_instances(
         }
     }
     Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_finding_goes_on_below_its_own_text() {
+        let words = "word ".repeat(30);
+        let finding = CheckResult::check_noted("suporte-01", "state", words.trim()).with_fix(words.trim());
+        let told = format_finding(&finding);
+        assert!(told.lines().all(|line| line.chars().count() <= WIDTH), "{told}");
+        assert!(
+            told.starts_with("note  suporte-01       state       word"),
+            "{told}"
+        );
+        let column = told.find("word").unwrap();
+        let second = told.lines().nth(1).unwrap();
+        assert_eq!(second.find("word"), Some(column), "{told}");
+        let short = CheckResult::check_passed("-", "health", "healthy");
+        assert_eq!(format_finding(&short), short.to_string());
+    }
 }

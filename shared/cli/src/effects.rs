@@ -5,6 +5,7 @@ use crate::dlq::tables::{collect_rows, format_fields, format_with_lines_below};
 use crate::installation::{InstallationArguments, InstallationClient};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand, ValueEnum};
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -107,12 +108,7 @@ pub(crate) async fn run_effect_command(
             (answer, shown)
         }
     };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{shown}");
-    }
-    Ok(())
+    print_answer(&answer, arguments.json, |_| shown)
 }
 
 async fn list_effects(there: &InstallationClient, conversation: &str) -> Result<Value> {

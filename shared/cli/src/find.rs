@@ -48,6 +48,9 @@ pub(crate) async fn find_any_record(
     environment: &CommandEnvironment,
 ) -> Result<()> {
     let what = arguments.what.join(" ");
+    if what.trim().is_empty() {
+        bail!("say what to look for: a number, a name, an id, or words of a message");
+    }
     let lookup = RecordLookup {
         there: arguments.there.build_client(environment)?,
         tenant: arguments.tenant,

@@ -3,6 +3,7 @@
 use crate::command_environment::CommandEnvironment;
 use crate::dlq::tables::{collect_rows, format_fields, format_table};
 use crate::installation::{InstallationArguments, InstallationClient};
+use crate::json_fields::list_items;
 use crate::tenant::name_tenant;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -91,7 +92,13 @@ pub(crate) async fn run_guest_command(
 /// Requests all guests, page by page.
 async fn list_all_guests(there: &InstallationClient, tenant: Option<&str>, event: &str) -> Result<Value> {
     let path = ["v1", "occasions", event, "guests"];
-    there.list_all_items(&path, &name_tenant(tenant)).await
+    let guests = there.list_all_items(&path, &name_tenant(tenant)).await?;
+    if list_items(&guests, "items").is_empty() {
+        // It is an error if there is no such occasion.
+        let request = there.build_request(Method::GET, &["v1", "occasions", event])?;
+        there.request_json(request.query(&name_tenant(tenant))).await?;
+    }
+    Ok(guests)
 }
 
 async fn import_guests(

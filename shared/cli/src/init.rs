@@ -1,20 +1,25 @@
-//! `recado init`: asks three questions, and writes a configuration with comments.
+//! `recado init`: asks a few questions, and writes a configuration with comments.
 
 mod document;
+mod questions;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use document::NewConfiguration;
 use jiff::tz::TimeZone;
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use questions::{BusinessLanguage, ModelVendor, VENDORS, parse_vendor};
+use recado_domain::config::Instance;
+use recado_domain::folding::fold_text;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_onboarding::{NumberQuestion, describe_number};
+use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write, stdin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Writes a configuration with comments, after three questions: the name of the business, the provider and the number. An
-/// option answers its question.
+/// Writes a configuration with comments, after six questions: the name of the business, the provider, the number, the time zone, the
+/// language and the vendor of the model. An option answers its question.
 #[derive(Debug, Args)]
 pub struct InitArguments {
     /// The file. It must not exist yet.
@@ -29,6 +34,24 @@ pub struct InitArguments {
     /// The provider's name for the number: an instance of Evolution API, or a `phone_number_id`.
     #[arg(long)]
     number: Option<String>,
+    /// The time zone of the business, such as `America/Sao_Paulo`. Opening hours and appointments are read in it.
+    #[arg(long, value_parser = parse_zone)]
+    zone: Option<String>,
+    /// The language of the prompt and of what contacts are told.
+    #[arg(long)]
+    language: Option<BusinessLanguage>,
+    /// The vendor of the model: anthropic, openai, gemini, bedrock or ollama.
+    #[arg(long, value_parser = parse_vendor)]
+    vendor: Option<ModelVendor>,
+}
+
+fn parse_zone(text: &str) -> Result<String, String> {
+    match TimeZone::get(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(format!(
+            "there is no time zone `{text}`: such as America/Sao_Paulo"
+        )),
+    }
 }
 
 fn parse_provider(text: &str) -> Result<Provider, String> {
@@ -51,54 +74,70 @@ pub(crate) fn write_configuration(arguments: InitArguments) -> Result<()> {
         None => ask_for_provider()?,
     };
     let question = describe_number(provider);
+    let check_number = |number: &str| check_external_id(provider, number);
     let number = if let Some(number) = arguments.number {
         number
     } else {
         let called = format!("{}: {}", question.provider, question.called);
-        ask_question(&called, question.example, &check_external_id)?
+        ask_question(&called, question.example, &check_number)?
     };
-    check_external_id(&number)?;
-    let zone = TimeZone::system();
-    let (tenant, instance) = (
-        derive_id_of_name(&business, "business"),
-        derive_id_of_name(&number, "number"),
-    );
+    check_number(&number)?;
+    let zone = match arguments.zone {
+        Some(zone) => zone,
+        None => ask_for_zone()?,
+    };
+    let language = match arguments.language {
+        Some(language) => language,
+        None => ask_for_language(BusinessLanguage::guess_for_zone(&zone))?,
+    };
+    let vendor = match arguments.vendor {
+        Some(vendor) => vendor,
+        None => ask_for_vendor()?,
+    };
+    let tenant = TenantId::parse(&derive_id_of_name(&business, "business"))
+        .context("the name of the business makes no id")?;
+    let instance = derive_id_of_name(&number, "number");
+    InstanceId::parse(&instance).context("the name of the number makes no id")?;
     let written = NewConfiguration {
         business: &business,
         tenant: &tenant,
-        zone: zone.iana_name().filter(|_| !zone.is_unknown()).unwrap_or("UTC"),
+        zone: &zone,
+        language,
+        model: vendor.model,
         provider,
         number: &number,
         instance: &instance,
     };
-    TenantId::parse(written.tenant).context("the name of the business makes no id")?;
-    InstanceId::parse(written.instance).context("the name of the number makes no id")?;
-    let mut opened = match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&arguments.file)
-    {
+    write_new_file(&arguments.file, &written.format_document())?;
+    print!(
+        "{}",
+        format_next_steps(&file.to_string(), &instance, &question, vendor)
+    );
+    Ok(())
+}
+
+/// Writes a file that is not there yet.
+fn write_new_file(path: &Path, text: &str) -> Result<()> {
+    let file = path.display();
+    let mut opened = match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(opened) => opened,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{file} is there already, and stays as it is: name another file")
         }
         Err(error) => return Err(error).with_context(|| format!("cannot write {file}")),
     };
-    let text = written.format_document();
     opened
         .write_all(text.as_bytes())
-        .with_context(|| format!("cannot write {file}"))?;
-    print!(
-        "{}",
-        format_next_steps(&file.to_string(), written.instance, &question)
-    );
-    Ok(())
+        .with_context(|| format!("cannot write {file}"))
 }
 
 /// Says what is to be done after the file is written.
-fn format_next_steps(file: &str, instance: &str, question: &NumberQuestion) -> String {
-    let settings = ["ANTHROPIC_API_KEY"].iter().chain(question.settings);
-    let settings = settings.copied().collect::<Vec<_>>().join(", ");
+fn format_next_steps(file: &str, instance: &str, question: &NumberQuestion, vendor: ModelVendor) -> String {
+    let settings = vendor.key.iter().chain(question.settings);
+    let mut settings = settings.copied().collect::<Vec<_>>().join(", ");
+    if settings.is_empty() {
+        "no key: none is asked for".clone_into(&mut settings);
+    }
     let config = if file == "recado.toml" {
         String::new()
     } else {
@@ -119,11 +158,56 @@ fn ask_for_provider() -> Result<Provider> {
     Ok(Provider::parse(&answer)?)
 }
 
+/// Asks for the time zone. That of this machine is usual, but not UTC: servers have it, and no business.
+fn ask_for_zone() -> Result<String> {
+    let zone = TimeZone::system();
+    let own = zone.iana_name().filter(|_| !zone.is_unknown());
+    let own = own.filter(|name| name.contains('/') && !name.starts_with("Etc/"));
+    let check = |text: &str| parse_zone(text).map(drop).map_err(anyhow::Error::msg);
+    ask_question(
+        "The time zone of the business, such as America/Sao_Paulo",
+        own.unwrap_or_default(),
+        &check,
+    )
+}
+
+fn ask_for_language(usual: BusinessLanguage) -> Result<BusinessLanguage> {
+    let find = |text: &str| {
+        let mut all = BusinessLanguage::ALL.into_iter();
+        all.find(|language| language.as_str() == text)
+    };
+    let check = |text: &str| match find(text) {
+        Some(_) => Ok(()),
+        None => bail!("there is no text in `{text}`: en, pt or es"),
+    };
+    let answer = ask_question(
+        "The language of its customers: en, pt or es",
+        usual.as_str(),
+        &check,
+    )?;
+    Ok(find(&answer).unwrap_or(usual))
+}
+
+fn ask_for_vendor() -> Result<ModelVendor> {
+    let known = VENDORS.map(|vendor| vendor.name).join(", ");
+    let check = |text: &str| parse_vendor(text).map(drop).map_err(anyhow::Error::msg);
+    let answer = ask_question(
+        &format!("The vendor of the model: {known}"),
+        VENDORS[0].name,
+        &check,
+    )?;
+    parse_vendor(&answer).map_err(anyhow::Error::msg)
+}
+
 /// Asks on the terminal, or reads the next line of standard input, until an answer can be used. An empty line
-/// is the answer `usual`.
+/// is the answer `usual`, if there is one.
 fn ask_question(question: &str, usual: &str, check: &dyn Fn(&str) -> Result<()>) -> Result<String> {
     loop {
-        eprint!("{question} [{usual}]: ");
+        if usual.is_empty() {
+            eprint!("{question}: ");
+        } else {
+            eprint!("{question} [{usual}]: ");
+        }
         let mut line = String::new();
         if stdin().read_line(&mut line)? == 0 {
             bail!(
@@ -149,16 +233,20 @@ fn check_business(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_external_id(number: &str) -> Result<()> {
-    ExternalId::parse(number)?;
+/// Checks the name of a number by the rules of its provider.
+fn check_external_id(provider: Provider, number: &str) -> Result<()> {
+    let named = json!({"id": "number", "tenant": "business", "agent": "agent", "provider": provider, "external_id": number});
+    let instance: Instance = serde_json::from_value(named).map_err(|error| anyhow!("{error}"))?;
+    recado_whatsapp::normalize(instance)?;
     Ok(())
 }
 
-/// Makes an id of a name: its letters and digits in lower case, with `-` between the words.
+/// Makes an id of a name: its letters and digits as ASCII in lower case, with `-` between the words. So variables and parameters can
+/// be named after it.
 fn derive_id_of_name(name: &str, otherwise: &str) -> String {
-    let lower = name.to_lowercase();
-    let words = lower
-        .split(|character: char| !character.is_alphanumeric())
+    let plain = fold_text(name);
+    let words = plain
+        .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());
     let id: String = words.collect::<Vec<_>>().join("-").chars().take(40).collect();
     match id.trim_end_matches('-') {
@@ -174,7 +262,8 @@ mod tests {
     #[test]
     fn a_name_makes_an_id() {
         for (name, id) in [
-            ("Clínica São José", "clínica-são-josé"),
+            ("Clínica São José", "clinica-sao-jose"),
+            ("李医生", "business"),
             ("suporte-01", "suporte-01"),
             ("  A & B: Ltda. ", "a-b-ltda"),
             ("***", "business"),
@@ -185,7 +274,12 @@ mod tests {
 
     #[test]
     fn the_next_steps_name_the_keys_of_the_provider() {
-        let told = format_next_steps("clinic.toml", "suporte-01", &describe_number(Provider::ALL[0]));
+        let told = format_next_steps(
+            "clinic.toml",
+            "suporte-01",
+            &describe_number(Provider::ALL[0]),
+            VENDORS[0],
+        );
         assert!(
             told.contains("ANTHROPIC_API_KEY, EVOLUTION_API_URL, EVOLUTION_API_KEY"),
             "{told}"

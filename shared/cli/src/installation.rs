@@ -22,6 +22,9 @@ use std::time::Duration;
 /// The longest time of one request: longer than the function `api` may run (29 s).
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The header that every answer of a Recado carries.
+const RECADO_HEADER: &str = "x-correlation-id";
+
 /// The longest time for the file of a message, to its last byte.
 const MEDIA_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -210,7 +213,7 @@ impl InstallationClient {
                 .and_then(|place| place.to_str().ok());
             let place = place.context("the installation does not say where the file is")?;
             answer = self
-                .exchange_request(self.http.get(place).timeout(MEDIA_TIMEOUT))
+                .send_anywhere(self.http.get(place).timeout(MEDIA_TIMEOUT))
                 .await?;
         }
         match answer.status() {
@@ -220,8 +223,22 @@ impl InstallationClient {
         }
     }
 
-    /// Sends a request, and returns any answer as it is.
+    /// Sends a request to the installation, and returns any answer of a Recado as it is. A success or a 404 of another program is an
+    /// error. Other refusals may come from what stands before a Recado.
     pub(crate) async fn exchange_request(&self, request: RequestBuilder) -> Result<Response> {
+        let answer = self.send_anywhere(request).await?;
+        let status = answer.status();
+        let is_answered = status.is_success() || status == StatusCode::NOT_FOUND;
+        if is_answered && !answer.headers().contains_key(RECADO_HEADER) {
+            bail!(
+                "{} answers, but not as a Recado does ({status}): is --url right?",
+                self.url
+            );
+        }
+        Ok(answer)
+    }
+
+    async fn send_anywhere(&self, request: RequestBuilder) -> Result<Response> {
         request.send().await.map_err(|error| {
             anyhow!(describe_unreachable(
                 &self.url,
@@ -246,6 +263,38 @@ impl InstallationClient {
         let answer = self.request_json(request).await?;
         serde_json::from_value(answer)
             .context("the installation's configuration cannot be read: is it another version?")
+    }
+
+    /// Fails if an answer is empty because a filter names nothing that is known: `filters` are the entries that were named, each with
+    /// its list of the API, such as `instances`. A token that may not read an entry is believed.
+    pub(crate) async fn check_filters(&self, answer: &Value, filters: &[(&str, Option<&str>)]) -> Result<()> {
+        if !json_fields::list_items(answer, "items").is_empty() {
+            return Ok(());
+        }
+        for &(list, id) in filters {
+            let Some(id) = id else { continue };
+            let request = self.build_request(Method::GET, &["v1", list, id])?;
+            let (status, _) = self.send_request(request).await?;
+            if status == StatusCode::NOT_FOUND {
+                bail!("there is no {} {id}", list.trim_end_matches('s'));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the id of the tenant that a command is about: the one that was `given`, else the only one that there is.
+    pub(crate) async fn resolve_tenant(&self, given: Option<&str>) -> Result<String> {
+        if let Some(given) = given {
+            return Ok(given.to_owned());
+        }
+        let page = self
+            .get_json(&["v1", "tenants"], &[("limit", "2".to_owned())])
+            .await?;
+        match json_fields::list_items(&page, "items") {
+            [only] => Ok(json_fields::text_or_dash(only, "id").to_owned()),
+            [] => bail!("there is no tenant"),
+            _ => bail!("there are several tenants: name one with --tenant"),
+        }
     }
 
     /// Fetches the webhook URL and secret of each of these instances, in their order.
@@ -283,7 +332,10 @@ fn require_success(status: StatusCode, body: Value) -> Result<Value> {
 
 /// Makes an error of an answer other than a success, with the problem's `detail`.
 fn describe_refusal(status: StatusCode, body: &Value) -> anyhow::Error {
-    anyhow!("{status}: {}", json_fields::text_or_dash(body, "detail"))
+    match json_fields::find_text(body, "detail") {
+        Some(detail) => anyhow!("{status}: {detail}"),
+        None => anyhow!("{status}, without a reason: is --url right, and does a Recado run there?"),
+    }
 }
 
 /// Tells why the installation cannot be reached, and what to do.
@@ -291,7 +343,9 @@ fn describe_unreachable(url: &str, failure: RequestFailure) -> String {
     if failure == RequestFailure::Refused {
         return format!("No Recado at {url}. Start it (recado serve), or say where it is: --url.");
     }
-    format!("{url} cannot be reached: {failure}. Is --url right, and Recado running there?")
+    let failure = failure.to_string();
+    let end = if failure.ends_with('?') { "" } else { "." };
+    format!("{url} cannot be reached: {failure}{end} Is --url right, and Recado running there?")
 }
 
 impl InstalledConfiguration {
@@ -340,57 +394,4 @@ pub(crate) fn add_part(total: &mut Map<String, Value>, part: &Value) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_of_this_machine_needs_no_scheme_and_any_other_does() {
-        for (given, completed) in [
-            ("127.0.0.1:18085", "http://127.0.0.1:18085"),
-            ("localhost:8080", "http://localhost:8080"),
-            ("https://recado.example", "https://recado.example"),
-            ("http://10.0.0.7:8080", "http://10.0.0.7:8080"),
-        ] {
-            assert_eq!(complete_url(given).unwrap(), completed);
-        }
-        for wrong in ["recado.example", "10.0.0.7:8080", "ftp://127.0.0.1", "", "/tmp/x"] {
-            let error = complete_url(wrong).unwrap_err().to_string();
-            assert!(error.contains("https://"), "{wrong}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_written_path_stays_at_the_installation() {
-        let token = Secret::new("t").unwrap();
-        let there = InstallationClient::connect_to("http://127.0.0.1:8080/", token).unwrap();
-        for (path, url) in [
-            (
-                "/v1/conversations?limit=1",
-                "http://127.0.0.1:8080/v1/conversations?limit=1",
-            ),
-            ("v1/alerts", "http://127.0.0.1:8080/v1/alerts"),
-            ("//recado.example/v1", "http://127.0.0.1:8080/recado.example/v1"),
-            ("@recado.example/", "http://127.0.0.1:8080/@recado.example/"),
-        ] {
-            let request = there.build_written_request(Method::GET, path).unwrap();
-            assert_eq!(request.build().unwrap().url().as_str(), url);
-        }
-    }
-
-    #[test]
-    fn parts_add_up_to_a_whole() {
-        let mut total = Map::new();
-        assert!(add_part(
-            &mut total,
-            &json!({"redriven": 200, "failed": 1, "more": true})
-        ));
-        assert!(!add_part(
-            &mut total,
-            &json!({"redriven": 3, "failed": 0, "more": false})
-        ));
-        assert_eq!(
-            Value::Object(total),
-            json!({"redriven": 203, "failed": 1, "more": false})
-        );
-    }
-}
+mod tests;

@@ -15,6 +15,7 @@ use contents::read_local_document;
 use documents::{DocumentPlace, FoundDocument, find_documents};
 use pages::{build_page_client, fetch_page_content};
 use recado_http_client::GuardedClient;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -127,12 +128,7 @@ pub(crate) async fn run_knowledge_command(
             limit,
         } => search_blocks(&there, agent, question, *limit).await?,
     };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{text}");
-    }
-    Ok(())
+    print_answer(&answer, arguments.json, |_| text)
 }
 
 /// Requests a source with its blocks. Returns the answer, and the text that shows it.
@@ -231,7 +227,10 @@ async fn add_documents(
         println!("{}", format_fields(&answer));
     }
     if failed > 0 {
-        bail!("{failed} documents were not added");
+        match failed {
+            1 => bail!("1 document was not added"),
+            _ => bail!("{failed} documents were not added"),
+        }
     }
     Ok(())
 }
@@ -387,8 +386,11 @@ fn format_found(answer: &Value) -> String {
     let search = answer["search"].as_str().unwrap_or("lexical");
     let vectors = answer["vectors"].as_str();
     let vectors = vectors.map_or(String::new(), |reason| format!(", vectors: {reason}"));
+    let whole = answer["whole"].as_u64().map_or(String::new(), |blocks| {
+        format!("The documents are short: the model is shown all {blocks} blocks, found or not.\n")
+    });
     if listed.is_empty() {
-        return format!("Nothing was found (search: {search}{vectors}).\n");
+        return format!("Nothing was found (search: {search}{vectors}).\n{whole}");
     }
-    format!("{listed}(search: {search}{vectors})\n")
+    format!("{listed}(search: {search}{vectors})\n{whole}")
 }

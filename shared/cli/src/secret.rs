@@ -7,7 +7,7 @@ use crate::installation::InstallationArguments;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The webhook secret of an instance: rotate.
 #[derive(Debug, Args)]
@@ -47,6 +47,8 @@ pub(crate) async fn run_secret_command(
         overlap_hours,
         yes,
     } = arguments.command;
+    let filters = [("instances", Some(instance.as_str()))];
+    there.check_filters(&Value::Null, &filters).await?;
     let until = match overlap_hours {
         0 => "at once".to_owned(),
         hours => format!("in {hours} hours"),

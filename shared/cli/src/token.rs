@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
 use recado_domain::millis::add_millis;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -115,12 +116,7 @@ pub(crate) async fn run_token_command(
             (json!({"revoked": name}), format!("Revoked {name}.\n"))
         }
     };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{text}");
-    }
-    Ok(())
+    print_answer(&answer, arguments.json, |_| text)
 }
 
 /// Lists all tokens, page by page.

@@ -4,10 +4,12 @@ use crate::command_environment::CommandEnvironment;
 use crate::dlq::tables::format_table;
 use crate::installation::InstallationArguments;
 use crate::instant::format_local_time;
+use crate::text_lines::cut_text;
 use anyhow::Result;
 use clap::Args;
+use recado_machine::output::print_answer;
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Shows how the last hours of a running installation were, here or on AWS: what waited, dead letters, and the uptime of
 /// each instance.
@@ -32,6 +34,9 @@ pub struct TrendArguments {
     json: bool,
 }
 
+/// The longest id of an instance in the table, in columns.
+const ID_MAX: usize = 40;
+
 /// Requests the trends and prints them.
 pub(crate) async fn run_trends(arguments: TrendArguments, environment: &CommandEnvironment) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
@@ -46,12 +51,13 @@ pub(crate) async fn run_trends(arguments: TrendArguments, environment: &CommandE
     );
     let request = there.build_request(Method::GET, &["v1", "trends"])?;
     let answer = there.request_json(request.query(&query)).await?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", format_trends(&answer));
-    }
-    Ok(())
+    let found = json!({ "items": list(&answer, "instances") });
+    let filters = [
+        ("tenants", arguments.tenant.as_deref()),
+        ("instances", arguments.instance.as_deref()),
+    ];
+    there.check_filters(&found, &filters).await?;
+    print_answer(&answer, arguments.json, format_trends)
 }
 
 fn cell(value: &Value, name: &str) -> String {
@@ -146,7 +152,7 @@ fn format_uptimes(instances: &[Value]) -> String {
             percent => format!("{percent} %"),
         };
         vec![
-            cell(instance, "id"),
+            cut_text(&cell(instance, "id"), ID_MAX),
             percent,
             cell(instance, "disconnected_minutes"),
         ]

@@ -164,6 +164,8 @@ impl WebhookClient {
         Ok(match command {
             WebhookCommand::List => {
                 let answer = self.get_json(&[]).await?;
+                let filters = [("tenants", self.tenant.as_deref())];
+                self.there.check_filters(&answer, &filters).await?;
                 let text = format_endpoints(&answer);
                 (answer, text)
             }

@@ -1,16 +1,19 @@
-// What pages of the console do in the browser beside htmx: times in the person's own zone, live parts, keys, uploads, the menu
-// and the colours. Nothing here runs text that came from a customer.
+// What pages of the console do in the browser beside htmx: times in the person's own zone, keys, uploads, the menu and the
+// colours. Nothing here runs text that came from a customer.
 "use strict";
-
-const POLL_MS = 5000;
 
 // Times: `<time datetime data-shown>` in the zone and language of the browser.
 function showTimes(root) {
   const language = document.documentElement.lang;
   const short = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "short" });
+  const day = new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
   for (const element of root.querySelectorAll("time[data-shown]")) {
     const at = new Date(element.dateTime);
+    if (element.dataset.shown === "day") {
+      element.textContent = day.format(at);
+      continue;
+    }
     element.title = at.toLocaleString(language);
     if (element.dataset.shown === "time") {
       element.textContent = short.format(at);
@@ -23,148 +26,13 @@ function showTimes(root) {
   }
 }
 
-// Live parts: an element with `data-live` is asked for again when an event concerns it. `any`: by every event;
-// `conversation`: by those of conversations; `conversation:ID`: by those of one.
-function isConcerned(element, event) {
-  const [kind, id] = element.dataset.live.split(/:(.*)/);
-  if (kind === "any") return true;
-  if (kind === "conversation") return Boolean(event.conversation_id) && (!id || id === event.conversation_id);
-  return kind === event.kind.split(".")[0];
-}
-
-let pending = null;
-const concerned = new Set();
-
-function refreshLater(element) {
-  concerned.add(element);
-  pending = pending || setTimeout(() => {
-    pending = null;
-    for (const part of concerned) if (part.isConnected) htmx.trigger(part, "live");
-    concerned.clear();
-  }, 150);
-}
-
-function refreshAll() {
-  if (document.hidden) return;
-  document.querySelectorAll("[data-live]").forEach(refreshLater);
-}
-
-function refreshConcerned(event) {
-  for (const element of document.querySelectorAll("[data-live]")) if (isConcerned(element, event)) refreshLater(element);
-}
-
-function followEvents() {
-  const stream = new EventSource("/console/api/v1/events/stream?after=now");
-  // What happened between the page and its stream, or while the stream was cut off, is read now.
-  stream.onopen = refreshAll;
-  stream.addEventListener("change", (message) => {
-    refreshConcerned(JSON.parse(message.data));
-  });
-  stream.onerror = () => {
-    if (stream.readyState === EventSource.CLOSED) setInterval(refreshAll, POLL_MS);
-  };
-  addEventListener("pagehide", () => stream.close());
-}
-
-// Where a WebSocket tells that there is more, what happened is read from the list, by one request at a time. A page that nobody looks
-// at reads nothing. A connection is told for some minutes; the next one has a new ticket. Without one, and each minute, pages ask.
-const PUSH_PAGE = 200;
-const PUSH_RETRY_MS = 60000;
-
-function followPush() {
-  let place = "now";
-  let reading = false;
-  let more = false;
-  let isOpen = false;
-  let asked = 0;
-  async function readEvents() {
-    more = true;
-    if (reading || document.hidden) return;
-    reading = true;
-    while (more && !document.hidden) {
-      more = false;
-      const answer = await fetch(`/console/api/v1/events?after=${place}&limit=${PUSH_PAGE}`).catch(() => null);
-      const page = answer?.ok ? await answer.json() : null;
-      if (!page) {
-        place = "now";
-        refreshAll();
-        break;
-      }
-      // From now on: what was before is on the page, or read with it.
-      if (place === "now") refreshAll();
-      place = page.next;
-      page.items.forEach(refreshConcerned);
-      more = more || page.items.length === PUSH_PAGE;
-    }
-    reading = false;
-  }
-  async function connect() {
-    const answer = await fetch("/console/api/v1/events/tickets", { method: "POST" }).catch(() => null);
-    if (!answer?.ok) {
-      setTimeout(connect, PUSH_RETRY_MS);
-      return;
-    }
-    const ticket = await answer.json();
-    const socket = new WebSocket(ticket.url);
-    const close = () => socket.close();
-    // What happened before the connection was there is on the page once it was asked for again.
-    socket.onopen = () => {
-      isOpen = true;
-      place = "now";
-      setTimeout(close, (ticket.connection_seconds - 60) * 1000);
-      readEvents();
-    };
-    socket.onmessage = readEvents;
-    socket.onclose = () => {
-      removeEventListener("pagehide", close);
-      setTimeout(connect, isOpen ? 1000 : PUSH_RETRY_MS);
-      isOpen = false;
-    };
-    addEventListener("pagehide", close);
-  }
-  document.addEventListener("visibilitychange", () => { if (more) readEvents(); });
-  setInterval(() => {
-    asked += 1;
-    if (!isOpen || asked % 12 === 0) refreshAll();
-  }, POLL_MS);
-  connect();
-}
-
-// What was read in this browser: the time of the contact's newest message when its conversation was last open here. What came
-// before this browser first showed a list counts as read.
-const READ_MAX = 500;
-
-function loadRead() {
-  try {
-    const kept = JSON.parse(localStorage.getItem("read"));
-    if (kept?.since && Array.isArray(kept.seen)) return { since: kept.since, seen: new Map(kept.seen) };
-  } catch { /* What cannot be read is begun anew. */ }
-  return { since: new Date().toISOString(), seen: new Map() };
-}
-
-function markUnread() {
-  const read = loadRead();
-  const open = document.querySelector("[data-read]");
-  if (open?.dataset.inbound) {
-    read.seen.delete(open.dataset.read);
-    read.seen.set(open.dataset.read, open.dataset.inbound);
-  }
-  const seen = [...read.seen].slice(-READ_MAX);
-  localStorage.setItem("read", JSON.stringify({ since: read.since, seen }));
-  for (const row of document.querySelectorAll("[data-unread]")) {
-    const upto = read.seen.get(row.dataset.unread) || read.since;
-    const isNew = row.dataset.inbound && new Date(row.dataset.inbound) > new Date(upto);
-    const mark = row.querySelector(".new");
-    if (mark) mark.hidden = !isNew;
-  }
-}
-
 // Keys: Enter sends an answer (with Shift it is a new line); `j` and `k` move through a list; `/` goes to the search.
 document.addEventListener("keydown", (event) => {
   const target = event.target;
   if (target.matches("textarea[data-send-key]") && event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
-    target.form.requestSubmit();
+    // An answer is under way, or its file is.
+    if (!target.form.querySelector("button:not([type=button])").disabled) target.form.requestSubmit();
     return;
   }
   if (target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -176,6 +44,7 @@ document.addEventListener("keydown", (event) => {
     const search = document.querySelector("input[type=search]");
     if (search) {
       event.preventDefault();
+      search.closest("details")?.setAttribute("open", "");
       search.focus();
     }
   }
@@ -190,19 +59,17 @@ async function sendFile(input, query) {
     method: "POST",
     headers: { "Content-Type": type },
     body: file,
-  });
-  if (answer.ok) return { type, file, answer: await answer.json() };
-  const problem = await answer.json().catch(() => ({}));
-  say(problem.detail || answer.statusText, "bad");
+  }).catch(() => null);
+  if (answer?.ok) return { type, file, answer: await answer.json() };
   input.value = "";
+  if (answer?.status === 401) {
+    tellSignedOut();
+    return null;
+  }
+  const problem = await answer?.json().catch(() => null);
+  const why = problem?.code === "too_large" ? words().tooLarge : problem?.detail && `${words().ownWords} “${problem.detail}”`;
+  say(why ? `${words().failed} ${why}` : words().unknown, "bad");
   return null;
-}
-
-function say(text, kind) {
-  const line = document.createElement("p");
-  line.className = `notice ${kind || ""}`;
-  line.textContent = text;
-  document.getElementById("message").replaceChildren(line);
 }
 
 document.addEventListener("change", async (event) => {
@@ -214,20 +81,13 @@ document.addEventListener("change", async (event) => {
   }
   if (!input.dataset.upload) return;
   const form = input.form;
-  const button = form.querySelector("button");
+  const button = form.querySelector("button.primary");
+  // Of two files the last counts, also if it is refused.
+  forgetFile(form);
   button.disabled = true;
   const sent = await sendFile(input, "file_name");
   button.disabled = false;
-  if (!sent) return;
-  const kind = { image: "image", audio: "audio", video: "video" }[sent.type.split("/")[0]] || "document";
-  form.elements["content.type"].value = "media";
-  form.elements["content.media"].value = kind;
-  form.elements["content.source"].value = sent.answer.source;
-  form.elements["content.file_name"].value = kind === "document" ? sent.file.name : "";
-  form.querySelector("[data-caption]").name = "content.caption";
-  const chosen = form.querySelector("output.chosen");
-  chosen.textContent = sent.file.name;
-  chosen.hidden = false;
+  if (sent) attachFile(form, sent);
 });
 
 // How an answer was made is read when a person asks for it. (htmx forgets triggers of parts that stay over a swap.)
@@ -242,26 +102,25 @@ document.addEventListener("click", (event) => {
   if (button) navigator.clipboard?.writeText(document.getElementById(button.dataset.copy).textContent);
 });
 
-// A form that succeeded and leads nowhere is emptied, and live parts are asked for again.
-document.addEventListener("saved", (event) => {
-  if (event.target instanceof HTMLFormElement) event.target.reset();
-  refreshAll();
-});
-
 // What was saved is said on the page that follows. A field with `data-clears` is empty after it was sent.
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const { xhr, elt } = event.detail;
+  if (xhr.status >= 300) return;
   if (xhr.getResponseHeader("HX-Redirect") || xhr.getResponseHeader("HX-Refresh")) sessionStorage.setItem("saved", "yes");
-  if (xhr.status < 300 && elt.matches("form")) elt.querySelectorAll("[data-clears]").forEach((field) => { field.value = ""; });
+  if (elt.matches("form")) elt.querySelectorAll("[data-clears]").forEach((field) => { field.value = ""; });
 });
 
 // A live part that did not change stays as it is, so that nothing in it loses the focus.
 const shownParts = new Map();
 let wasAtEnd = true;
+function noteEnd() {
+  wasAtEnd = innerHeight + scrollY >= document.body.scrollHeight - 80;
+}
+addEventListener("scroll", noteEnd, { passive: true });
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { elt, xhr } = event.detail;
   // A thread stays at its end, if it was there.
-  wasAtEnd = innerHeight + scrollY >= document.body.scrollHeight - 80;
+  noteEnd();
   if (!elt.matches("[data-live]") || xhr.status !== 200) return;
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
   const part = page.getElementById(elt.id)?.outerHTML;
@@ -271,9 +130,12 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 function scrollThread() {
   if (document.querySelector(".thread") && wasAtEnd) scrollTo(0, document.body.scrollHeight);
 }
+// Pictures make a thread longer once they are there.
+document.addEventListener("load", (event) => {
+  if (event.target.matches?.(".thread img")) scrollThread();
+}, true);
 document.addEventListener("htmx:afterSettle", (event) => {
   showTimes(event.target.parentElement || document);
-  markUnread();
   const seen = document.querySelector("[data-seen]")?.dataset.seen;
   if (seen) document.querySelectorAll("[data-seen-field]").forEach((field) => { field.value = seen; });
   if (event.target.matches("[data-live]")) scrollThread();
@@ -288,7 +150,6 @@ addEventListener("DOMContentLoaded", () => {
   const kept = localStorage.getItem("theme");
   if (kept) document.documentElement.dataset.theme = kept;
   showTimes(document);
-  markUnread();
   const message = document.getElementById("message");
   if (sessionStorage.getItem("saved") && message) say(message.dataset.saved);
   sessionStorage.removeItem("saved");
@@ -303,7 +164,9 @@ addEventListener("DOMContentLoaded", () => {
     const open = event.target.getAttribute("aria-expanded") !== "true";
     event.target.setAttribute("aria-expanded", String(open));
   });
-  if (!document.querySelector("[data-live]")) return;
-  const follow = { stream: followEvents, push: followPush, none: () => setInterval(refreshAll, POLL_MS) };
-  follow[document.body.dataset.liveSource]?.();
+  // Filters stand open where there is room for them, and where one is chosen.
+  const filters = document.querySelector("details.filter-box");
+  if (filters && (innerWidth > 736 || location.search)) filters.open = true;
+  const further = document.querySelector("details.more");
+  document.addEventListener("click", (event) => { if (further && !further.contains(event.target)) further.open = false; });
 });

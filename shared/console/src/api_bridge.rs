@@ -25,9 +25,6 @@ const PREFIX: &str = "/console/api";
 /// The largest form, in bytes: a prompt of an agent fits.
 const FORM_MAX: usize = 1024 * 1024;
 
-/// The words for a form whose request the session's token does not open.
-const NOT_OPENED: &str = "a token with this role does not open this";
-
 /// The headers of a request that the API sees.
 const PASSED_HEADERS: [HeaderName; 5] = [
     header::CONTENT_TYPE,
@@ -54,23 +51,20 @@ pub(crate) async fn pass_request(
             .send_request(parts.method, &path, &session.secret, headers, body)
             .await;
     }
-    let Ok(bytes) = to_bytes(body, FORM_MAX).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
-    };
     let is_part = parts.headers.contains_key("hx-request");
     let language = PageLanguage::from_headers(&parts.headers);
-    let refuse = |wrong: FormError| (StatusCode::BAD_REQUEST, wrong.to_string()).into_response();
+    let Ok(bytes) = to_bytes(body, FORM_MAX).await else {
+        return show_refusal(&console, language, &ApiRefusal::too_large(), is_part);
+    };
+    let refuse =
+        |wrong: FormError| show_refusal(&console, language, &ApiRefusal::wrong_form(&wrong), is_part);
     let fields = match FormFields::split(&bytes) {
         Ok(fields) => fields,
         Err(wrong) => return refuse(wrong),
     };
     // Whoever may not send the request has nothing made of what was sent.
     if !session.opens_path(fields.method().as_str(), &path) {
-        let refusal = ApiRefusal {
-            status: StatusCode::FORBIDDEN,
-            detail: NOT_OPENED.to_owned(),
-        };
-        return show_refusal(&console, language, &refusal, is_part);
+        return show_refusal(&console, language, &ApiRefusal::closed_to_role(), is_part);
     }
     let form = match fields.into_request() {
         Ok(form) => form,
@@ -183,7 +177,7 @@ fn show_answer_to_form(
 /// Shows what the API refused: in the page's own message line if the page's script asked, else as a page.
 fn show_refusal(console: &Console, language: PageLanguage, refusal: &ApiRefusal, is_part: bool) -> Response {
     let values = context! {
-        status => refusal.status.as_u16(), detail => refusal.detail.as_str(), section => "",
+        status => refusal.status.as_u16(), refusal => Value::from(Serde(refusal)), section => "",
     };
     let template = if is_part {
         "refusal_line.html"

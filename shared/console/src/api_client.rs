@@ -1,11 +1,13 @@
 //! Sends requests to the API's router within the process.
 
+use crate::form_body::FormError;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use recado_domain::access::{ConsoleRequest, SESSION_PATH};
 use recado_domain::secret::Secret;
+use serde::Serialize;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -16,10 +18,35 @@ const ANSWER_MAX: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct ApiClient(Router);
 
+/// What the headers of an answer say of an entry of the configuration. An answer about anything else has empty texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct AnswerMarks {
+    /// Version of the entry.
+    pub(crate) version: String,
+    /// Source of the entry: `file`, `changed_since` or `api`.
+    pub(crate) source: String,
+}
+
+impl AnswerMarks {
+    fn from_headers(headers: &HeaderMap) -> Self {
+        let read = |name: &str| {
+            let text = headers.get(name).and_then(|text| text.to_str().ok());
+            text.unwrap_or_default().to_owned()
+        };
+        Self {
+            version: read(header::ETAG.as_str()),
+            source: read("x-entry-source"),
+        }
+    }
+}
+
 /// An answer of the API that is no success.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ApiRefusal {
+    #[serde(skip)]
     pub(crate) status: StatusCode,
+    /// The kind of the refusal, if the API names it. Pages have words of their own for it.
+    pub(crate) code: Option<String>,
     /// The API's words about it, in English.
     pub(crate) detail: String,
 }
@@ -28,13 +55,42 @@ impl ApiRefusal {
     fn wrong_token() -> Self {
         Self {
             status: StatusCode::UNAUTHORIZED,
+            code: None,
             detail: "the token is wrong".to_owned(),
+        }
+    }
+
+    /// Makes the refusal of a request that the role of the token does not include.
+    pub(crate) fn closed_to_role() -> Self {
+        Self {
+            status: StatusCode::FORBIDDEN,
+            code: Some("role".to_owned()),
+            detail: String::new(),
+        }
+    }
+
+    /// Makes the refusal of a form that is too large.
+    pub(crate) fn too_large() -> Self {
+        Self {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            code: Some("too_large".to_owned()),
+            detail: String::new(),
+        }
+    }
+
+    /// Makes the refusal of a form that cannot become a request.
+    pub(crate) fn wrong_form(wrong: &FormError) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            code: None,
+            detail: wrong.to_string(),
         }
     }
 
     fn unreadable() -> Self {
         Self {
             status: StatusCode::BAD_GATEWAY,
+            code: None,
             detail: "the answer of the API could not be read".to_owned(),
         }
     }
@@ -112,25 +168,20 @@ impl ApiClient {
 
     /// Reads what `path` answers to GET.
     pub(crate) async fn read_json_answer(&self, path: &str, session: &Secret) -> Result<Value, ApiRefusal> {
-        let (answer, _) = self.read_answer_with_version(path, session).await?;
+        let (answer, _) = self.read_answer_with_marks(path, session).await?;
         Ok(answer)
     }
 
-    /// Reads what `path` answers to GET, with its version. An answer without a version has an empty one.
-    pub(crate) async fn read_answer_with_version(
+    /// Reads what `path` answers to GET, with the marks of an entry.
+    pub(crate) async fn read_answer_with_marks(
         &self,
         path: &str,
         session: &Secret,
-    ) -> Result<(Value, String), ApiRefusal> {
+    ) -> Result<(Value, AnswerMarks), ApiRefusal> {
         let sent = self.send_request(Method::GET, path, session, HeaderMap::new(), Body::empty());
         let response = sent.await;
-        let version = response
-            .headers()
-            .get(header::ETAG)
-            .and_then(|version| version.to_str().ok())
-            .unwrap_or_default()
-            .to_owned();
-        Ok((read_answer(response).await?, version))
+        let marks = AnswerMarks::from_headers(response.headers());
+        Ok((read_answer(response).await?, marks))
     }
 }
 
@@ -146,9 +197,9 @@ pub(crate) async fn read_answer(response: Response) -> Result<Value, ApiRefusal>
         }
         return json.map_err(|_| ApiRefusal::unreadable());
     }
-    let told = json
-        .ok()
-        .and_then(|problem| Some(problem.get("detail")?.as_str()?.to_owned()));
-    let detail = told.unwrap_or_else(|| status.canonical_reason().unwrap_or("error").to_owned());
-    Err(ApiRefusal { status, detail })
+    let problem = json.unwrap_or_default();
+    let read = |name: &str| problem.get(name).and_then(Value::as_str).map(str::to_owned);
+    let detail = read("detail").unwrap_or_else(|| status.canonical_reason().unwrap_or("error").to_owned());
+    let code = read("code");
+    Err(ApiRefusal { status, code, detail })
 }

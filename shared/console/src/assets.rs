@@ -23,6 +23,21 @@ const ASSETS: &[Asset] = &[
         text: include_str!("../assets/console.js"),
     },
     Asset {
+        name: "live.js",
+        mime_type: "text/javascript; charset=utf-8",
+        text: include_str!("../assets/live.js"),
+    },
+    Asset {
+        name: "answering.js",
+        mime_type: "text/javascript; charset=utf-8",
+        text: include_str!("../assets/answering.js"),
+    },
+    Asset {
+        name: "notices.js",
+        mime_type: "text/javascript; charset=utf-8",
+        text: include_str!("../assets/notices.js"),
+    },
+    Asset {
         name: "console.css",
         mime_type: "text/css; charset=utf-8",
         text: include_str!("../assets/console.css"),

@@ -116,6 +116,7 @@ pub fn console_routes(api: Router, options: ConsoleOptions) -> Result<Router, Co
     let routes = pages
         .route("/console/api/{*path}", any(api_bridge::pass_request))
         .route("/console/sign-out", axum::routing::post(sign_in::end_own_session))
+        .route("/console/{*path}", get(pages::show_missing_page))
         .route_layer(from_fn_with_state(console.clone(), session::require_session))
         .route("/", get(|| async { Redirect::temporary("/console") }))
         .route(

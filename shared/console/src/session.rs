@@ -74,8 +74,8 @@ impl Session {
     }
 }
 
-/// Lets a request pass if its cookie holds a session that the API knows. A page keeps the cookie for longer. Without a session a page
-/// is answered with the way to the sign-in, all else with a 401.
+/// Lets a request pass if its cookie holds a session that the API knows. Pages and changes keep the cookie for longer. Without a
+/// session a whole page is answered with the way to the sign-in. All else gets a 401, and the page tells it in its place.
 pub(crate) async fn require_session(
     State(console): State<Console>,
     mut request: Request,
@@ -84,8 +84,8 @@ pub(crate) async fn require_session(
     let Some(secret) = read_session_cookie(request.headers()) else {
         return ask_to_sign_in(&request);
     };
-    let renewed =
-        is_page_request(&request).then(|| make_session_cookie(&secret, is_secure_request(request.headers())));
+    let renewed = is_use_of_person(&request)
+        .then(|| make_session_cookie(&secret, is_secure_request(request.headers())));
     match find_session(&console, secret).await {
         Ok(session) => {
             request.extensions_mut().insert(session);
@@ -107,6 +107,12 @@ fn is_page_request(request: &Request) -> bool {
         && !request.headers().contains_key("hx-request")
 }
 
+/// Returns `true` if a person made the request: a whole page, or a change. A part of a page is read again by itself.
+fn is_use_of_person(request: &Request) -> bool {
+    let changes = request.method() != Method::GET && request.uri().path().starts_with("/console/api/");
+    changes || is_page_request(request)
+}
+
 /// Asks the API what the session opens. The error is the status of a refusal.
 pub(crate) async fn find_session(console: &Console, secret: Secret) -> Result<Session, StatusCode> {
     let facts = console.api.read_json_answer("/v1/token", &secret).await;
@@ -116,7 +122,9 @@ pub(crate) async fn find_session(console: &Console, secret: Secret) -> Result<Se
 }
 
 fn ask_to_sign_in(request: &Request) -> Response {
-    let is_part = request.headers().contains_key("hx-request");
+    if !is_page_request(request) {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
     let wanted = request
         .uri()
         .path_and_query()
@@ -125,14 +133,7 @@ fn ask_to_sign_in(request: &Request) -> Response {
         "/console/sign-in?next={}",
         utf8_percent_encode(wanted, NON_ALPHANUMERIC)
     );
-    if is_part {
-        let header = HeaderValue::from_str(&target).unwrap_or(HeaderValue::from_static("/console/sign-in"));
-        return (StatusCode::UNAUTHORIZED, [("hx-redirect", header)]).into_response();
-    }
-    if is_page_request(request) {
-        return Redirect::to(&target).into_response();
-    }
-    StatusCode::UNAUTHORIZED.into_response()
+    Redirect::to(&target).into_response()
 }
 
 /// Makes the cookie that begins a session. `is_secure`: the browser sends it over TLS alone.

@@ -27,10 +27,6 @@ impl SignInLimit {
     pub(crate) fn note_wrong_token(&self, now: Instant) -> Option<Duration> {
         let now = now.saturating_duration_since(self.begun);
         let mut limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = limit.find_wait(now);
-        if wait.is_none() {
-            limit.note_wrong_token(now);
-        }
-        wait
+        limit.note_wrong_token(now)
     }
 }

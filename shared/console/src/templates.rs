@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 mod charts;
+mod content;
 mod formats;
 mod qr_code;
 
@@ -159,7 +160,9 @@ fn load_language_templates(
     environment.add_function("qr_code", |text: &str, label: &str| {
         qr_code::draw_qr_code(text, label)
     });
+    environment.add_filter("split_content", |message: &Value| content::split_content(message));
     environment.add_filter("when", |value: &Value| formats::show_time_element(value));
+    environment.add_filter("day", |value: &Value| formats::show_day_element(value));
     environment.add_filter("ago", |value: &Value| formats::show_age_element(value));
     environment.add_filter("amount", |value: &Value| formats::show_plain_number(value));
     environment.add_filter("duration", |value: &Value| formats::show_time_span(value));

@@ -178,7 +178,14 @@ impl<'a, 's, 't> OdtReader<'a, 's, 't> {
     fn is_not_shown(&self, element: &Element<'_>) -> bool {
         let is_date_of_comment =
             element.name() == "date" && matches!(self.open.last(), Some(OpenPlace::Note(_)));
-        is_date_of_comment || element.full_name() == "svg:title" || NOT_SHOWN.contains(&element.name())
+        // A section with a condition tells beside it whether it is hidden now.
+        let is_hidden_section = element.name() == "section"
+            && (element.find_attribute("display").as_deref() == Some("none")
+                || element.is_attribute_set("is-hidden"));
+        is_hidden_section
+            || is_date_of_comment
+            || element.full_name() == "svg:title"
+            || NOT_SHOWN.contains(&element.name())
     }
 
     fn begin_element(&mut self, element: &Element<'_>) {

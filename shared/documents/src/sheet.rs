@@ -3,6 +3,7 @@
 mod cells;
 mod comments;
 mod decimal;
+mod escapes;
 mod number_format;
 mod serial_time;
 mod styles;
@@ -15,6 +16,7 @@ use crate::xml::{Mark, XmlReader};
 use crate::{DocumentError, TextForm};
 use cells::RowReader;
 use comments::read_sheet_comments;
+use escapes::resolve_escapes;
 use serial_time::DateSystem;
 use styles::CellStyles;
 
@@ -145,7 +147,7 @@ fn read_rich_text(reader: &mut XmlReader<'_>) -> Result<String, DocumentError> {
             None => break,
         }
     }
-    Ok(clean_text_line(&words, CELL_MAX))
+    Ok(clean_text_line(&resolve_escapes(&words), CELL_MAX))
 }
 
 /// Reads a sheet. Its name stands before its first row.

@@ -54,7 +54,7 @@ impl TextBuilder {
         }
     }
 
-    /// From now on no line begins as a mark of Markdown does, but those of [`Self::append_heading`]: four spaces stand before it.
+    /// From now on no line is a mark of Markdown, but those of [`Self::append_heading`]: four spaces stand before it.
     pub(crate) fn keep_lines_unmarked(&mut self) {
         self.is_unmarked = true;
     }
@@ -113,6 +113,7 @@ impl TextBuilder {
             other => other,
         };
         if character == '\n' {
+            self.unmark_underline();
             self.line_ends += 1;
             if self.line_ends > LINE_ENDS_MAX {
                 return;
@@ -134,6 +135,25 @@ impl TextBuilder {
         self.text.push(character);
     }
 
+    /// Puts four spaces before the line that ends, if it would make a heading of the line above.
+    fn unmark_underline(&mut self) {
+        if !self.is_unmarked || self.line_ends > 0 || self.room < 4 {
+            return;
+        }
+        let begin = self.text.rfind('\n').map_or(0, |end| end + 1);
+        let line = &self.text[begin..];
+        let marks = line.trim();
+        let is_underline = !line.starts_with("    ")
+            && marks.len() > 1
+            && ['=', '-']
+                .iter()
+                .any(|mark| marks.chars().all(|character| character == *mark));
+        if is_underline {
+            self.text.insert_str(begin, "    ");
+            self.room -= 4;
+        }
+    }
+
     /// Returns `true` if the line has not begun.
     pub(crate) fn is_at_line_start(&self) -> bool {
         self.line_ends > 0
@@ -147,7 +167,8 @@ impl TextBuilder {
     }
 
     /// Returns the text, without white space around it.
-    pub(crate) fn into_document_text(self) -> DocumentText {
+    pub(crate) fn into_document_text(mut self) -> DocumentText {
+        self.unmark_underline();
         DocumentText {
             // White space before a mark of Markdown makes it text.
             text: self

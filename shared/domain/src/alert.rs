@@ -11,7 +11,7 @@ pub use notification::{
 };
 pub use rules::{
     AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
-    IntakeLook, PersonWait, TenantBudgetLook, UnacknowledgedLook, find_conditions,
+    IntakeLook, MissingSecret, PersonWait, TenantBudgetLook, UnacknowledgedLook, find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
@@ -40,7 +40,7 @@ pub enum AlertKind {
     DeadLetters,
     /// An instance is not connected.
     Disconnected,
-    /// The key of an instance or of its model is missing or was refused.
+    /// The key of an instance or of its model is missing or was refused. Or a secret that another entry names is not there.
     MissingKey,
     /// An instance says that it is connected, and nothing comes in.
     SilentInstance,
@@ -54,13 +54,15 @@ pub enum AlertKind {
     NumberQuality,
     /// A tenant's budget of the month is nearly or wholly used up.
     Budget,
+    /// The model gives no replies: contacts get the error message.
+    ModelFails,
     /// Webhook endpoints of a tenant fail, or were switched off since they failed for days.
     WebhookFails,
 }
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NoHeartbeat,
         Self::FullDisk,
         Self::QueueDepth,
@@ -74,6 +76,7 @@ impl AlertKind {
         Self::NotAcknowledged,
         Self::NumberQuality,
         Self::Budget,
+        Self::ModelFails,
         Self::WebhookFails,
     ];
 
@@ -93,6 +96,7 @@ impl AlertKind {
             Self::NotAcknowledged => "not_acknowledged",
             Self::NumberQuality => "number_quality",
             Self::Budget => "budget",
+            Self::ModelFails => "model_fails",
             Self::WebhookFails => "webhook_fails",
         }
     }
@@ -113,6 +117,7 @@ impl AlertKind {
             Self::NotAcknowledged => "not-acknowledged",
             Self::NumberQuality => "number-quality",
             Self::Budget => "budget",
+            Self::ModelFails => "model-fails",
             Self::WebhookFails => "webhook-fails",
         }
     }

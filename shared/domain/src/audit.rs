@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The longest id, state or change that an entry holds, in characters. The rest is cut off.
 const TEXT_MAX: usize = 400;
 
+/// The longest state before or after a change of the configuration, in characters. A prompt fits.
+const CONFIGURATION_MAX: usize = 24_000;
+
 /// The text in place of what the configuration of a removed tenant held.
 pub const NOT_KEPT: &str = "(not kept)";
 
@@ -239,6 +242,10 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// Makes the entry of what `caller` does at `at`. The actor and the request are the caller's.
     pub fn of_caller(id: Nonce, at: Timestamp, caller: &Caller, done: AuditedAction) -> Self {
+        let state_max = match done.action {
+            AuditAction::ConfigurationChanged => CONFIGURATION_MAX,
+            _ => TEXT_MAX,
+        };
         Self {
             id,
             at,
@@ -248,17 +255,17 @@ impl AuditEntry {
             action: done.action,
             tenant: done.tenant,
             kind: done.kind.to_owned(),
-            object: cut_text(done.object),
-            before: done.before.map(cut_text),
-            after: done.after.map(cut_text),
+            object: cut_text(done.object, TEXT_MAX),
+            before: done.before.map(|text| cut_text(text, state_max)),
+            after: done.after.map(|text| cut_text(text, state_max)),
             correlation: caller.request.clone(),
         }
     }
 }
 
-/// Cuts a text to [`TEXT_MAX`] characters.
-fn cut_text(text: String) -> String {
-    match text.char_indices().nth(TEXT_MAX) {
+/// Cuts a text to `max` characters.
+fn cut_text(text: String, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -302,5 +309,16 @@ mod tests {
         assert_eq!(entry.object.chars().count(), TEXT_MAX + 1);
         assert_eq!(entry.after.unwrap().len(), TEXT_MAX + "…".len());
         assert_eq!(entry.before.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_change_of_the_configuration_is_kept_whole() {
+        let prompt = "é".repeat(16_000);
+        let done = AuditedAction::on_object(AuditAction::ConfigurationChanged, None, "agent", "ana")
+            .with_change(prompt.clone(), "b".repeat(CONFIGURATION_MAX + 1));
+        let id = Nonce::parse("n").unwrap();
+        let entry = AuditEntry::of_caller(id, Timestamp::UNIX_EPOCH, &Caller::installation(), done);
+        assert_eq!(entry.before, Some(prompt));
+        assert_eq!(entry.after.unwrap().chars().count(), CONFIGURATION_MAX + 1);
     }
 }

@@ -13,7 +13,7 @@ pub use reminders::{
     REMINDERS_MAX, Reminder, ReminderError, ReminderTemplate, check_reminders, name_reminder,
 };
 pub use rules::{BookingRules, BookingRulesError};
-pub use slot::{FreeSlot, SlotTextError, parse_slot_start};
+pub use slot::{FreeSlot, SlotTextError, format_day_for_model, parse_slot_start};
 pub use time_span::TimeSpan;
 
 #[cfg(test)]

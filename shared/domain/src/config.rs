@@ -340,6 +340,7 @@ mod agent;
 mod agent_limits;
 mod agent_return;
 mod alerts;
+mod applied_file;
 mod calendars;
 mod changes;
 mod check;
@@ -348,6 +349,7 @@ mod email_sender;
 mod error;
 mod http_agent;
 mod model_name;
+mod named_secrets;
 mod names;
 mod portfolio;
 mod prune;
@@ -362,6 +364,7 @@ mod webhook_secret;
 pub use agent::{Agent, AgentStep, ReplyFormat};
 pub use agent_limits::{AgentLimits, LimitReply};
 pub use agent_return::AgentReturn;
+pub use applied_file::{AppliedFile, EntrySource, FIELDS_OF_NO_DOCUMENT, KeptEntry, name_entry};
 pub use calendars::{Calendar, CalendarConfigError, GoogleCalendarAccess};
 pub use email_sender::{EmailSender, EmailSenderError, EmailSenderKind, RepeatRule};
 pub use error::ConfigError;
@@ -370,6 +373,7 @@ pub use model_name::{
     RewritingModel, USUAL_MODEL_PROVIDER, USUAL_REWRITING_MODEL, model_provider_asks_for_key,
     split_model_name,
 };
+pub use named_secrets::NamedSecret;
 pub use names::{ConfigEntry, ConfigNames};
 pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};

@@ -148,6 +148,8 @@ pub enum SystemNote {
     DisappearingChanged,
     /// The person wrote something that only the phone shows: it could not be decrypted.
     Unreadable,
+    /// The same of a person who came from an advertisement. It asks for an answer: such a person may never write again.
+    UnreadableLead,
     /// Any other note; `text` describes it.
     Other,
 }
@@ -186,11 +188,12 @@ impl Content {
         }
     }
 
-    /// Returns `true` if a person who sends this content expects an answer. A reaction, a deletion, a note from WhatsApp and a
-    /// vote without options ask for no answer.
+    /// Returns `true` if a person who sends this content expects an answer. A reaction, a deletion, a note from WhatsApp (but one in place
+    /// of the words of somebody who came from an advertisement) and a vote without options ask for no answer.
     pub fn expects_answer(&self) -> bool {
         match self {
-            Self::Reaction { .. } | Self::Deletion { .. } | Self::System { .. } => false,
+            Self::Reaction { .. } | Self::Deletion { .. } => false,
+            Self::System { what, .. } => *what == SystemNote::UnreadableLead,
             Self::PollVote { options, .. } => !options.is_empty(),
             Self::Edit { content, .. } => !content.is_unreadable(),
             _ => true,
@@ -200,7 +203,9 @@ impl Content {
     /// Returns `true` for the note in place of words that only the phone shows. Such an edit counts, too.
     pub fn is_unreadable(&self) -> bool {
         match self {
-            Self::System { what, .. } => *what == SystemNote::Unreadable,
+            Self::System { what, .. } => {
+                matches!(what, SystemNote::Unreadable | SystemNote::UnreadableLead)
+            }
             Self::Edit { content, .. } => content.is_unreadable(),
             _ => false,
         }
@@ -208,7 +213,7 @@ impl Content {
 
     /// Returns `true` for content of an unknown kind of which people see no words.
     pub fn is_wordless_unknown(&self) -> bool {
-        matches!(self, Self::Unsupported { raw, .. } if !unsupported::has_shown_words(raw))
+        matches!(self, Self::Unsupported { kind, raw } if !unsupported::has_shown_words(kind, raw))
     }
 
     /// Returns the provider's id of the message that this content is about; `None` if the content stands for itself.

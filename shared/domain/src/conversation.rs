@@ -14,6 +14,7 @@ mod contact;
 mod decision;
 mod dropped_drafts;
 mod erasure;
+mod failed_reply;
 mod handover;
 mod limits;
 mod linked_identity;
@@ -21,6 +22,7 @@ mod picture;
 mod reengagement;
 mod resolving;
 mod retention;
+mod seen;
 mod session;
 mod silences;
 mod thread_hold;
@@ -37,6 +39,7 @@ use crate::thread_hold::ThreadHold;
 pub use annotations::{AnnotationError, Annotations, ConversationLabel, PersonNote};
 pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
+pub use failed_reply::FailedReply;
 pub use handover::Handover;
 use jiff::Timestamp;
 pub use limits::{AgentPause, RecentReplies, UsedLimits};
@@ -135,6 +138,9 @@ pub struct Conversation {
     pub answered: Ordinal,
     /// The ordinal up to which a person answered.
     pub human: Ordinal,
+    /// The ordinal up to which a person looked at messages while one was waited for. Records without it: nobody looked.
+    #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
+    pub seen: Ordinal,
     /// Arrival time of the oldest message that is not answered.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<Timestamp>,
@@ -168,6 +174,9 @@ pub struct Conversation {
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_person: Option<Reason>,
+    /// The agent's error message that the contact got in place of a reply; `None`: the agent's last reply was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_reply: Option<FailedReply>,
     /// The use that the contact made of the agent's limits.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub limits: UsedLimits,
@@ -314,12 +323,16 @@ impl Conversation {
     /// if the conversation changed.
     pub fn give_back_to_agent(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let needed_person = self.needs_person.is_some();
+        let failed = self.failed_reply.filter(|_| self.failed_since().is_some());
         self.reset_unread_turns();
         self.limits = UsedLimits::default();
         self.hand_over_note = None;
         self.agent_returns_at = None;
         self.taken = None;
         if self.mode == ConversationMode::Ai {
+            if let Some(failed) = failed {
+                self.reopen_failed(failed);
+            }
             return needed_person;
         }
         self.mode = ConversationMode::Ai;
@@ -343,6 +356,7 @@ impl Conversation {
         self.answered = self.reopen_after(self.human.max(left)).min(before);
         if self.owes_answer() {
             self.waiting_since.get_or_insert(now);
+            self.end_failed_wait();
         }
         self.answered < before
     }

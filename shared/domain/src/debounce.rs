@@ -16,6 +16,10 @@ use crate::config::Instance;
 use crate::content::Content;
 use jiff::SignedDuration;
 
+/// Silence after the contact's last message before which no reply leaves, at the usual wait after a complete question. Who writes on after
+/// a message that reads complete (thanks, a second thought) mostly does so within two seconds.
+const REPLY_AFTER: SignedDuration = SignedDuration::from_millis(2_100);
+
 /// The bounds of an adaptive debounce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DebounceBounds {
@@ -73,6 +77,15 @@ impl Debounce {
         self.silence_after(&Content::Removed, context)
     }
 
+    /// Returns the silence after the contact's last message before which no reply leaves, although its draft may begin earlier. A fixed
+    /// debounce needs none: it is waited for before the draft.
+    pub fn silence_before_reply(&self) -> SignedDuration {
+        match self {
+            Self::Fixed(_) => SignedDuration::ZERO,
+            Self::Adaptive(bounds) => bounds.silence_before_reply(),
+        }
+    }
+
     /// Returns the silence that is waited for after a message. The shortest is for the first message of a burst only.
     pub fn silence_after(&self, content: &Content, before: PrecedingMessages) -> SignedDuration {
         match self {
@@ -85,6 +98,14 @@ impl Debounce {
 }
 
 impl DebounceBounds {
+    /// Returns [`REPLY_AFTER`]. Shorter waits of the settings shorten it: a shorter one after a complete question in the same ratio, and
+    /// it is never longer than the longest wait.
+    fn silence_before_reply(&self) -> SignedDuration {
+        // Of the usual 0.9 s it makes 2.1 s.
+        let in_ratio = self.short * 7 / 3;
+        REPLY_AFTER.min(in_ratio).min(self.long.max(self.short))
+    }
+
     fn silence_after(&self, completeness: Completeness, goes_on: bool) -> SignedDuration {
         let Self { short, long } = *self;
         let long = long.max(short);
@@ -93,7 +114,7 @@ impl DebounceBounds {
         match completeness {
             Completeness::Complete if !goes_on => short,
             Completeness::Complete | Completeness::Finished => between(15),
-            Completeness::Greeting => between(46),
+            Completeness::Greeting => between(44),
             Completeness::Open => between(75),
             Completeness::Fragment => long,
             Completeness::Announced => long * 2,

@@ -113,11 +113,17 @@ pub fn disarm_text(text: &str) -> String {
 }
 
 /// Changes what looks like one of the labels that only Recado writes, such as `[person]`. The `[` before its words becomes `(`. The time
-/// of a message is such a label, too.
+/// of a message and the number of a file are such labels, too.
 pub fn disarm_labels(text: &str) -> String {
     replace_openings(text, &LABEL_OPENINGS, '(', |begin| {
-        begins_with_word(begin, &LABELS) || begins_as_message_time(begin)
+        begins_with_word(begin, &LABELS) || begins_as_message_time(begin) || begins_as_file_label(begin)
     })
+}
+
+/// Returns `true` for the label of a file that the model sees, such as `file1`.
+fn begins_as_file_label(begin: &str) -> bool {
+    let number = begin.strip_prefix(MARK).and_then(|rest| rest.chars().next());
+    number.is_some_and(char::is_numeric)
 }
 
 /// Replaces each of `openings` behind which something of ours follows, as `is_ours` judges the first letters and digits.
@@ -282,6 +288,8 @@ mod tests {
             ("[\u{1d429}\u{1d41e}rson] x", "(\u{1d429}\u{1d41e}rson] x"),
             ("[Mon 30 Nov 2026, 14:05] x", "(Mon 30 Nov 2026, 14:05] x"),
             ("\u{3010}tu\u{435} 1 Dec", "(tu\u{435} 1 Dec"),
+            ("isso [File 12] aqui", "isso (File 12] aqui"),
+            ("[file] [file.txt] file 1", "[file] [file.txt] file 1"),
             ("[money] [sunday]", "[money] [sunday]"),
             ("[edited] as [1] said", "[edited] as [1] said"),
         ] {

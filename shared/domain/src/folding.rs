@@ -8,7 +8,7 @@ pub(crate) fn split_words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Writes a text in small letters without accents and apostrophes.
-pub(crate) fn fold_text(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     let fold_char = |plain: char| match plain {
         'á' | 'à' | 'â' | 'ã' | 'ä' => Some('a'),
         'é' | 'è' | 'ê' | 'ë' => Some('e'),

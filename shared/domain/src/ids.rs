@@ -25,8 +25,14 @@ pub enum IdError {
         max: usize,
     },
     /// The text holds a character outside the allowed set.
-    #[error("{kind} may only hold letters, digits and . _ - @ : + = /")]
+    #[error("{kind} may only hold letters, digits and . _ - @ : + =")]
     Character {
+        /// The kind of identifier.
+        kind: &'static str,
+    },
+    /// The text holds a slash, and identifiers of this kind stand in paths.
+    #[error("{kind} must have no slash, since it stands in paths")]
+    Slash {
         /// The kind of identifier.
         kind: &'static str,
     },
@@ -55,17 +61,28 @@ fn checked(kind: &'static str, text: &str) -> Result<(), IdError> {
     is_fine.then_some(()).ok_or(IdError::Character { kind })
 }
 
+/// Checks an identifier that stands in paths: API Gateway hands them over decoded, so that a slash would part it.
+fn checked_in_path(kind: &'static str, text: &str) -> Result<(), IdError> {
+    checked(kind, text)?;
+    let is_one_part = !text.contains('/');
+    is_one_part.then_some(()).ok_or(IdError::Slash { kind })
+}
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+        id!($(#[$doc])* $name, $kind, checked);
+    };
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $check:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
         impl $name {
-            /// Parses an identifier: 1 to 200 letters, digits, spaces and `. _ - @ : + = /`.
+            /// Parses an identifier: 1 to 200 letters, digits, spaces and `. _ - @ : + = /`, the slash only where it
+            /// stands in no path.
             pub fn parse(text: &str) -> Result<Self, IdError> {
-                checked($kind, text)?;
+                $check($kind, text)?;
                 Ok(Self(text.to_owned()))
             }
 
@@ -79,7 +96,7 @@ macro_rules! id {
             type Error = IdError;
 
             fn try_from(text: String) -> Result<Self, IdError> {
-                checked($kind, &text)?;
+                $check($kind, &text)?;
                 Ok(Self(text))
             }
         }
@@ -101,13 +118,15 @@ macro_rules! id {
 id!(
     /// The id of a tenant: a customer of the installation, for example a clinic or a shop.
     TenantId,
-    "tenant id"
+    "tenant id",
+    checked_in_path
 );
 id!(
     /// The id of an instance, given by the configuration. An instance is a WhatsApp number connected through a
     /// provider.
     InstanceId,
-    "instance id"
+    "instance id",
+    checked_in_path
 );
 id!(
     /// The provider's name for an instance: Evolution's instance name, Meta's `phone_number_id`, AWS's own id.
@@ -156,7 +175,8 @@ id!(
 id!(
     /// The name of a token, by which records and logs say who did something.
     TokenName,
-    "token name"
+    "token name",
+    checked_in_path
 );
 
 impl IdempotencyKey {

@@ -11,6 +11,7 @@ mod change;
 mod downloads;
 mod in_flight;
 mod inactivity;
+mod model_failures;
 mod refusals;
 mod standing;
 
@@ -19,6 +20,7 @@ pub use change::{ChangedInstance, InstanceChange};
 pub use downloads::DownloadBlock;
 pub use in_flight::{Echo, ErasedRecipient, HashedEcho, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
+pub use model_failures::{MODEL_FAILURES_MAX, ModelFailures};
 pub use refusals::{REFUSALS_MAX, RefusalRun};
 pub use standing::{MessagingLimit, NumberQuality, NumberStanding, SeenStanding};
 
@@ -112,6 +114,9 @@ pub struct InstanceState {
     /// `true` if the model's key is missing or was refused: turns wait.
     #[serde(default)]
     pub llm_needs_credentials: bool,
+    /// The newest turns in which the model failed; `None` if it answered since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_failures: Option<ModelFailures>,
     /// Time at which the connection was last confirmed: the provider was asked and answered, or it accepted a message.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<Timestamp>,
@@ -219,7 +224,8 @@ impl InstanceState {
         let is_judged = self.standing.is_some_and(|standing| standing.is_troubled());
         let is_silent = self.inactive_since().is_some();
         let is_refused = self.refusal().is_some() || self.first_contacts_from.is_some();
-        let is_troubled = self.llm_needs_credentials || is_silent || is_judged || is_refused;
+        let has_model = !self.llm_needs_credentials && self.failing_model().is_none();
+        let is_troubled = !has_model || is_silent || is_judged || is_refused;
         self.next_probe_at().or_else(|| is_troubled.then_some(NEVER))
     }
 

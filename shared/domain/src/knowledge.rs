@@ -16,13 +16,13 @@ pub use snapshot::embedding::write_embedded_text;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
 pub use split::{SplitBlock, SplitDocument};
 pub use stored::{NearVector, StoredVector, VectorIndexName, VectorKey, VectorPut, VectorRoom};
-pub use text::{first_block_text, render_knowledge, render_texts_of_blocks};
+pub use text::{first_block_text, fits_whole, render_knowledge, render_texts_of_blocks};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 
-use crate::ids::{AgentId, IdError, TenantId, hash_parts};
+use crate::ids::{AgentId, IdError, Nonce, TenantId, hash_parts};
 use crate::millis;
-use crate::revision::start_revision;
+use crate::revision::{generation_of, start_revision};
 use crate::text_conversions::text_conversions;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -213,6 +213,19 @@ impl AgentKnowledge {
             spare: Vec::new(),
             vector_indexes: Vec::new(),
         }
+    }
+
+    /// Returns the same record, ready for its first write. The random `born` gives it its generation.
+    pub fn begin(tenant: TenantId, agent: AgentId, born: &Nonce) -> Self {
+        Self {
+            rev: start_revision(&[born.as_str()]) + 1,
+            ..Self::new(tenant, agent)
+        }
+    }
+
+    /// Returns the generation of the knowledge: that of an agent that is made again has another.
+    pub fn generation(&self) -> u64 {
+        generation_of(self.rev)
     }
 
     /// Returns the spare snapshots whose files nobody writes or reads any more.

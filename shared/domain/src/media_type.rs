@@ -1,9 +1,11 @@
 //! The type of a file, found by its bytes. A provider's MIME type and a file's name are claims, and may be wrong.
 
 mod named;
+mod office;
 
 pub use named::find_charset;
 
+use office::find_office_type;
 use serde::{Deserialize, Serialize};
 
 /// Number of bytes at the beginning and at the end of a file that are looked at.
@@ -61,14 +63,14 @@ pub enum MediaType {
 
 impl MediaType {
     /// Finds the type of a file by its bytes. `None`: the type is not one of those that Recado knows. The name only tells
-    /// kinds of text apart.
+    /// kinds of text apart, and kinds of office documents whose parts have unusual names.
     pub fn from_file(bytes: &[u8], file_name: Option<&str>) -> Option<Self> {
         let found = infer::get(bytes).map(|found| found.mime_type());
         if let Some(binary) = found.and_then(from_signature) {
             return Some(binary);
         }
         if bytes.starts_with(b"PK\x03\x04") {
-            return find_office_type(bytes);
+            return find_office_type(bytes, file_name.unwrap_or_default());
         }
         if !is_readable_text(bytes) {
             return None;
@@ -215,26 +217,6 @@ fn from_signature(mime_type: &str) -> Option<MediaType> {
         _ => return None,
     };
     Some(found)
-}
-
-/// Finds the type of an office document by the names of its parts. These stand at the beginning and the end of a zip.
-fn find_office_type(bytes: &[u8]) -> Option<MediaType> {
-    let first = &bytes[..bytes.len().min(WINDOW)];
-    let last = &bytes[bytes.len().saturating_sub(WINDOW)..];
-    let contains = |part: &[u8]| {
-        [first, last]
-            .iter()
-            .any(|window| window.windows(part.len()).any(|name| name == part))
-    };
-    let known: [(&[u8], MediaType); 3] = [
-        (b"word/document.xml", MediaType::Docx),
-        (b"xl/workbook.xml", MediaType::Xlsx),
-        (b"ppt/presentation.xml", MediaType::Pptx),
-    ];
-    known
-        .into_iter()
-        .find(|(part, _)| contains(part))
-        .map(|(_, found)| found)
 }
 
 /// Returns `true` for text in UTF-8 or in a code page of Windows. Text in UTF-16 counts if it has a mark of its byte order.

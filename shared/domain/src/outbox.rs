@@ -5,6 +5,7 @@
 //! that the record still has the revision ([`Outbox::rev`]) from which the transition began. Of several workers only the
 //! first one writes.
 
+mod identity_attempt;
 mod state;
 mod transitions;
 
@@ -19,6 +20,7 @@ use crate::rate;
 use crate::scheduled::ScheduledId;
 use crate::signature::Signature;
 use crate::turn::TurnRecord;
+pub use identity_attempt::IdentityAttempt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 pub use state::OutboxState;
@@ -122,13 +124,17 @@ pub struct Outbox {
     /// then.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub look_at: Option<Timestamp>,
-    /// `true` if the message was queued again after an attempt of unknown outcome: the contact may have it already.
+    /// `true` if the contact may have the message already. It was queued again after an attempt of unknown outcome, or for the attempt by
+    /// the linked identity.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe_sent: bool,
     /// `true` if the message was open in a backup from which the installation was restored: an attempt that no record shows may
     /// have sent it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restored: bool,
+    /// The attempt by the recipient's linked identity; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_attempt: Option<IdentityAttempt>,
     /// `true` if the agent handed the conversation over, or resolved it, with this message. A takeover does not cancel it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last_words: bool,
@@ -217,6 +223,7 @@ impl Outbox {
             look_at: None,
             maybe_sent: false,
             restored: false,
+            identity_attempt: None,
             last_words: false,
             simulated: false,
             held: None,

@@ -286,6 +286,16 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_batches_from_a_clock_that_ran_ahead_blocks_no_batch_once_it_is_set_back() {
+        let (now, year) = (from_unix_millis(0), from_unix_millis(365 * 86_400_000));
+        let ahead = Rate::EVOLUTION.reserve_batch(None, 20, year).unwrap();
+        let new = Rate::EVOLUTION.reserve_batch(None, 20, now);
+        assert_eq!(Rate::EVOLUTION.reserve_batch(Some(ahead), 20, now), new);
+        let near = new.unwrap();
+        assert_eq!(Rate::EVOLUTION.reserve_batch(Some(near), 20, now), Err(near));
+    }
+
+    #[test]
     fn of_messages_that_wait_one_behind_the_other_one_a_minute_is_worth_a_warning() {
         let second = SignedDuration::from_secs(1);
         let warned: Vec<i32> = (0..200)

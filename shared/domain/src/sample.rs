@@ -1,5 +1,6 @@
 //! Samples: a small record per minute of how much waits, how much was given up, and which instances cannot send.
 
+use crate::connection_look::ConnectionLook;
 use crate::ids::{InstanceId, TenantId};
 use crate::instance::ConnectionStatus;
 use crate::millis;
@@ -45,6 +46,9 @@ pub struct MinuteSample {
     /// this minute.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tenants_left_out: u64,
+    /// In the installation's sample: the looks at connections since the last round began, the newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<ConnectionLook>,
 }
 
 /// The state of one instance in one minute.
@@ -121,6 +125,7 @@ impl MinuteSample {
             instances: Vec::new(),
             left_out: 0,
             tenants_left_out: 0,
+            looks: Vec::new(),
         };
         let mut told = Vec::new();
         for one in all {

@@ -26,7 +26,7 @@ pub fn is_window_open(last_inbound_at: Option<Timestamp>, now: Timestamp) -> boo
 /// place.
 pub fn opens_window(content: &Content) -> bool {
     if let Content::System { what, .. } = content {
-        return *what == SystemNote::Called;
+        return matches!(what, SystemNote::Called | SystemNote::UnreadableLead);
     }
     !matches!(
         content,

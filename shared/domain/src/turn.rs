@@ -43,6 +43,8 @@ pub enum TurnStep {
     Knowledge,
     /// Asks the model for the reply.
     Model,
+    /// Waits until the contact had time to write the next line.
+    Hold,
     /// Commits the reply and enqueues the jobs that follow from it.
     Commit,
     /// A step of another version of Recado.
@@ -69,6 +71,7 @@ impl TurnStep {
             Self::ShownFiles => "shown_files",
             Self::Knowledge => "knowledge",
             Self::Model => "model",
+            Self::Hold => "hold",
             Self::Commit => "commit",
             Self::Unknown => "unknown",
         }
@@ -154,12 +157,12 @@ mod tests {
     #[test]
     fn the_word_of_a_step_is_the_one_in_records() {
         use TurnStep::{
-            Choose, Commit, FileTexts, Files, Hours, Instance, Journal, Knowledge, Lease, Limits, Model,
-            Owed, Place, Read, ReadyReply, ShownFiles, Unknown,
+            Choose, Commit, FileTexts, Files, Hold, Hours, Instance, Journal, Knowledge, Lease, Limits,
+            Model, Owed, Place, Read, ReadyReply, ShownFiles, Unknown,
         };
         for step in [
             Read, Owed, Instance, Hours, Journal, Choose, Limits, Place, Lease, ReadyReply, Files, FileTexts,
-            ShownFiles, Knowledge, Model, Commit, Unknown,
+            ShownFiles, Knowledge, Model, Hold, Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
         }

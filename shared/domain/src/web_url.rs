@@ -75,6 +75,11 @@ pub fn is_public_https(url: &str) -> bool {
     WebUrl::parse(url).is_some_and(|url| url.https && url.scope == HostScope::Public)
 }
 
+/// Returns `true` if a host is public, by the rules for URLs. `host` is a name or an address of IPv4.
+pub fn is_public_host(host: &str) -> bool {
+    scope_of_name(host) == Some(HostScope::Public)
+}
+
 /// Returns `true` if requests to `url` leave this machine unencrypted.
 pub fn is_sent_unencrypted(url: &str) -> bool {
     WebUrl::parse(url).is_some_and(|url| !url.https && url.scope != HostScope::Loopback)

@@ -258,11 +258,17 @@ pub(crate) fn reset_notifications(connection: &Connection, back: ClockRollback) 
     update_records(connection, sql, change, put)
 }
 
+/// The name under which the installation keeps the latest time at which it ran.
+pub(crate) const CLOCK_AT: &str = "clock-at";
+
 /// Returns the latest time that this machine's clock has given the records, in milliseconds.
 fn latest_recorded_time(connection: &Connection) -> Result<Option<i64>, DbError> {
     let sql = "SELECT MAX(at) FROM (SELECT MAX(last_at) AS at FROM conversations
-        UNION ALL SELECT MAX(CASE WHEN json_valid(body) THEN json_extract(body, '$.confirmed_at') END) FROM instance_states)";
-    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        UNION ALL SELECT MAX(CASE WHEN json_valid(body) THEN json_extract(body, '$.confirmed_at') END) FROM instance_states
+        UNION ALL SELECT CAST(value AS INTEGER) FROM installation WHERE name = ?1)";
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row([CLOCK_AT], |row| row.get(0))?)
 }
 
 impl Embedded {
@@ -273,5 +279,17 @@ impl Embedded {
         let latest = self.run_read("behind", latest_recorded_time).await?;
         let ahead = latest.map_or(0, |at| at.saturating_sub(now.as_millisecond()));
         Ok(Duration::from_millis(u64::try_from(ahead).unwrap_or(0)))
+    }
+    /// Notes the time of the clock, for [`Self::measure_clock_lag`] of the next start. To be called every minute: what waits may have times
+    /// of a clock that ran ahead where no message and no instance has any.
+    pub async fn note_clock(&self) -> PortResult<()> {
+        let at = self.current_time().as_millisecond().to_string();
+        let note = move |c: &Connection| {
+            // A later time stays until the times are corrected.
+            let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                WHERE CAST(value AS INTEGER) < CAST(excluded.value AS INTEGER)";
+            execute_sql(c, sql, params![CLOCK_AT, at]).map(drop)
+        };
+        self.run_write("note_clock", note).await
     }
 }

@@ -17,6 +17,16 @@ pub(crate) enum DbError {
         /// The column in the text at which the error was found.
         column: usize,
     },
+    /// A row could not be read where none may be left out.
+    #[error("the row of `{table}` with the key {key} cannot be read: {error}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// The columns of its key.
+        key: String,
+        /// The reason.
+        error: Box<DbError>,
+    },
     /// A file could not be read or written.
     #[error("file: {0}")]
     File(#[from] std::io::Error),
@@ -56,7 +66,7 @@ impl DbError {
     /// Returns whether the error tells of the row that was read, and not of the database: the next row may be readable.
     pub(crate) fn is_of_one_row(&self) -> bool {
         match self {
-            Self::Record { .. } | Self::Argument(_) => true,
+            Self::Record { .. } | Self::Row { .. } | Self::Argument(_) => true,
             Self::Sql(error) => {
                 error.sqlite_error_code().is_none() && !matches!(error, rusqlite::Error::QueryReturnedNoRows)
             }
@@ -67,9 +77,12 @@ impl DbError {
     /// Returns whether another try cannot succeed.
     pub(crate) fn is_lasting(&self) -> bool {
         match self {
-            Self::Record { .. } | Self::Cursor | Self::Argument(_) | Self::Panicked | Self::TooLarge(_) => {
-                true
-            }
+            Self::Record { .. }
+            | Self::Row { .. }
+            | Self::Cursor
+            | Self::Argument(_)
+            | Self::Panicked
+            | Self::TooLarge(_) => true,
             Self::File(_) | Self::Commit(_) | Self::Closed | Self::References => false,
             Self::Sql(error) => match error.sqlite_error_code() {
                 // The error is not SQLite's own: the value is not of the column's type.

@@ -27,6 +27,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::{Notify, watch};
 
+/// The name under which the log keeps the time of the last write that proves that it accepts writes. No table has it.
+const PROOF: &str = "last_proof";
+
 /// The log, its writing thread and the mover.
 #[derive(Debug)]
 pub(crate) struct IntakeLog {
@@ -126,6 +129,13 @@ impl IntakeLog {
         answer.receive().await
     }
 
+    /// Proves that the log accepts writes: returns once `now` is on its disk.
+    pub(crate) async fn prove_write(&self, now: Timestamp) -> Result<(), DbError> {
+        let (job, answer) = create_job(move |c| note_proof(c, now), Vec::new());
+        self.writer.submit_job(job, Urgency::Ordinary);
+        answer.receive().await
+    }
+
     /// Waits until what callers know to be in the log is in the database.
     pub(crate) async fn wait_until_moved(&self) -> Result<(), DbError> {
         let last = self.last_appended();
@@ -187,6 +197,17 @@ fn prepare_numbers(connection: &Connection, moved: i64) -> Result<i64, OpenError
     let sql = "SELECT COALESCE(MAX(seq), 0) FROM intake";
     let last: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(last.max(moved))
+}
+
+/// Writes a time beside the number of the last event. SQLite would leave out a write that changes nothing.
+fn note_proof(connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+    let values = (PROOF, now.as_millisecond());
+    let update = "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1";
+    if execute_sql(connection, update, values)? == 0 {
+        let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
+        execute_sql(connection, insert, values)?;
+    }
+    Ok(())
 }
 
 /// Returns when the webhook of the first event behind number `moved` came.

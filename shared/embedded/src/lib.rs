@@ -39,6 +39,8 @@ mod unfinished_import;
 
 pub use backup::{BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
+#[cfg(feature = "test-door")]
+pub use embedded::StoreCopy;
 pub use embedded::{Embedded, EventReader};
 pub use file_permissions::{FolderPrivacy, restrict_to_owner};
 pub use open_error::OpenError;

@@ -6,8 +6,8 @@ use recado_domain::ids::hash_parts;
 use recado_domain::millis;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,15 +44,14 @@ impl EmbeddedPayloads {
             Self::Folder(folder) => {
                 let number = PART_FILE_COUNTER.fetch_add(1, Ordering::Relaxed);
                 let unfinished = folder.join(format!("{name}.{}-{number}.part", std::process::id()));
-                let mut options = OpenOptions::new();
-                options.create(true).truncate(true).write(true);
-                #[cfg(unix)]
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                let mut file = options.open(&unfinished)?;
-                file.write_all(json.as_bytes())?;
-                file.sync_all()?;
-                fs::rename(&unfinished, folder.join(name))?;
-                sync_folder(folder)?;
+                let written = write_unfinished(&unfinished, json)
+                    .and_then(|()| fs::rename(&unfinished, folder.join(name)))
+                    .and_then(|()| sync_folder(folder));
+                if written.is_err() {
+                    // On a full disk each repeat of the webhook would leave some. What a crash leaves is deleted after a day.
+                    let _ = fs::remove_file(&unfinished);
+                }
+                written?;
             }
         }
         Ok(())
@@ -114,6 +113,17 @@ impl EmbeddedPayloads {
     }
 }
 
+/// Writes `json` to a new file, which is on the disk when this returns.
+fn write_unfinished(path: &Path, json: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(json.as_bytes())?;
+    file.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
     /// A body is found again under its name by a later version.
@@ -121,5 +131,17 @@ mod tests {
     fn the_name_of_a_body_is_known() {
         let known = "a4f9520b994bea58e419268b1125903f71456988e1efd09f73215aa780a63837";
         assert_eq!(super::payload_file_name("k"), known);
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_stored_leaves_nothing() {
+        let folder = std::env::temp_dir().join(format!("recado-bodies-{}", std::process::id()));
+        // A folder in the place of the body: no file can be given its name.
+        std::fs::create_dir_all(folder.join(super::payload_file_name("k"))).unwrap();
+        let stored = super::EmbeddedPayloads::Folder(folder.clone()).write_payload("k", "{}");
+        let left = std::fs::read_dir(&folder).unwrap().count();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(stored.is_err());
+        assert_eq!(left, 1, "only the folder that was in the way");
     }
 }

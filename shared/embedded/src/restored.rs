@@ -5,6 +5,7 @@
 //! person. How: `docs/server.md`.
 
 use crate::Embedded;
+use crate::clock_set_back::CLOCK_AT;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
 use crate::store::{RestoredCounts, doubt_restored_rows};
@@ -49,15 +50,15 @@ fn resume_rows(connection: &Connection, now: Timestamp) -> Result<Option<Restore
     Ok(Some(counts))
 }
 
-/// Sets the time of the last start on a backup back to now, if it lies ahead.
-pub(crate) fn reset_restore_time(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let sql =
-        "UPDATE installation SET value = ?2 WHERE name = ?1 AND CAST(value AS INTEGER) > CAST(?2 AS INTEGER)";
-    execute_sql(
-        connection,
-        sql,
-        params![RESTORED_AT, back.now.as_millisecond().to_string()],
-    )
+/// Sets the times that the installation noted of itself back to now, if they lie ahead.
+pub(crate) fn reset_installation_times(
+    connection: &Connection,
+    back: ClockRollback,
+) -> Result<usize, DbError> {
+    let sql = "UPDATE installation SET value = ?3
+        WHERE name IN (?1, ?2) AND CAST(value AS INTEGER) > CAST(?3 AS INTEGER)";
+    let now = back.now.as_millisecond().to_string();
+    execute_sql(connection, sql, params![RESTORED_AT, CLOCK_AT, now])
 }
 
 impl Embedded {

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod aliases;
+mod applied_file;
 mod audit;
 mod batches;
 mod contact_words;

@@ -7,7 +7,7 @@ use crate::Embedded;
 use crate::clock_set_back as set_back;
 use crate::db_error::DbError;
 use crate::recovery::{self, RecoveryCounts};
-use crate::restored::reset_restore_time;
+use crate::restored::reset_installation_times;
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_ports::ports::PortResult;
@@ -92,7 +92,7 @@ pub(crate) static TIMED_TABLES: [TimedTable; 19] = [
     TimedTable::new("failed_posts", set_back::reset_failed_posts),
     TimedTable::new("live_alerts", set_back::reset_live_alerts),
     TimedTable::new("notifications", set_back::reset_notifications),
-    TimedTable::new("installation", reset_restore_time),
+    TimedTable::new("installation", reset_installation_times),
     TimedTable {
         name: "scheduled",
         overdue: &[("scheduled", "id, 0", "")],

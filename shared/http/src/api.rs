@@ -1,9 +1,8 @@
-//! The routes that operators, monitors and the command line call.
-//!
-//! A route stands in one of two lists. `list_public_routes` needs no token: `GET /health/whatsapp` returns the status
-//! alone without one. `list_operator_routes` needs a token, as `Authorization: Bearer`; [`permissions`] says which
-//! permission its role must include. The description of the API (`GET /openapi.json`) is made of the same two lists by the
-//! tests, and kept as `docs/openapi.json`. What describes routes and types is compiled for tests alone (`cfg_attr(test, …)`).
+//! The routes that operators, monitors and the command line call. A route stands in one of two lists. `list_public_routes` needs no
+//! token: `GET /health/whatsapp` returns the status alone without one. `list_operator_routes` needs a token, as `Authorization:
+//! Bearer`; [`permissions`] says which permission its role must include. The description of the API (`GET /openapi.json`) is made of
+//! the same two lists by the tests, and kept as `docs/openapi.json`. What describes routes and types is compiled for tests alone
+//! (`cfg_attr(test, …)`).
 
 mod agents;
 mod alerts;
@@ -110,6 +109,8 @@ pub struct ApiOptions<D> {
     pub push_desk: Option<crate::PushDesk>,
     /// The way to the endpoints of tenants, for tests of one. `None`: this process posts to none.
     pub endpoint_desk: Option<crate::EndpointDesk>,
+    /// The way to what the configuration file said. `None`: no start applies a file.
+    pub applied_file: Option<crate::AppliedFileDesk>,
 }
 
 /// The ports, the keys and the queue depths that an installation's API works with.

@@ -89,6 +89,11 @@ impl HealthProbe {
         &self.beats
     }
 
+    /// Returns `true` if the disk had less room than it should at the last check.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.lock_state().disk_full == Some(true)
+    }
+
     fn lock_state(&self) -> MutexGuard<'_, HealthProbeState> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

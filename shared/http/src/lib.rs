@@ -9,6 +9,7 @@
 //! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 mod api;
+mod applied_file_desk;
 mod background_beats;
 mod correlation;
 mod endpoint_desk;
@@ -18,6 +19,7 @@ mod health_probe;
 mod keys;
 mod large_bodies;
 mod problem;
+mod problem_code;
 mod push_desk;
 mod query;
 mod token_limit;
@@ -28,6 +30,7 @@ pub use api::{
     ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
     SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
 };
+pub use applied_file_desk::AppliedFileDesk;
 pub use background_beats::{BackgroundBeats, LoopBeat};
 pub use endpoint_desk::EndpointDesk;
 pub use event_feed::EventFeed;

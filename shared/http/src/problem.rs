@@ -1,5 +1,6 @@
 //! Errors as `application/problem+json` (RFC 9457).
 
+use crate::problem_code::ProblemCode;
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use recado_pipeline::ports::PortError;
@@ -11,11 +12,13 @@ pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 /// The number of seconds after which a client may try again when a store or queue did not answer.
 const RETRY_AFTER_SECONDS: &str = "5";
 
-/// An error as a client sees it. `type` is `about:blank`: the status names the kind of error, `detail` describes it.
+/// An error as a client sees it. `type` is `about:blank`: the status names the kind of error, `detail` describes it, and `code` tells
+/// some kinds apart.
 #[derive(Debug)]
 pub struct HttpProblem {
     status: StatusCode,
     detail: String,
+    code: Option<ProblemCode>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -25,6 +28,7 @@ impl HttpProblem {
         Self {
             status,
             detail: detail.into(),
+            code: None,
             header: None,
         }
     }
@@ -83,6 +87,13 @@ impl HttpProblem {
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body is larger than {max} bytes"),
         )
+        .with_code(Some(ProblemCode::TooLarge))
+    }
+
+    /// Names the kind of the error, if it has a name.
+    pub(crate) fn with_code(mut self, code: Option<ProblemCode>) -> Self {
+        self.code = code;
+        self
     }
 
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -128,12 +139,15 @@ impl From<PortError> for HttpProblem {
 
 impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
-        let body = json!({
+        let mut body = json!({
             "type": "about:blank",
             "title": self.status.canonical_reason().unwrap_or("Error"),
             "status": self.status.as_u16(),
             "detail": self.detail,
         });
+        if let Some(code) = self.code {
+            body["code"] = json!(code);
+        }
         let kind = [(header::CONTENT_TYPE, CONTENT_TYPE)];
         let mut response = (self.status, kind, body.to_string()).into_response();
         if let Some((name, value)) = self.header {

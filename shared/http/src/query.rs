@@ -35,10 +35,13 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpProblem> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(error) => Err(HttpProblem::bad_request(format!(
-                "the query is malformed: {}",
-                error.body_text()
-            ))),
+            Err(error) => {
+                let why = error.body_text();
+                let why = why
+                    .rsplit_once("query string: ")
+                    .map_or(why.as_str(), |(_, why)| why);
+                Err(HttpProblem::bad_request(format!("the query is malformed: {why}")))
+            }
         }
     }
 }

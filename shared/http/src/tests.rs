@@ -231,6 +231,7 @@ impl Site {
             event_feed: self.event_feed.clone(),
             push_desk: Some(stand_ins::make_push_tickets()),
             endpoint_desk: Some(stand_ins::accept_every_post()),
+            applied_file: Some(stand_ins::keep_applied_file(&self.store)),
         }
     }
 

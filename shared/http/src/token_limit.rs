@@ -54,11 +54,7 @@ impl TokenLimit {
         let limit = known
             .entry(if is_full { ALL_OTHERS } else { address })
             .or_default();
-        let wait = limit.find_wait(now);
-        if wait.is_none() {
-            limit.note_wrong_token(now);
-        }
-        wait
+        limit.note_wrong_token(now)
     }
 }
 

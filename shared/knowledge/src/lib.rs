@@ -7,6 +7,7 @@ mod analysis;
 mod analyzer;
 pub mod evaluation;
 mod fusion;
+mod index;
 mod language;
 mod lexical;
 mod postings;
@@ -17,9 +18,10 @@ mod vector;
 
 pub use analysis::{analyze_document, renew_analysis};
 pub use fusion::{fuse_ranks, join_both_ways};
+pub use index::KnowledgeIndex;
 pub use language::{BlockLanguage, detect_language};
 pub use lexical::{AnalyzedText, LexicalIndex, TextAnalyzer};
-pub use shelf::{KnowledgeIndex, KnowledgeShelf};
+pub use shelf::KnowledgeShelf;
 pub use split::{Block, SplitSettings, split_document, write_markdown_section};
 pub use vector::{VectorIndex, hash_ngrams, search_vector_rows};
 

@@ -2,6 +2,9 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+/// Greatest number of characters of a line that an underline makes a heading.
+const UNDERLINED_MAX: usize = 200;
+
 /// Settings of the split of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitSettings {
@@ -41,7 +44,13 @@ pub fn split_document(text: &str, settings: SplitSettings) -> Vec<Block> {
         match parse_heading(line).filter(|_| !fenced && !opens_fence) {
             Some((level, title)) => splitter.begin_new_section(level, title),
             None if line.trim().is_empty() && !fenced => splitter.finish_paragraph(),
-            None => splitter.add_line(line),
+            None => {
+                let level = parse_underline(line).filter(|_| !fenced);
+                match level.and_then(|level| Some((level, splitter.take_underlined_title()?))) {
+                    Some((level, title)) => splitter.begin_new_section(level, &title),
+                    None => splitter.add_line(line),
+                }
+            }
         }
     }
     splitter.finish_document();
@@ -55,7 +64,7 @@ pub fn write_markdown_section(markdown: &mut String, title: &str, body: &str) {
     markdown.push_str(title);
     markdown.push_str("\n\n");
     for line in body.lines() {
-        if parse_heading(line).is_some() || is_code_fence_line(line) {
+        if parse_heading(line).is_some() || is_code_fence_line(line) || parse_underline(line).is_some() {
             markdown.push_str("    ");
         }
         markdown.push_str(line);
@@ -66,8 +75,7 @@ pub fn write_markdown_section(markdown: &mut String, title: &str, body: &str) {
 
 /// Returns `true` for a line that begins or ends a fence of code. Four spaces before it make it text.
 fn is_code_fence_line(line: &str) -> bool {
-    let text = line.trim_start_matches(' ');
-    line.len() - text.len() < 4 && text.starts_with("```")
+    is_indented_little(line) && line.trim_start_matches(' ').starts_with("```")
 }
 
 /// Returns the level and the title of a Markdown heading (`## Title`).
@@ -77,6 +85,34 @@ fn parse_heading(line: &str) -> Option<(usize, &str)> {
     let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
     let title = rest.trim().trim_end_matches('#').trim_end();
     (is_heading && !title.is_empty()).then_some((level, title))
+}
+
+/// Returns the level of the heading that a line of `=` or `-` makes of the line above it.
+fn parse_underline(line: &str) -> Option<usize> {
+    let marks = line.trim_start_matches(' ').trim_end();
+    let first = marks.chars().next()?;
+    let level = match first {
+        '=' => 1,
+        '-' => 2,
+        _ => return None,
+    };
+    let is_underline = marks.len() > 1 && marks.chars().all(|mark| mark == first);
+    (is_underline && is_indented_little(line)).then_some(level)
+}
+
+/// Returns `true` for a line that an underline makes a heading: it has words, and begins no item, quotation or row of a table.
+fn is_title_line(line: &str) -> bool {
+    let begins_other = ["- ", "* ", "+ ", ">", "|"];
+    let text = line.trim_start_matches(' ');
+    is_indented_little(line)
+        && !begins_other.iter().any(|mark| text.starts_with(mark))
+        && text.chars().any(char::is_alphanumeric)
+        && text.chars().count() <= UNDERLINED_MAX
+}
+
+/// Returns `false` for a line that four spaces before it make text.
+fn is_indented_little(line: &str) -> bool {
+    line.len() - line.trim_start_matches(' ').len() < 4
 }
 
 #[derive(Debug, Default)]
@@ -115,6 +151,12 @@ impl Splitter {
         self.end_headings(self.told);
         self.paragraph = std::mem::take(&mut self.untold);
         self.finish_section();
+    }
+
+    /// Takes the line above an underline as the title of a section. `None`: it is no title, or more lines stand above it.
+    fn take_underlined_title(&mut self) -> Option<String> {
+        let is_title = !self.paragraph.contains('\n') && is_title_line(&self.paragraph);
+        is_title.then(|| std::mem::take(&mut self.paragraph).trim().to_owned())
     }
 
     fn add_line(&mut self, line: &str) {
@@ -281,15 +323,46 @@ mod tests {
     }
 
     #[test]
+    fn a_line_with_an_underline_is_a_heading() {
+        let text = "Before.\n\nPrices\n======\nAll in euros.\n\n  **Courses**\n---\nA1 costs 200.\nTimes\n==\n9 to 5.";
+        assert_eq!(
+            split(text, 100),
+            [
+                pair("", "Before."),
+                pair("Prices", "All in euros."),
+                pair("Prices › **Courses**", "A1 costs 200.\nTimes\n==\n9 to 5."),
+            ]
+        );
+    }
+
+    #[test]
+    fn rules_items_and_lines_in_a_fence_are_no_headings() {
+        for text in [
+            "One.\n\n---\n\nTwo.",
+            "---\ntitle: Prices\n---\nFree.",
+            "- one\n---\n\n> two\n---",
+            "| Name |\n|---|\n| Ana |",
+            "```\nOne\n===\n```",
+            "One\n    ====",
+            "One\n=",
+            "----\n----",
+        ] {
+            assert_eq!(split(text, 100), [pair("", text)], "{text}");
+        }
+        let long = format!("{}\n---", "a".repeat(UNDERLINED_MAX + 1));
+        assert_eq!(split(&long, 300), [pair("", &long)]);
+    }
+
+    #[test]
     fn the_text_of_a_section_begins_no_heading_and_no_fence() {
         let mut markdown = String::new();
         write_markdown_section(&mut markdown, "page 1", "# 7 rooms\n```\n   ```");
-        write_markdown_section(&mut markdown, "page 2", "Two.");
+        write_markdown_section(&mut markdown, "page 2", "Two.\n---\nThree.");
         assert_eq!(
             split(&markdown, 100),
             [
                 pair("page 1", "# 7 rooms\n    ```\n       ```"),
-                pair("page 2", "Two."),
+                pair("page 2", "Two.\n    ---\nThree."),
             ]
         );
     }

@@ -4,9 +4,13 @@ use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, start_metrics};
 use crate::push::NewsPush;
+use crate::required_variables::FunctionNeeds;
+use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
 use recado_ai::{ClaudeError, DocumentSettings, Model, ModelSettings, ReadingLimits, ReadingPlace};
-use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, PushSender, variable};
+use recado_aws::{
+    AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, OwnParameters, PushSender, variable,
+};
 use recado_domain::dead_letter::QueueName;
 use recado_email::{CarrierSettings, EmailClients};
 use recado_http::WebhookLimits;
@@ -65,6 +69,8 @@ pub struct LambdaEnvironment {
     pub public_url: Option<String>,
     /// `RECADO_PUSH_URL`: the WebSocket API that tells pages of news.
     pub push_url: Option<String>,
+    /// `RECADO_FILE_ORIGIN`: the origin from which browsers read the files of messages.
+    pub file_origin: Option<String>,
     /// The queue of AWS End User Messaging Social.
     pub social: SocialQueue,
     email: CarrierSettings,
@@ -79,28 +85,19 @@ pub struct LambdaEnvironment {
 
 impl LambdaEnvironment {
     /// Reads all settings. `required` lists the variables that the function needs besides the table.
-    fn from_variables(reader: &mut VariableReader, required: &[&str]) -> Self {
+    pub(crate) fn from_variables(reader: &mut VariableReader, required: &[&str]) -> Self {
         let settings = Settings::from_environment(reader);
         let providers = ProviderConfig::from_environment(reader, settings.provider_timeout.unsigned_abs());
         let required = [&[recado_aws::variable::TABLE], required].concat();
         // They are read when they are needed.
         reader.add_known_names(&recado_aws::OWN_SECRET_VARIABLES);
-        reader.add_known_names(&[
-            recado_ai::TRANSCRIPTION_KEY_PARAMETER,
-            recado_ai::EMBEDDINGS_KEY_PARAMETER,
-        ]);
-        let keys = recado_ai::OTHER_PROVIDERS
-            .iter()
-            .filter_map(|provider| provider.key_variable);
-        for key in keys {
-            reader.add_known_names(&[&format!("{key}_PARAMETER")]);
-        }
         // The export began with the log. Here the problems of its settings are found.
         let _begun = TraceSettings::from_environment(reader);
         Self {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),
             push_url: read_push_url(reader),
+            file_origin: reader.read_base_url(variable::FILE_ORIGIN),
             social: SocialQueue::from_environment(reader),
             email: CarrierSettings::from_environment(reader),
             metrics: MetricsSettings::from_environment(reader),
@@ -155,11 +152,10 @@ fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
     }
 }
 
-/// Composes the dependencies of a function. `required` lists the variables (see [`recado_aws::variable`]) that the
-/// function needs besides the table.
-pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, ComposeError> {
-    let mut reader = VariableReader::new(std::env::vars_os());
-    let environment = LambdaEnvironment::from_variables(&mut reader, required);
+/// Composes the dependencies of a function with these needs.
+pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, ComposeError> {
+    let mut reader = read_variables(std::env::vars_os());
+    let environment = LambdaEnvironment::from_variables(&mut reader, needs.required);
     for (name, why) in reader.list_warnings() {
         tracing::warn!(name, why, "this variable is ignored");
     }
@@ -169,7 +165,11 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
     }
     start_metrics(&environment.metrics);
     let clients = Clients::load_from_env(environment.log_requests).await;
-    let secrets = AwsSecrets::new(&clients, OsSystem);
+    let own = OwnParameters {
+        prefix: environment.config.parameter_prefix.clone(),
+        secrets: needs.own_secrets.concat(),
+    };
+    let secrets = AwsSecrets::new(&clients, own, OsSystem);
     let http = build_http_client()?;
     let llm = Model::new(http.clone(), &environment.model, secrets.clone(), OsSystem)?;
     let config = environment.config.clone();
@@ -255,8 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_passes_every_setting_that_is_read() {
+    fn the_stack_takes_every_setting_that_is_read() {
         let template = include_str!("../../../template.yaml");
+        let record = include_str!("../../../infra/settings.json");
         let mut reader = VariableReader::default();
         Settings::from_environment(&mut reader);
         let own: Vec<&str> = reader
@@ -265,19 +266,22 @@ mod tests {
             .collect();
         assert!(own.len() > 15, "{own:?}");
         for name in own {
-            assert!(template.contains(&format!("        {name}: !Ref ")), "{name}");
+            let is_variable = template.contains(&format!(" {name}: !If "));
+            let is_setting = record.contains(&format!("\"{name}\": "));
+            assert!(is_variable != is_setting, "{name} is given in one way");
         }
     }
 
     #[test]
     fn every_variable_of_the_stack_is_known() {
         let template = include_str!("../../../template.yaml");
+        // The record is read before the settings.
         let names = template
             .lines()
             .filter_map(|line| line.trim().split(':').next())
-            .filter(|name| name.starts_with("RECADO_"));
+            .filter(|name| name.starts_with("RECADO_") && *name != "RECADO_SETTINGS");
         let set: Vec<(&str, &str)> = names.map(|name| (name, "x")).collect();
-        assert!(set.len() > 40, "{set:?}");
+        assert!(set.len() > 20, "{set:?}");
         let (_, reader) = read(&set);
         assert_eq!(reader.list_warnings(), []);
     }

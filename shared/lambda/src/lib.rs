@@ -3,13 +3,15 @@
 //! A function that works on a queue looks like this, with its own use case of [`use_cases`]:
 //!
 //! ```no_run
-//! use recado_lambda::{QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, run_batch, telemetry, use_cases};
+//! use recado_lambda::{
+//!     QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch, telemetry, use_cases,
+//! };
 //! use lambda_runtime::{Error, LambdaEvent, service_fn};
 //! use recado_domain::dead_letter::QueueName;
 //!
 //! async fn function() -> Result<(), Error> {
 //!     telemetry::start_logging();
-//!     let composed = compose_aws_deps(&[recado_aws::variable::INBOUND_QUEUE]).await?;
+//!     let composed = compose_aws_deps(&required_variables::PROCESSOR).await?;
 //!     let deps = &composed.deps;
 //!     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
 //!         let visibility = QueueVisibility { queues: &deps.queues, queue: QueueName::Inbound };
@@ -26,9 +28,11 @@ mod compose;
 mod emf;
 mod endpoint_posts;
 mod event;
+mod http_events;
 mod keys;
 mod push;
 pub mod required_variables;
+mod settings_record;
 mod social;
 #[cfg(feature = "aws-social")]
 mod social_files;
@@ -40,6 +44,7 @@ pub use compose::{AwsComposition, ComposeError, LambdaEnvironment, QueueVisibili
 pub use emf::{MetricsMode, MetricsSettings};
 pub use endpoint_posts::{AwsEndpointPosts, EndpointJobVisibility};
 pub use event::{BatchItemFailure, BatchResponse, SqsAttributes, SqsEvent, SqsRecord, StreamEvent};
+pub use http_events::serve_router;
 pub use push::NewsPush;
 pub use social::{SocialQueue, SocialVisibility};
 

@@ -1,7 +1,7 @@
 //! Logs and traces of the Lambda functions. The log has one JSON object per line, as CloudWatch Logs Insights reads them.
 
+use crate::settings_record::read_variables;
 use recado_http_client::build_http_client;
-use recado_pipeline::settings::VariableReader;
 use recado_pipeline::trace_span::TRACE_TARGET;
 use recado_traces::{SpanLayer, TraceExport, TraceSettings};
 use std::sync::OnceLock;
@@ -37,6 +37,9 @@ fn read_log_levels(variable: impl Fn(&str) -> Option<String>) -> String {
         .unwrap_or_else(|| "info".to_owned())
 }
 
+/// Target of the lines about answers, which an alarm counts. They are written at every log level.
+pub(crate) const ANSWER_TARGET: &str = "recado_answers";
+
 /// The export of the spans. Empty while there is none.
 static TRACES: OnceLock<TraceExport> = OnceLock::new();
 
@@ -47,7 +50,7 @@ const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 /// Prepares the export of traces, if an endpoint is set, and starts the task that posts them. `None`: there is no export. The
 /// composition tells what is wrong with the settings.
 fn start_traces() -> Option<SpanLayer> {
-    let settings = TraceSettings::from_environment(&mut VariableReader::new(std::env::vars_os()))?;
+    let settings = TraceSettings::from_environment(&mut read_variables(std::env::vars_os()))?;
     let (export, delivery) = TraceExport::prepare(&settings, build_http_client().ok()?).ok()?;
     tokio::spawn(delivery.run_delivery());
     let layer = export.create_layer();
@@ -64,7 +67,8 @@ pub async fn flush_traces() {
 /// Starts logging and the export of traces, and installs `ring` as the process's TLS provider. To be called first, within the
 /// runtime; a second call changes nothing.
 pub fn start_logging() {
-    let filter = EnvFilter::try_new(read_log_levels(|name| std::env::var(name).ok()))
+    let levels = read_log_levels(|name| std::env::var(name).ok());
+    let filter = EnvFilter::try_new(format!("{levels},{ANSWER_TARGET}=warn"))
         .unwrap_or_else(|_| EnvFilter::new("info"));
     // Lambda adds the time. The spans of an event are listed once, the outermost first.
     let lines = tracing_subscriber::fmt::layer()

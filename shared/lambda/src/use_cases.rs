@@ -12,13 +12,14 @@ use crate::event::{BatchItemFailure, BatchResponse, StreamEvent};
 use crate::keys::AwsKeys;
 use crate::push::answer_socket_events;
 use crate::social::{self, SocialQueue};
-use crate::telemetry::flush_traces;
+use crate::telemetry::{ANSWER_TARGET, flush_traces};
 use axum::Router;
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use futures::future::BoxFuture;
-use recado_aws::{PublishedChanges, StreamRecord, variable};
+use recado_aws::{PublishedChanges, StreamRecord};
 use recado_console::{ConsoleOptions, console_routes};
 use recado_http::{ApiOptions, EndpointDesk, HealthProbe, ProviderSetup, PushDesk};
 use recado_notify::Notifier;
@@ -147,6 +148,7 @@ pub fn tell_alerts<'a>(
         let known = alert::KnownState {
             disk_free: None,
             reading: reconciled.and_then(|done| done.reading.as_ref()),
+            missing_secrets: reconciled.and_then(|done| done.missing_secrets.as_deref()),
         };
         let told = Box::pin(alert::evaluate_alerts(
             &deps.store,
@@ -190,6 +192,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
             })
         }),
         endpoint_desk: Some(EndpointDesk::new(AwsEndpointPosts::new(composed.secrets.clone()))),
+        applied_file: None,
     };
     let (keys, store) = (AwsKeys::new(composed.secrets), composed.deps.store.clone());
     let api = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
@@ -198,7 +201,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         push_url: composed.environment.push_url,
         has_text_search: false,
         has_simulator: false,
-        file_origin: find_file_origin(),
+        file_origin: composed.environment.file_origin,
         one_time_link: None,
     };
     let router = match console_routes(api.clone(), console) {
@@ -213,17 +216,42 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         .layer(from_fn(finish_invocation_after))
 }
 
-/// Returns the origin of the URLs at which browsers read the files of messages: the bucket's.
-fn find_file_origin() -> Option<String> {
-    let bucket = std::env::var(variable::BUCKET).ok()?;
-    let region = std::env::var("AWS_REGION").ok()?;
-    Some(format!("https://{bucket}.s3.{region}.amazonaws.com"))
+/// Name of the event of a request that was answered 5xx. An alarm counts its lines, at every log level.
+pub const SERVER_ERROR: &str = "server_error";
+
+/// Returns `true` if an answer is a server error. An answer 503 of `/health` is none: it tells of the installation's state.
+fn is_server_error(path: &str, status: StatusCode) -> bool {
+    let is_health = path == "/health" || path.starts_with("/health/");
+    status.is_server_error() && !is_health
 }
 
 /// Answers a request, writes the metrics of it, and posts its spans.
 async fn finish_invocation_after(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
     let answer = next.run(request).await;
+    if is_server_error(&path, answer.status()) {
+        let status = answer.status().as_u16();
+        tracing::warn!(target: ANSWER_TARGET, event = SERVER_ERROR, status, "a request was answered with an error of the server");
+    }
     emf::write_metrics();
     flush_traces().await;
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_health_says_of_the_installation_is_no_server_error() {
+        for (path, status, is_error) in [
+            ("/webhooks/evolution", StatusCode::SERVICE_UNAVAILABLE, true),
+            ("/healthy", StatusCode::INTERNAL_SERVER_ERROR, true),
+            ("/health", StatusCode::SERVICE_UNAVAILABLE, false),
+            ("/health/whatsapp", StatusCode::SERVICE_UNAVAILABLE, false),
+            ("/v1/config", StatusCode::NOT_FOUND, false),
+        ] {
+            assert_eq!(is_server_error(path, status), is_error, "{path}");
+        }
+    }
 }

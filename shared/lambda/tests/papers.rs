@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 const TEMPLATE: &str = include_str!("../../../template.yaml");
+const RECORD: &str = include_str!("../../../infra/settings.json");
 const MONITORING: &str = include_str!("../../../infra/monitoring.yaml");
 const SETTINGS: &str = include_str!("../../../docs/settings.md");
 
@@ -35,14 +36,17 @@ fn defaults() -> BTreeMap<&'static str, &'static str> {
     defaults
 }
 
-/// What the functions' environment has where nothing is set otherwise.
-fn environment() -> BTreeMap<&'static str, &'static str> {
-    let defaults = defaults();
-    let lines = TEMPLATE.lines().filter_map(|line| {
-        let (name, parameter) = line.trim().split_once(": !Ref ")?;
-        Some((name, *defaults.get(parameter)?))
-    });
-    lines.filter(|(name, _)| name.starts_with("RECADO_")).collect()
+/// The default of each setting in the record of settings.
+fn settings() -> BTreeMap<String, String> {
+    let table: BTreeMap<String, serde_json::Value> = serde_json::from_str(RECORD).unwrap();
+    let default = |range: &serde_json::Value| match &range["default"] {
+        serde_json::Value::String(text) => text.clone(),
+        number => number.to_string(),
+    };
+    table
+        .iter()
+        .map(|(name, range)| (name.clone(), default(range)))
+        .collect()
 }
 
 /// The rows of a table, as cells.
@@ -57,8 +61,12 @@ fn names(cell: &'static str) -> Vec<&'static str> {
 
 #[test]
 fn the_stacks_defaults_are_the_codes() {
-    let environment = environment();
-    assert!(environment.len() > 20, "{environment:?}");
+    let mut environment = settings();
+    assert!(environment.len() > 60, "{environment:?}");
+    let defaults = defaults();
+    for (variable, parameter) in [("RECADO_SIMULATION", "Simulation"), ("RECADO_METRICS", "Metrics")] {
+        environment.insert(variable.to_owned(), defaults[parameter].to_owned());
+    }
     let mut reader = VariableReader::new(environment);
     assert_eq!(Settings::from_environment(&mut reader), Settings::default());
     assert_eq!(

@@ -1,5 +1,7 @@
 //! The stack's own numbers: times and batches of each queue and its function, and the marks of the alarms.
 
+use recado_lambda::required_variables::FUNCTIONS;
+use recado_lambda::use_cases::SERVER_ERROR;
 use recado_pipeline::measure::METRICS;
 use recado_pipeline::settings::VisibilityTimeouts;
 use std::time::Duration;
@@ -95,11 +97,16 @@ fn each_alarm_has_its_mark() {
         ("InboundAge", AGE, 60, 3, 300),
         ("TurnsAge", AGE, 60, 3, 600),
         ("OutboundAge", AGE, 60, 3, 1800),
-        ("HttpErrors", "5xx", 60, 5, 0),
+        ("WebhooksAge", AGE, 60, 3, 7200),
+        ("SocialAge", AGE, 60, 3, 300),
+        ("HttpErrors", "ServerErrors", 60, 5, 0),
         ("WebhookErrors", "Errors", 60, 5, 0),
         ("ProcessorErrors", "Errors", 60, 5, 0),
         ("DeferredReplyErrors", "Errors", 60, 5, 0),
         ("SenderErrors", "Errors", 60, 5, 0),
+        ("ApiErrors", "Errors", 60, 5, 0),
+        ("PublisherErrors", "Errors", 60, 5, 0),
+        ("PosterErrors", "Errors", 60, 5, 0),
         ("Throttles", "Throttles", 60, 5, 0),
         ("LoggedErrors", "ErrorLines", 300, 1, 0),
         ("NeedsCredentials", "NeedsCredentials", 300, 3, 0),
@@ -134,17 +141,41 @@ fn each_alarm_has_its_mark() {
 }
 
 #[test]
+fn each_function_and_each_queue_has_an_alarm() {
+    for needs in FUNCTIONS {
+        let alarm_of = resource(MONITORING, &format!("{}Errors", needs.name));
+        assert_eq!(property(&alarm_of, "MetricName"), "Errors", "{}", needs.name);
+    }
+    let queues: Vec<&str> = TEMPLATE
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("QueueName: !Sub \"${AWS::StackName}-"))
+        .map(|name| name.trim_end_matches('"'))
+        .collect();
+    assert_eq!(queues.len(), 9, "{queues:?}");
+    for queue in queues.into_iter().filter(|queue| *queue != "aws-social-dlq") {
+        let watched = format!("Value: !Sub \"${{System}}-{queue}\" }}]");
+        assert!(MONITORING.contains(&watched), "{queue}");
+    }
+    assert!(MONITORING.contains("Value: !Ref SocialDeadLetters }]"));
+}
+
+#[test]
+fn an_answer_that_health_gives_by_design_is_no_server_error() {
+    for function in ["Webhook", "Api"] {
+        let filter = resource(MONITORING, &format!("{function}ServerErrors"));
+        let pattern = format!("'{{ $.fields.event = \"{SERVER_ERROR}\" }}'");
+        assert_eq!(property(&filter, "FilterPattern"), pattern);
+        assert_eq!(property(&filter, "LogGroupName"), format!("!Ref {function}Logs"));
+    }
+    assert!(
+        !MONITORING.contains("MetricName: 5xx"),
+        "API Gateway counts health's 503"
+    );
+}
+
+#[test]
 fn each_functions_error_lines_are_counted() {
-    for function in [
-        "Webhook",
-        "Processor",
-        "DeferredReply",
-        "Sender",
-        "Api",
-        "Reconcile",
-        "Publisher",
-        "Poster",
-    ] {
+    for function in FUNCTIONS.map(|needs| needs.name) {
         let filter = resource(MONITORING, &format!("{function}ErrorLines"));
         assert_eq!(property(&filter, "LogGroupName"), format!("!Ref {function}Logs"));
         assert_eq!(property(&filter, "FilterPattern"), "'{ $.level = \"ERROR\" }'");
@@ -263,8 +294,8 @@ fn a_gradual_deployment_is_taken_back_when_an_alarm_goes_off() {
         .iter()
         .filter_map(|line| line.trim().strip_prefix("- { Name: !Ref ")?.strip_suffix(" }"))
         .collect();
-    let errors =
-        ["Webhook", "Processor", "DeferredReply", "Sender"].map(|function| format!("{function}Errors"));
+    let errors = ["Webhook", "Processor", "DeferredReply", "Sender", "Api"]
+        .map(|function| format!("{function}Errors"));
     let expected: Vec<&str> = std::iter::once("HttpErrors")
         .chain(errors.iter().map(String::as_str))
         .collect();
@@ -305,6 +336,8 @@ fn the_dashboard_shows_each_queue_each_function_and_metrics_that_there_are() {
             words.filter_map(serde_json::Value::as_str).collect()
         })
         .collect();
+    let count = shown.len();
+    assert!(count <= 50, "more of them cost $3 a month: {count}");
     let is_shown = |wanted: &[&str]| shown.iter().any(|metric| metric.starts_with(wanted));
     for queue in ["inbound.fifo", "turns", "outbound.fifo"] {
         let name = format!("${{System}}-{queue}");
@@ -330,7 +363,7 @@ fn the_dashboard_shows_each_queue_each_function_and_metrics_that_there_are() {
         "poster",
     ] {
         let name = format!("${{System}}-{function}");
-        for metric in ["Invocations", "Errors", "Duration", "ConcurrentExecutions"] {
+        for metric in ["Invocations", "Errors", "Duration"] {
             assert!(
                 is_shown(&["AWS/Lambda", metric, "FunctionName", &name]),
                 "{metric} {name}"

@@ -11,14 +11,18 @@ const SAMPLE: &str = include_str!("../../../recado.toml");
 /// Reads a configuration file.
 pub fn read_configuration(path: &Path) -> Result<ConfigDocument> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let parsed = toml::from_str(&text).map_err(|error: toml::de::Error| {
+    parse_configuration(&text).with_context(|| format!("{} is not a configuration", path.display()))
+}
+
+/// Parses the text of a configuration file.
+pub fn parse_configuration(text: &str) -> Result<ConfigDocument> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
         let told = error.to_string();
         match suggest_key(error.message()) {
             Some(nearest) => anyhow!("{}\ndid you mean `{nearest}`?", told.trim_end()),
             None => anyhow!(told),
         }
-    });
-    parsed.with_context(|| format!("{} is not a configuration", path.display()))
+    })
 }
 
 /// Returns the allowed key that is most like the unknown one of a parser's message. `None`: none is like it.
@@ -67,6 +71,21 @@ mod tests {
                 .iter()
                 .any(|instance| instance.id.as_str() == "suporte-01")
         );
+    }
+
+    #[test]
+    fn the_worked_example_is_sound() {
+        let page = include_str!("../../../docs/worked-example.md");
+        let text = page
+            .split("```toml\n")
+            .nth(1)
+            .unwrap()
+            .split("```")
+            .next()
+            .unwrap();
+        let document = parse_configuration(text).unwrap();
+        document.validate_against(&ConfigDocument::default()).unwrap();
+        assert!(document.calendars[0].google.is_some());
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod output;
 
 pub mod address_file;
 pub mod configuration_file;
+pub mod help_text;
 pub mod kept_token;
 pub mod record;
 pub mod secret_variable;

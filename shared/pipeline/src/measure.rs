@@ -151,7 +151,7 @@ pub fn record_stage(instance: &InstanceId, stage: MessageStage, from: Timestamp,
         .record(seconds_between(from, to));
 }
 
-/// Records that an outgoing message was sent, with the times that it took.
+/// Records that an outgoing message was sent, with the times that it took. The agent's error message is no reply.
 pub fn record_sent_message(message: &Outgoing, now: Timestamp) {
     count_message_end(&message.instance, MessageEnd::Success);
     record_stage(&message.instance, MessageStage::Outbound, message.stored_at, now);
@@ -160,7 +160,7 @@ pub fn record_sent_message(message: &Outgoing, now: Timestamp) {
     let asked_at = out
         .turn
         .as_ref()
-        .filter(|_| first_part)
+        .filter(|_| first_part && message.unanswered.is_none())
         .and_then(TurnRecord::answers_since);
     if let Some(asked_at) = asked_at {
         record_stage(&message.instance, MessageStage::Reply, asked_at, now);

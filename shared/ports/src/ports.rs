@@ -111,7 +111,7 @@ pub use overdue::{OverdueIndex, OverdueWork};
 pub use parked::ParkedConversations;
 pub use providers::{
     ConnectionAnswer, CredentialState, OutgoingMessage, PictureAnswer, Providers, SendEvidence, SendOutcome,
-    TemplateAnswer,
+    TemplateAnswer, UnacknowledgedSend,
 };
 pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;

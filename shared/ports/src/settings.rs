@@ -74,6 +74,9 @@ pub struct Settings {
     pub tool_calls: usize,
     /// `true` if a tool may be on this machine or in a private network, and without TLS.
     pub private_tools: bool,
+    /// `true` if a tenant's mail server may be this machine or in a private network. The carriers judge each address by the same
+    /// variable.
+    pub private_mail_servers: bool,
     /// `true` if a page that becomes a document may be on this machine or in a private network.
     pub private_pages: bool,
     /// Lease of a turn.
@@ -103,6 +106,8 @@ pub struct Settings {
     /// Time within which WhatsApp acknowledges a message that its provider accepted. Later, the acknowledgement is missing.
     /// 0: it is not waited for.
     pub acknowledgement_wait: SignedDuration,
+    /// `true`: a first message whose acknowledgement is missing is sent once more, to the recipient's linked identity.
+    pub identity_attempts: bool,
     /// Age at which the answer about a contact's picture is old. 0: pictures are not asked for.
     pub picture_refresh: SignedDuration,
     /// Maximum time for which messages wait for a disconnected instance.
@@ -232,6 +237,7 @@ impl Default for Settings {
             llm_timeout: seconds(60),
             tool_calls: 4,
             private_tools: false,
+            private_mail_servers: false,
             private_pages: false,
             turn_lease: seconds(95),
             provider_timeout: seconds(20),
@@ -248,6 +254,7 @@ impl Default for Settings {
             rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
             acknowledgement_wait: seconds(600),
+            identity_attempts: true,
             picture_refresh: seconds(7 * 86_400),
             parked_max: seconds(72 * 3600),
             connection_stale: seconds(600),

@@ -9,3 +9,7 @@ pub const RECORDS_UNREADABLE: &str = "recado_records_unreadable_total";
 pub fn count_unreadable_record() {
     counter!(RECORDS_UNREADABLE).increment(1);
 }
+
+/// The words that stores log of an instance whose entry cannot be read, beside the error.
+pub const UNREADABLE_INSTANCE: &str = "the entry of an instance cannot be read: once it is written anew, its provider must be told \
+    the new webhook secret (`recado connect`)";

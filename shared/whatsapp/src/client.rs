@@ -22,7 +22,7 @@ use recado_http_client::HostReach;
 use recado_ports::ports::{
     ConnectionAnswer, CredentialState, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage,
     HistorySpan, OutgoingMessage, PictureAnswer, Providers, Secrets, SendEvidence, SendOutcome, System,
-    TemplateAnswer,
+    TemplateAnswer, UnacknowledgedSend,
 };
 use refusal::{refuse_other_end, unknown_instance_outcome};
 use serde_json::Value;
@@ -226,6 +226,10 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         }
     }
 
+    async fn check_secret(&self, reference: &CredentialRef) -> CredentialState {
+        self.look_for_secret(reference).await
+    }
+
     async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
         let access = self.resolve_access(&bound.instance).await;
         if let Some(refused) = refuse_other_end(&access, message.model) {
@@ -248,24 +252,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
     }
 
     async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer {
-        let secret = match self.resolve_access(&bound.instance).await {
-            ProviderAccess::Granted(secret) => secret,
-            ProviderAccess::Simulated(_) => return ConnectionAnswer::Open,
-            ProviderAccess::Missing(_) => return ConnectionAnswer::NeedsCredentials,
-            ProviderAccess::Unclear => return ConnectionAnswer::Unclear,
-        };
-        let Some(external) = bound.instance.resolve_external_id() else {
-            return ConnectionAnswer::Unclear;
-        };
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) else {
-            return ConnectionAnswer::NeedsCredentials;
-        };
-        let answer = endpoint.query_connection().await;
-        if answer == ConnectionAnswer::NeedsCredentials {
-            self.forget_credential(&bound.instance).await;
-        }
-        answer
+        self.ask_for_connection(&bound.instance).await
     }
 
     async fn query_standing(&self, bound: &InstanceConfig) -> Option<SeenStanding> {
@@ -329,6 +316,14 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
 
     async fn fetch_stored_content(&self, bound: &InstanceConfig, id: &str) -> Option<Content> {
         self.ask_for_stored_content(&bound.instance, id).await
+    }
+
+    async fn find_unacknowledged_identity(
+        &self,
+        bound: &InstanceConfig,
+        send: UnacknowledgedSend<'_>,
+    ) -> Option<ContactAddress> {
+        self.ask_for_identity(&bound.instance, send).await
     }
 
     async fn mark_messages_read(&self, bound: &InstanceConfig, address: &ContactAddress, ids: &[String]) {

@@ -4,6 +4,7 @@ pub(crate) mod errors;
 mod evidence;
 mod history;
 mod jwt;
+mod linked_identity;
 mod media;
 mod parse;
 mod read_receipt;
@@ -17,6 +18,7 @@ pub use verify::{EvolutionCredentials, find_proven_secrets};
 
 pub(crate) use evidence::{fetch_stored_content, find_send_evidence};
 pub(crate) use history::read_history_page;
+pub(crate) use linked_identity::find_unacknowledged_identity;
 pub(crate) use media::fetch_file;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};
 pub(crate) use read_receipt::{mark_messages_read, show_typing};

@@ -24,7 +24,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_ports::ports::{
     ConnectionAnswer, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
-    OutgoingMessage, PictureAnswer, SendEvidence, SendOutcome,
+    OutgoingMessage, PictureAnswer, SendEvidence, SendOutcome, UnacknowledgedSend,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -340,6 +340,18 @@ impl<'a> ProviderEndpoint<'a> {
     pub(crate) async fn fetch_stored_content(&self, id: &str) -> Option<Content> {
         match self {
             Self::Evolution(at) => evolution::fetch_stored_content(at, id).await,
+            Self::Meta(_) | Self::Dialog360(_) | Self::AwsSocial(_) => None,
+        }
+    }
+
+    /// Asks for the linked identity of the recipient of a message that is not acknowledged. Only Evolution accepts a message before WhatsApp
+    /// does.
+    pub(crate) async fn find_unacknowledged_identity(
+        &self,
+        send: UnacknowledgedSend<'_>,
+    ) -> Option<ContactAddress> {
+        match self {
+            Self::Evolution(at) => evolution::find_unacknowledged_identity(at, send).await,
             Self::Meta(_) | Self::Dialog360(_) | Self::AwsSocial(_) => None,
         }
     }

@@ -72,7 +72,7 @@ async fn the_command_line_shows_who_did_what() {
     assert_eq!(one["items"].as_array().unwrap().len(), 1);
     assert_eq!(one["items"][0]["action"], "token_revoked");
     assert!(one["next_cursor"].is_string());
-    let none = run(&["audit", "--tenant", "nobody"]);
+    let none = run(&["audit", "--actor", "nobody"]);
     assert_eq!(none, "Nothing was done.\n");
 }
 

@@ -27,7 +27,7 @@ impl Server {
                 let body = answer(request.lines().next().unwrap_or_default()).to_string();
                 kept.lock().unwrap().push(request);
                 let first_part = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}",
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-correlation-id: c\r\ncontent-length: {}",
                     body.len()
                 );
                 let _ =

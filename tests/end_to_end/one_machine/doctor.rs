@@ -121,6 +121,11 @@ async fn a_disk_without_the_room_that_is_asked_for_is_told_by_health_and_doctor(
         body["services"]["store"], "healthy",
         "there is room, but less than is asked for"
     );
+    let (_, of_whatsapp) = machine.api(reqwest::Method::GET, "/health/whatsapp", None).await;
+    assert_eq!(
+        (&of_whatsapp["status"], &of_whatsapp["disk_full"]),
+        (&json!("unhealthy"), &json!(true))
+    );
     eventually("the line in the log", || async {
         machine.log().contains("disk_full").then_some(())
     })

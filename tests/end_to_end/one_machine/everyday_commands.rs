@@ -300,7 +300,7 @@ async fn one_request_to_the_api_ends_with_the_class_of_its_answer() {
 }
 
 #[tokio::test]
-async fn three_questions_make_a_configuration_that_is_applied() {
+async fn answered_questions_make_a_configuration_that_is_applied() {
     let machine = simulated();
     let folder = machine.data().with_file_name("new");
     std::fs::create_dir_all(&folder).unwrap();
@@ -314,11 +314,13 @@ async fn three_questions_make_a_configuration_that_is_applied() {
         ("360dialog", "100000000000078"),
     ] {
         let file = folder.join(format!("{provider}.toml")).display().to_string();
-        // The first answer to the second question is none.
-        let answers = format!("Clínica \"São José\"\nphone\n{provider}\n{number}\n");
+        // The first answers about the provider and the time zone are none.
+        let answers =
+            format!("Clínica \"São José\"\nphone\n{provider}\n{number}\nMars/Base\nAmerica/Sao_Paulo\n\n\n");
         let (code, out, err) = exit_code(&machine, &["init", &file], &answers);
         assert_eq!(code, Some(0), "{err}");
         assert!(err.contains("there is no provider `phone`"), "{err}");
+        assert!(err.contains("there is no time zone `Mars/Base`"), "{err}");
         assert!(out.contains(&format!("recado connect {number}")), "{out}");
         let applied = apply(&file);
         assert!(
@@ -327,6 +329,13 @@ async fn three_questions_make_a_configuration_that_is_applied() {
             applied.err
         );
         let before = std::fs::read_to_string(&file).unwrap();
+        for written in [
+            "id = \"clinica-sao-jose\"",
+            "time_zone = \"America/Sao_Paulo\"",
+            "Você atende por Clínica",
+        ] {
+            assert!(before.contains(written), "{before}");
+        }
         let (code, _, err) = exit_code(&machine, &["init", &file], &answers);
         assert!(
             code == Some(1) && err.contains("is there already, and stays as it is"),
@@ -344,6 +353,12 @@ async fn three_questions_make_a_configuration_that_is_applied() {
         "evolution",
         "--number",
         "balcão",
+        "--zone",
+        "Europe/Lisbon",
+        "--language",
+        "pt",
+        "--vendor",
+        "anthropic",
     ];
     let (code, _, err) = exit_code(&machine, &options, "");
     assert!(code == Some(0) && err.is_empty(), "{err}");

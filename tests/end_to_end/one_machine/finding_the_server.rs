@@ -3,6 +3,7 @@
 
 use crate::commands::run;
 use crate::machine::{Machine, eventually};
+use recado_testkit::servers::scripted::{Does, StandIn};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -74,8 +75,9 @@ fn a_missing_token_says_where_it_was_looked_for() {
 #[test]
 fn the_help_says_what_recado_alone_does() {
     let ran = run(&Machine::prepared(&[]), &["--help"]);
+    let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        ran.out.contains("Without a command: serves on this machine"),
+        told.contains("Without a command: serves on this machine"),
         "{}",
         ran.out
     );
@@ -126,4 +128,70 @@ async fn a_server_whose_reader_goes_away_serves_on() {
         .status();
     assert!(stop.unwrap().success());
     assert!(server.wait().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_of_another_program_is_an_error() {
+    let machine = Machine::prepared(&[]);
+    let html = vec![("content-type", "text/html")];
+    let shop = StandIn::start(vec![Does::AnswersWith(200, html, "<p>Shop</p>".to_owned())]).await;
+    for command in [
+        "status",
+        "dlq list",
+        "alerts",
+        "conversations",
+        "conversations list --waiting",
+        "audit",
+        "usage",
+        "trends",
+        "token list",
+        "webhooks list",
+        "find Maria",
+        "api GET /v1/alerts",
+    ] {
+        let words: Vec<&str> = command.split(' ').chain(["--url", &shop.url]).collect();
+        let ran = run(&machine, &words);
+        assert!(!ran.success && ran.out.is_empty(), "{command}: {}", ran.out);
+        assert!(
+            ran.err.contains(&shop.url) && ran.err.contains("not as a Recado does"),
+            "{command}: {}",
+            ran.err
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_names_nothing_known_is_an_error() {
+    let machine = Machine::serving(&[]);
+    for (command, unknown) in [
+        ("conversations --instance nope", "there is no instance nope"),
+        ("dlq list --instance nope", "there is no instance nope"),
+        (
+            "dlq redrive --instance nope --dry-run",
+            "there is no instance nope",
+        ),
+        ("trends --instance nope", "there is no such tenant or instance"),
+        ("alerts list --tenant nope", "there is no tenant nope"),
+        ("audit --tenant nope", "there is no tenant nope"),
+        ("guests list nope", "404"),
+        ("deliver batches list --tenant nope", "no such tenant"),
+        ("usage --tenant nope", "404"),
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let ran = run(&machine, &words);
+        assert!(
+            !ran.success && ran.err.contains(unknown),
+            "{command}: {}{}",
+            ran.out,
+            ran.err
+        );
+    }
+    let nothing = run(&machine, &["find", " "]);
+    assert!(
+        !nothing.success && nothing.err.contains("what to look for"),
+        "{}",
+        nothing.err
+    );
+    let known = run(&machine, &["dlq", "list", "--instance", "suporte-01"]);
+    assert!(known.success, "{}", known.err);
 }

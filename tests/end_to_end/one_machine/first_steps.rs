@@ -231,7 +231,7 @@ async fn a_lost_webhook_secret_is_not_replaced_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_taken_address_and_a_credential_that_is_not_there_are_named_with_the_remedy() {
+async fn a_taken_address_and_a_missing_field_are_named_with_the_remedy() {
     let first = Machine::serving(&[]);
     let address = first.url("").trim_start_matches("http://").to_owned();
     let mut machine = Machine::prepared(&[]);
@@ -240,18 +240,39 @@ async fn a_taken_address_and_a_credential_that_is_not_there_are_named_with_the_r
         error.contains(&address) && error.contains("choose another: --addr"),
         "{error}"
     );
-    let sample = Machine::sample();
-    machine.configure(&format!(
-        "{sample}\ncredential = \"env:RECADO_CREDENTIAL_DEMO_META\""
-    ));
-    let error = refused(&machine, &["serve"]);
-    assert!(
-        error.contains("meta-01: RECADO_CREDENTIAL_DEMO_META is not set"),
-        "{error}"
-    );
-    machine.configure(&sample.replace("external_id = \"100000000000001\"", ""));
+    machine.configure(&Machine::sample().replace("external_id = \"100000000000001\"", ""));
     let error = refused(&machine, &["serve"]);
     assert!(error.contains("phone_number_id"), "{error}");
+}
+
+#[tokio::test]
+async fn an_entry_whose_secret_is_not_there_is_set_aside_and_the_rest_is_served() {
+    let mut machine = Machine::prepared(&[]);
+    let pager = "webhook = { url = \"https://pager.example/in\", secret = \"env:RECADO_ALERT_PAGER\" }";
+    machine.configure(&format!(
+        "{}\ncredential = \"env:RECADO_CREDENTIAL_DEMO_META\"\n\n[[alerts.destinations]]\nid = \"pager\"\n{pager}\n",
+        Machine::sample()
+    ));
+    machine.start("serve");
+    machine
+        .evolution(&evolution_text(
+            INSTANCE,
+            "5511900000001@s.whatsapp.net",
+            "S1",
+            "Oi",
+            seconds(),
+        ))
+        .await;
+    assert_eq!(machine.phone(1).await[0].text, "echo: Oi");
+    eventually("the number without its key", || async {
+        let health = machine.get("/health/whatsapp?instance=meta-01").await;
+        (health["instances"][0]["connection"] == "needs_credentials").then_some(())
+    })
+    .await;
+    let place = "alert destination `pager`: webhook.secret";
+    let checks = machine.get("/v1/checks").await;
+    assert_eq!(checks["missing_secrets"][0]["entry"], place);
+    assert!(machine.log().contains(place), "{}", machine.log());
 }
 
 #[tokio::test]

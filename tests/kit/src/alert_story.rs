@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod budget;
 mod ending_store;
+mod failing_model;
 mod instances;
 mod number_quality;
 mod webhooks;
@@ -132,6 +133,7 @@ impl<'a, S: Store> AlertStory<'a, S> {
         KnownState {
             disk_free: self.disk_free,
             reading: None,
+            missing_secrets: None,
         }
     }
 
@@ -221,6 +223,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     let answered = waiting_customer(&scene).await;
     needed_person(&scene, answered).await;
     missing_keys(&scene).await;
+    failing_model::failing_model(&scene).await;
     acknowledgement::missing_acknowledgement(&scene).await;
     number_quality::judged_number(&scene).await;
     budget::used_up_budget(&scene).await;

@@ -35,7 +35,7 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
     };
     let unacknowledged = &UnacknowledgedFilter {
         tenant: of.cloned(),
-        instance: None,
+        ..UnacknowledgedFilter::default()
     };
     let conversation = &ConversationId::parse("c_00000000000000000000000000000001-1").expect("an id");
     let occasion = &OccasionId::parse("nobodys-occasion").expect("an id");

@@ -19,6 +19,11 @@ pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
     let sound_work = OverdueWork::Event(sound.event.clone());
     let work = succeed(store.list_overdue(far_ahead(), 10)).await;
     assert!(work.contains(&sound_work), "{work:?}");
+    // By these two reconcile tells it from an event that is enqueued again.
+    let noted = store.record_reenqueue(&damaged.event, at(1)).await;
+    assert!(noted.is_err_and(|error| !error.is_retryable()));
+    let found = store.find_event(&damaged.event).await;
+    assert!(found.is_err_and(|error| !error.is_retryable()));
     succeed(store.settle_event(&damaged.event, Some(Reason::Poison), at(1), far_ahead())).await;
     let repeated = succeed(store.record_event(damaged)).await;
     assert_eq!(

@@ -1,6 +1,6 @@
 //! A library of knowledge for tests: it reads every document as text, and searches as the product does.
 
-use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams, renew_analysis};
 use recado_ports::ports::{KnownVectors, LibraryError, SearchedQuestion};
@@ -39,9 +39,9 @@ impl TextLibrary {
         name: &SnapshotName,
         question: SearchedQuestion<'_>,
         limit: usize,
-    ) -> Option<Vec<FoundBlock>> {
+    ) -> Option<FoundBlocks> {
         let index = self.0.find_index(name)?;
-        Some(index.search_with_stored(question.text, question.vector, question.stored, limit))
+        Some(index.find_shown_blocks(question.text, question.vector, question.stored, limit))
     }
 
     /// Returns the vectors of a snapshot that is in memory.

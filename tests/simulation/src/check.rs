@@ -7,15 +7,20 @@ mod batches;
 mod bursts;
 mod clients;
 mod decisions;
+mod deliveries;
 mod drafts;
 mod effects;
+mod endpoints;
+mod entries;
 mod erasures;
 mod events;
 mod files;
 mod hours;
 mod leaving;
 mod limits;
+mod lists;
 mod marks;
+mod meanings;
 mod people;
 mod persons;
 mod reading;
@@ -25,9 +30,15 @@ mod removals;
 mod sends;
 mod silences;
 mod turns;
+mod unwanted;
 mod usage;
+mod waiting;
 mod waits;
 mod window;
+
+// The tests of this library play no fates.
+#[cfg(all(feature = "embedded", not(test)))]
+pub(crate) use {access::is_left_out, answers::covers, people::answered};
 
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
@@ -48,6 +59,8 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
+    endpoints::check(sim);
+    entries::check(sim);
     if !sim.ledger().removals.is_empty() {
         // The other promises are about records that are gone.
         removals::check(sim);
@@ -84,6 +97,11 @@ where
     turns::check(sim);
     leaving::check(sim, &told);
     files::check(sim, &told);
+    meanings::check(sim);
+    unwanted::check(sim);
+    deliveries::check(sim, &told);
+    lists::check(sim, &told);
+    waiting::check(sim, &told);
     nothing_open(sim);
 }
 

@@ -39,6 +39,7 @@ pub struct Simulation(Arc<Mutex<Core>>);
 
 struct Core {
     now: i64,
+    ahead_ms: i64,
     sequence: u64,
     rng: Rng,
     timers: BTreeMap<(i64, u64), Waker>,
@@ -87,6 +88,7 @@ impl Simulation {
     pub fn new(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(Core {
             now: START_MS,
+            ahead_ms: 0,
             sequence: 0,
             rng: Rng::with_seed(seed),
             timers: BTreeMap::new(),
@@ -99,6 +101,22 @@ impl Simulation {
     /// The true time.
     pub fn now(&self) -> Timestamp {
         from_unix_millis(locked(&self.0).now)
+    }
+
+    /// The time by the machine's clock, which may be wrong.
+    pub fn machine_now(&self) -> Timestamp {
+        let core = locked(&self.0);
+        from_unix_millis(core.now + core.ahead_ms)
+    }
+
+    /// How far the machine's clock is ahead of the true time, in milliseconds.
+    pub fn ahead_ms(&self) -> i64 {
+        locked(&self.0).ahead_ms
+    }
+
+    /// Sets how far the machine's clock is ahead.
+    pub fn set_ahead(&self, milliseconds: i64) {
+        locked(&self.0).ahead_ms = milliseconds;
     }
 
     /// The true time, in milliseconds since the start.

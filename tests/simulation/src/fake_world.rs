@@ -2,25 +2,32 @@
 
 mod acting;
 mod agenda;
+mod endpoints;
 mod fate;
 mod files;
 mod http_agent;
 mod interpret;
 mod line;
 mod lookup;
+mod mailboxes;
 mod memory;
 mod model;
+mod owed;
 mod provider;
 mod tools;
+mod vectors;
 mod webhooks;
 mod window;
 
 pub use agenda::{FakeEvent, Happened, ToolFate};
+pub use endpoints::{Moment, PostFate, ReceivedPost, ShownSecret, StandIn, master_secret};
 pub use fate::{Fate, Fates};
 use files::FailedDownloads;
 pub use http_agent::HUSH;
 pub use line::{FileFate, Line};
 pub use lookup::LookupFate;
+use mailboxes::Mailboxes;
+pub use mailboxes::{ArrivedMail, MailFate};
 use memory::Kept;
 pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
 pub use provider::Edge;
@@ -28,12 +35,10 @@ pub use tools::{REMINDER_WORDS, blind_tool, calendar_of, calendar_tool, reading_
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
-use crate::person::{self, Shows};
+use crate::person;
 use recado_domain::contact::ContactAddress;
-use recado_domain::country::Country;
 use recado_domain::decision::AgentDecision;
-use recado_domain::delivery::{DeliveryKey, DeliveryStatus, Pricing, StatusDetail, StatusUpdate};
-use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
+use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId, TenantId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_domain::provider::ProviderCapabilities;
@@ -61,15 +66,21 @@ pub struct Arrived {
     pub message: MessageId,
     /// What it says.
     pub text: String,
+    /// Place of the witness's attempt that brought it.
+    pub attempt: Option<usize>,
 }
 
 /// What one request showed to a model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// When the conversation had been read for it, in milliseconds since the start.
     pub read_ms: i64,
     /// The words of the contact, all of them.
     pub words: BTreeSet<String>,
+    /// The agent's prompt.
+    pub system: String,
+    /// The tenant whose turn asked.
+    pub tenant: Option<TenantId>,
 }
 
 /// A webhook that the provider owes us.
@@ -96,6 +107,7 @@ struct State {
     model_key_is_good: bool,
     model_fails: f64,
     model_goes_on: f64,
+    model_is_plain: bool,
     model_thinks_ms: Option<i64>,
     model_decides: f64,
     transcriptions_fail: u32,
@@ -107,6 +119,10 @@ struct State {
     answers: BTreeMap<u64, ModelAnswer>,
     agenda: agenda::Agenda,
     lookups: lookup::Lookups,
+    stand_ins: Vec<StandIn>,
+    embedded: Vec<(i64, String)>,
+    mailboxes: Mailboxes,
+    model_answers: BTreeMap<TenantId, u64>,
 }
 
 /// What a model was told beside the conversation, and what it decided.
@@ -249,6 +265,11 @@ impl FakeWorld {
         self.state().model_thinks_ms = Some(milliseconds);
     }
 
+    /// Lets each answer of the model name what it answers.
+    pub fn let_model_be_plain(&self) {
+        self.state().model_is_plain = true;
+    }
+
     /// Sets how often the model says more than one message holds.
     pub fn let_model_go_on(&self, chance: f64) {
         self.state().model_goes_on = chance;
@@ -256,6 +277,7 @@ impl FakeWorld {
 
     /// From now on nothing fails.
     pub fn calm(&self) {
+        self.calm_stand_ins();
         let mut state = self.state();
         state.model_key_is_good = true;
         state.model_fails = 0.0;
@@ -324,7 +346,7 @@ impl FakeWorld {
         instance: &InstanceId,
         external: &ExternalId,
         to: &ContactAddress,
-        message: &MessageId,
+        (message, attempt): (&MessageId, Option<usize>),
         text: &str,
     ) -> String {
         let id = self.fresh_id();
@@ -335,6 +357,7 @@ impl FakeWorld {
             at_ms,
             message: message.clone(),
             text: text.to_owned(),
+            attempt,
         };
         state
             .phones
@@ -378,93 +401,5 @@ impl FakeWorld {
             });
         }
         id
-    }
-
-    fn owe_echo_and_statuses(
-        &self,
-        provider: Provider,
-        external: &ExternalId,
-        to: &ContactAddress,
-        message: &MessageId,
-        text: &str,
-        id: &str,
-    ) {
-        let simulation = &self.simulation;
-        let mut owed = Vec::new();
-        if provider == Provider::Evolution && simulation.chance(0.6) {
-            let said = Said {
-                id,
-                text,
-                from_me: true,
-                sent_at: Some(simulation.now()),
-            };
-            let number = person::phone(to);
-            let event = if self.state().identities.contains(&number) {
-                let shows = [Shows::Number, Shows::Identity, Shows::Both];
-                said.event_in(provider, external, &number, simulation.pick(&shows))
-            } else {
-                said.event(provider, external, to)
-            };
-            let after_ms = simulation.pick(&[0, 0, 500, 3_000, 25_000]);
-            owed.push(Owed {
-                item: WebhookItem::Event(event),
-                after_ms,
-            });
-        }
-        let key = if traits(provider).echoes_our_id {
-            DeliveryKey::from_own_id(provider, external, message)
-        } else {
-            DeliveryKey::from_provider_id(provider, external, id)
-        };
-        for status in [
-            DeliveryStatus::Sent,
-            DeliveryStatus::Delivered,
-            DeliveryStatus::Read,
-        ] {
-            if !simulation.chance(0.7) {
-                continue;
-            }
-            let mut update = StatusUpdate {
-                key: key.clone(),
-                status,
-                at: simulation.now(),
-                provider_message_id: (provider == Provider::Meta).then(|| id.to_owned()),
-                detail: None,
-            };
-            let after_ms = simulation.between(0, 20_000);
-            let item = if provider == Provider::Meta {
-                update.detail = Some(Box::new(name_price()));
-                tell_charge(update, external)
-            } else {
-                WebhookItem::Status(update)
-            };
-            owed.push(Owed { item, after_ms });
-        }
-        self.state().owed.extend(owed);
-    }
-}
-
-/// What Meta says of the price of a message, with each of its statuses.
-fn name_price() -> StatusDetail {
-    StatusDetail {
-        pricing: Some(Pricing {
-            billable: Some(true),
-            category: Some("utility".to_owned()),
-            country: Country::parse("BR"),
-            ..Pricing::default()
-        }),
-        ..StatusDetail::default()
-    }
-}
-
-/// The item of a status of Meta, as the parser makes it.
-fn tell_charge(update: StatusUpdate, external: &ExternalId) -> WebhookItem {
-    if update.find_charge().is_none() {
-        return WebhookItem::Status(update);
-    }
-    WebhookItem::ChargedStatus {
-        update,
-        provider: Provider::Meta,
-        external: external.clone(),
     }
 }

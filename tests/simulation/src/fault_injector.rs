@@ -4,10 +4,13 @@
 mod attempt;
 mod current;
 mod faults;
+mod machine;
+mod mail;
 mod notes;
 mod places;
 
 pub use faults::{Faults, Slow};
+pub use machine::MachineFate;
 pub use places::DistinctStep;
 
 use crate::executor::{Life, Simulation};
@@ -45,6 +48,8 @@ pub struct Common {
     ended: AtomicBool,
     /// The machine is to lose its power now.
     pub cut: AtomicBool,
+    /// What happens to the machine itself.
+    pub machine: MachineFate,
 }
 
 /// What a history did.
@@ -96,6 +101,7 @@ impl Common {
             dirty: [true; 3].map(AtomicBool::new),
             ended: AtomicBool::new(false),
             cut: AtomicBool::new(false),
+            machine: MachineFate::default(),
         }
     }
 
@@ -340,6 +346,7 @@ impl FaultInjector {
         {
             simulation.sleep(until - simulation.elapsed_ms()).await;
         }
+        common.machine.note_step(faults, number);
         if faults.power_cut_at == Some(number) {
             common.cut.store(true, Ordering::Relaxed);
         }
@@ -440,7 +447,7 @@ impl System for FaultInjector {
         if frozen != i64::MIN {
             return recado_domain::millis::from_unix_millis(frozen);
         }
-        add_millis(self.common.simulation.now(), self.skew_ms)
+        add_millis(self.common.simulation.machine_now(), self.skew_ms)
     }
 
     fn random_u64(&self) -> u64 {

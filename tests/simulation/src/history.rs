@@ -117,6 +117,13 @@ where
     plan.has_clients = seed / 8 % 4 == 1;
     // An eighth, none of which ever broke a promise before.
     plan.has_lookups = matches!(seed % 16, 2 | 14);
+    // A tenth and fewer, of all the other kinds.
+    plan.has_endpoints = seed % 10 == 3;
+    plan.has_entries = seed % 18 == 7;
+    // An eighth, of which none ever broke a promise before.
+    if matches!(seed % 32, 1 | 8 | 20 | 31) {
+        plan.invite_guests(&simulation);
+    }
     let common = Arc::new(Common::new(
         simulation.clone(),
         plan.faults.clone(),

@@ -222,6 +222,28 @@ pub enum Mutation {
     SingleClaimsForgotten,
     /// The sender asks for no opt-outs.
     OptOutsUnasked,
+    /// The state of an endpoint is stored whatever endpoint has the name by now.
+    StateOfOthers,
+    /// A failed event is stored whatever endpoint has the name by now.
+    FailedOfOthers,
+    /// The place of an endpoint is not stored.
+    PlaceForgotten,
+    /// An endpoint is told of the events of all tenants.
+    EventsOfAllTenants,
+    /// The knowledge of an agent is stored whatever agent has the name by now.
+    KnowledgeOfOthers,
+    /// A row that cannot be read ends the whole list of overdue work. (It is none of [`Self::ALL`]: only days with a damaged row show it.)
+    UnreadableFailsAll,
+    /// The sender knows of no quiet hours and of no cap.
+    DeliveryRulesUnasked,
+    /// A later request for an invitation does not see that the earlier one may have been sent.
+    PossiblySentForgotten,
+    /// The record of an invitation does not say which message it is to become.
+    PlanNotStored,
+    /// The attempt at an e-mail is not stored before the carrier is asked.
+    MailGoesFirst,
+    /// The clock is not read again between the write of an attempt at an e-mail and the request to the carrier.
+    MailClockNotRead,
 }
 
 impl Mutation {
@@ -336,6 +358,16 @@ impl Mutation {
         Self::NumbersCountApart,
         Self::SingleClaimsForgotten,
         Self::OptOutsUnasked,
+        Self::StateOfOthers,
+        Self::FailedOfOthers,
+        Self::PlaceForgotten,
+        Self::EventsOfAllTenants,
+        Self::KnowledgeOfOthers,
+        Self::DeliveryRulesUnasked,
+        Self::PossiblySentForgotten,
+        Self::PlanNotStored,
+        Self::MailGoesFirst,
+        Self::MailClockNotRead,
     ];
 
     /// Whether it leaves `other` out.

@@ -1,6 +1,7 @@
 //! What happens in a random history: who writes what when, what goes wrong, what people do.
 
 mod access;
+pub(crate) mod deliveries;
 pub(crate) mod hours;
 mod script;
 
@@ -69,6 +70,12 @@ pub struct Plan {
     pub has_clients: bool,
     /// `true` if the agents have a tool that reads, whose calls end as chance says.
     pub has_lookups: bool,
+    /// `true` if operators replace agents and their documents.
+    pub has_entries: bool,
+    /// `true` if operators make endpoints, to which events are posted.
+    pub has_endpoints: bool,
+    /// `true` if clients invite guests, also by e-mail.
+    pub has_guests: bool,
     /// How many messages a turn reads.
     pub turn_messages: usize,
     /// The same for the providers that cannot be reached.
@@ -215,6 +222,9 @@ impl Plan {
             outages: Vec::new(),
             has_clients: false,
             has_lookups: false,
+            has_endpoints: false,
+            has_entries: false,
+            has_guests: false,
             turn_messages: 20,
             unreachable: Vec::new(),
         };

@@ -3,16 +3,22 @@
 mod batches;
 mod clients;
 mod effects;
+mod endpoints;
+mod entries;
+mod guests;
 mod kinds;
 mod knowledge;
 mod limits;
 mod persons;
 mod reminders;
 mod safeguard;
+mod sends;
 mod story;
 mod teller;
 
-pub use batches::STOP_WORD;
+pub use batches::{START_WORD, STOP_WORD};
+pub use endpoints::EndpointStory;
+pub use entries::EntryStory;
 pub use kinds::PlayedKinds;
 pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard, Troubles};
 pub use story::Story;
@@ -22,7 +28,7 @@ use crate::fault_injector::{Common, Faults};
 use crate::history::{Outcome, finish, sim};
 use crate::mutation::Mutation;
 use crate::queue::WorkQueues;
-use crate::simulator::{Aids, Style};
+use crate::simulator::{Aids, Simulator, Style};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -81,7 +87,8 @@ impl Telling {
         Self { trouble, ..self }
     }
 
-    fn faults(&self) -> Faults {
+    /// Returns what goes wrong with functions.
+    pub fn faults(&self) -> Faults {
         let mut faults = Faults {
             calm_from_ms: self.story.calm_ms(),
             ..Faults::default()
@@ -103,13 +110,23 @@ impl Telling {
         Q: WorkQueues,
         A: Into<Aids>,
     {
+        finish(&self.set_up(self.faults(), traced, make))
+    }
+
+    /// Sets it up with these faults, on the store and queues that `make` builds.
+    pub fn set_up<S, Q, A>(
+        &self,
+        faults: Faults,
+        traced: bool,
+        make: impl FnOnce(&Simulation) -> (S, Q, A),
+    ) -> Arc<Simulator<S, Q>>
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+        A: Into<Aids>,
+    {
         let simulation = Simulation::new(self.seed);
-        let common = Arc::new(Common::new(
-            simulation.clone(),
-            self.faults(),
-            self.mutation,
-            traced,
-        ));
+        let common = Arc::new(Common::new(simulation.clone(), faults, self.mutation, traced));
         let (store, queues, aids) = make(&simulation);
         let mut sim = sim(&common, store, queues, self.story.bounds());
         sim.settings.unknown_wait = self.story.unknown_wait().unwrap_or(sim.settings.unknown_wait);
@@ -126,6 +143,6 @@ impl Telling {
         sim.clients_repeat = self.clients_repeat;
         let sim = Arc::new(sim);
         self.story.set(&sim);
-        finish(&sim)
+        sim
     }
 }

@@ -5,16 +5,25 @@ mod aids;
 mod batches;
 mod catch_up;
 mod clients;
+mod endpoints;
+mod entries;
+mod guests;
 mod invitations;
 mod ledger;
 mod people;
 mod post;
+mod posts;
 mod strangers;
 mod work;
 
-pub use aids::{Aids, Due, Recover};
+pub use aids::{Aids, AtMark, Due, Index, Recover};
 pub use batches::{BatchStop, ClientBatch, InvitedContact, ToldLimit};
 pub use clients::{ClientOrder, Erasure, Removal};
+pub use entries::{Entries, GivenDocument, GivenPrompt};
+pub use guests::{
+    ClientInvitation, FakeGuest, FollowedLink, GuestLedger, InvitationOrder, TEMPLATES, ToldInvitation,
+    email_sender,
+};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::OperatorRequest;
 pub use strangers::Way;
@@ -27,7 +36,7 @@ use crate::mutation::Mutation;
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{Agent, AgentReturn, ConfigDocument, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
@@ -36,7 +45,7 @@ use recado_domain::tools::Tool;
 use recado_pipeline::ports::{OverdueWork, Store};
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long a history goes on at most after nothing goes wrong any more: longer than the longest wait of any record.
@@ -83,6 +92,10 @@ pub struct Simulator<S, Q> {
     pub bounds: Vec<InstanceConfig>,
     /// What the store can do beyond the port.
     pub aids: Aids,
+    /// What happens at marked steps.
+    pub at_mark: OnceLock<AtMark>,
+    /// When the installation last went on from a backup.
+    pub restored_at: Mutex<Option<Timestamp>>,
     ledger: Mutex<Ledger>,
 }
 
@@ -142,6 +155,8 @@ where
             fake_world,
             settings: Settings {
                 debounce: Debounce::Fixed(SignedDuration::from_secs(4)),
+                // The providers here know nobody's linked identity.
+                identity_attempts: false,
                 ..Settings::default()
             },
             style: Style::Lambda,
@@ -150,6 +165,8 @@ where
             posted_twice: 0.0,
             bounds,
             aids: Aids::default(),
+            at_mark: OnceLock::new(),
+            restored_at: Mutex::default(),
             ledger: Mutex::default(),
         }
     }
@@ -172,6 +189,23 @@ where
         &self.common.simulation
     }
 
+    /// Whether the installation went on from a backup.
+    pub fn was_restored(&self) -> bool {
+        self.restore_time().is_some()
+    }
+
+    fn restore_time(&self) -> Option<Timestamp> {
+        *self.restored_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The settings of a process that starts now.
+    fn settings_now(&self) -> Settings {
+        Settings {
+            restored_at: self.restore_time(),
+            ..self.settings.clone()
+        }
+    }
+
     /// The world of the function of `injector`.
     pub fn world(&self, injector: &FaultInjector) -> FunctionWorld<S, Q> {
         self.world_over(injector, self.queues.clone())
@@ -185,7 +219,7 @@ where
             providers: Edge::new(self.fake_world.clone(), injector.clone()),
             llm: Model::new(self.fake_world.clone(), injector.clone()),
             system: injector.clone(),
-            settings: self.settings.clone(),
+            settings: self.settings_now(),
             retry_lock: injector.retries.clone(),
             exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         }
@@ -200,7 +234,7 @@ where
             providers: Edge::new(self.fake_world.clone(), injector.clone()),
             llm: Model::new(self.fake_world.clone(), injector.clone()),
             system: injector.clone(),
-            settings: self.settings.clone(),
+            settings: self.settings_now(),
             retry_lock: injector.retries.clone(),
             exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         }
@@ -208,8 +242,19 @@ where
 
     /// Runs until nothing is left to do, and checks. Returns the promises broken.
     pub fn run(self: &Arc<Self>) -> Vec<String> {
-        let mut loops = Loops::new();
         let end = self.common.faults.calm_from_ms.saturating_add(HORIZON_MS);
+        self.go_on_until(end, true);
+        if self.simulation().elapsed_ms() >= end || self.common.steps() >= STEPS_MAX {
+            self.common
+                .broken("the history does not come to an end".to_owned());
+        }
+        crate::check::check(self);
+        self.common.violations()
+    }
+
+    /// Runs until `end`, in milliseconds since the start; if `ends_itself`, only until nothing is left to do.
+    pub fn go_on_until(self: &Arc<Self>, end: i64, ends_itself: bool) {
+        let mut loops = Loops::new();
         self.start_reconcile();
         loop {
             self.post_owed();
@@ -223,17 +268,16 @@ where
             if self.common.cut.swap(false, std::sync::atomic::Ordering::Relaxed) {
                 self.cut_power();
             }
+            for step in self.common.machine.take_marked() {
+                if let Some(at_mark) = self.at_mark.get() {
+                    (at_mark.0)(step);
+                }
+            }
             loops.tidy(self);
-            if loops.looked_at_end(self) || self.common.steps() >= STEPS_MAX {
+            if (ends_itself && loops.looked_at_end(self)) || self.common.steps() >= STEPS_MAX {
                 break;
             }
         }
-        if self.simulation().elapsed_ms() >= end || self.common.steps() >= STEPS_MAX {
-            self.common
-                .broken("the history does not come to an end".to_owned());
-        }
-        crate::check::check(self);
-        self.common.violations()
     }
 
     /// Every minute; more seldom while nothing else happens.
@@ -260,7 +304,7 @@ where
 
     /// Whether a pass would find something.
     fn is_overdue(&self) -> bool {
-        let soon = recado_domain::millis::add_millis(self.simulation().now(), 2_000);
+        let soon = recado_domain::millis::add_millis(self.simulation().machine_now(), 2_000);
         if let Some(due) = &self.aids.due {
             return (due.0)().is_some_and(|due| due <= soon);
         }
@@ -335,7 +379,9 @@ impl Loops {
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
     {
-        let (now, start) = (sim.simulation().elapsed_ms(), crate::executor::START_MS);
+        let now = sim.simulation().elapsed_ms();
+        // The queues count by the machine's clock.
+        let start = crate::executor::START_MS + sim.simulation().ahead_ms();
         for (at, queue) in QueueName::ALL.into_iter().enumerate() {
             if let Some(until) = sim.common.faults.slow_until(queue, now) {
                 self.next[at] = Some(until);
@@ -406,6 +452,7 @@ impl Loops {
         };
         let calm = sim.common.is_calm() && sim.ledger().pending == 0 && !running;
         calm && empty()
+            && !sim.owes_posts()
             && (!sim.reconciles || sim.common.mutation == Some(Mutation::NoReconcile) || sim.is_settled())
     }
 }

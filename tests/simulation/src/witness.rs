@@ -2,9 +2,11 @@
 //! could say anything.
 
 mod attempt;
+mod mail;
 
 use crate::executor::START_MS;
 pub use attempt::{Attempt, Told};
+pub use mail::MailAttempt;
 use recado_domain::contact::ContactAddress;
 use recado_domain::effects::EffectId;
 use recado_domain::ids::{EventId, InstanceId, MessageId};
@@ -28,6 +30,8 @@ pub struct Witness {
     pub begun_effects: BTreeMap<EffectId, i64>,
     /// Every attempt to send, in the order of their claims.
     pub attempts: Vec<Attempt>,
+    /// Every attempt at an e-mail, in the order in which they were stored.
+    pub mails: Vec<MailAttempt>,
     /// Not before when, if it was committed so, each outgoing message may leave.
     pub not_before: BTreeMap<MessageId, i64>,
     /// When each slot of an instance was reserved, by its time in milliseconds since the Unix epoch.
@@ -46,6 +50,8 @@ pub struct Witness {
     pub marks: Vec<Mark>,
     /// When an echo was taken first for an attempt at each message.
     pub echoed: BTreeMap<MessageId, i64>,
+    /// Invitations that waited while others to their contact might leave.
+    pub held: BTreeSet<MessageId>,
     /// Writes of each message that a store began and did not answer: it may have done them or not. Only a store that is
     /// reached by requests of its own has any.
     unanswered: BTreeMap<MessageId, u32>,

@@ -169,6 +169,15 @@ fn where_records_and_queues_lie_apart_each_step_is_a_call() {
 }
 
 #[test]
+fn a_message_of_meta_takes_the_same_calls() {
+    let bound = bound(0, 0, Provider::Meta, None);
+    let calls = calls_for_agent(bound, None, 1, Style::Lambda, |simulation, _| {
+        EitherQueues::on_sqs(simulation.clone(), 0.0)
+    });
+    assert_eq!(calls, ON_AWS);
+}
+
+#[test]
 fn a_tool_that_reads_costs_no_call_and_one_that_acts_what_its_page_says() {
     assert_eq!(calls_for_a_message_with(reading_tool), ON_AWS);
     let journal = "deferred-reply journal";

@@ -36,7 +36,9 @@ fn play_with_losses(seed: u64) -> Outcome {
 
 /// Whether a broken promise says how soon something is done. What lost its job waits for the next look of reconcile.
 fn is_about_time(promise: &str) -> bool {
-    promise.contains(" ms after ") || (promise.contains(" waited for ") && promise.ends_with(" ms"))
+    let waited = promise.contains(" waited for ") && promise.ends_with(" ms");
+    let was_late = promise.contains(" was answered after ") && promise.contains(" ms: ");
+    promise.contains(" ms after ") || waited || was_late
 }
 
 #[test]

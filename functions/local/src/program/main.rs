@@ -10,6 +10,7 @@ mod connect_calendar;
 mod document_reading;
 mod email_senders;
 mod eval;
+mod help;
 mod moving;
 
 /// Threads hand memory to each other all the time: what a request was read into is freed by the thread that stored it. The C
@@ -84,7 +85,11 @@ enum RecadoCommand {
 }
 
 fn main() -> ExitCode {
-    match run_command(CommandLine::parse()) {
+    let arguments: CommandLine = match help::parse_arguments() {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    match run_command(arguments) {
         Ok(status) => status,
         Err(error) => {
             let name = style::paint_text(style::Paint::Bad, "recado:");

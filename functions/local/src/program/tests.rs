@@ -1,15 +1,23 @@
 //! Holds the help of every command, and the completions of a shell, by snapshots.
 
 use super::CommandLine;
+use super::help::{GROUPS, group_commands};
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
+use recado_machine::help_text::wrap_help;
+use std::collections::BTreeSet;
 
 /// Renders the help of a command and of those below it. The variables of this machine are left out.
 fn render_help(command: &Command, told: &mut String) {
     let mut shown = command
         .clone()
         .mut_args(|argument| argument.hide_env_values(true));
-    told.push_str(&shown.render_long_help().to_string());
+    let help = wrap_help(&shown.render_long_help().to_string());
+    // A name or a value may be longer than the line.
+    let is_wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+    let wide: Vec<&str> = help.lines().filter(is_wide).collect();
+    assert!(wide.is_empty(), "{wide:?}");
+    told.push_str(&help);
     told.push('\n');
     for below in command
         .get_subcommands()
@@ -22,7 +30,7 @@ fn render_help(command: &Command, told: &mut String) {
 
 #[test]
 fn the_help_of_every_command_is_as_kept() {
-    let mut program = CommandLine::command().version("VERSION");
+    let mut program = group_commands(CommandLine::command()).version("VERSION");
     program.build();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("tests/snapshots");
@@ -32,7 +40,7 @@ fn the_help_of_every_command_is_as_kept() {
         let mut alone = program
             .clone()
             .mut_args(|argument| argument.hide_env_values(true));
-        insta::assert_snapshot!("help", alone.render_long_help().to_string());
+        insta::assert_snapshot!("help", wrap_help(&alone.render_long_help().to_string()));
         for command in program
             .get_subcommands()
             .filter(|command| command.get_name() != "help")
@@ -42,6 +50,20 @@ fn the_help_of_every_command_is_as_kept() {
             insta::assert_snapshot!(format!("help-{}", command.get_name()), told);
         }
     });
+}
+
+#[test]
+fn every_command_stands_in_one_group_of_the_help() {
+    let mut program = CommandLine::command();
+    program.build();
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+    let shown: BTreeSet<&str> = shown.map(Command::get_name).collect();
+    let grouped: Vec<&str> = GROUPS
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .collect();
+    assert_eq!(grouped.len(), shown.len(), "each stands there once");
+    assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), shown);
 }
 
 #[test]

@@ -68,11 +68,21 @@ fn other_state(state: NotificationState) -> NotificationState {
 impl<A: System> DynamoStore<A> {
     /// Returns the configuration of alerts; `None` if none was applied.
     pub(super) async fn find_alert_config(&self) -> PortResult<Option<AlertConfig>> {
-        self.find_decoded(
+        self.find_readable(
             "reading the configuration of alerts",
             TableKey::for_alert_config(),
         )
         .await
+    }
+
+    /// Reads a record by its key; `None` also if it cannot be read, so that it can be written anew.
+    pub(super) async fn find_readable<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        key: TableKey,
+    ) -> PortResult<Option<T>> {
+        let found = self.table.get_record(what, key).await?;
+        Ok(found.and_then(|item| item::keep_readable(item::decode_record(what, &item))))
     }
 
     /// Reads a record by its key.
@@ -141,7 +151,7 @@ impl<A: System> Alerts for DynamoStore<A> {
 
     async fn read_alert_watch(&self) -> PortResult<AlertWatch> {
         let found = self
-            .find_decoded("reading the last look for alerts", TableKey::for_alert_watch())
+            .find_readable("reading the last look for alerts", TableKey::for_alert_watch())
             .await?;
         Ok(found.unwrap_or_default())
     }

@@ -113,7 +113,8 @@ pub(super) fn read_change(change: &StreamRecord) -> PortResult<ChangedRecord> {
         }
         Some(("V", tenant)) if parse_page_change(new).is_some() => read_page_change(tenant, old, new, at)?,
         Some(("T", _)) if pk == LIVE_ALERTS_PK || pk.starts_with(&ended_alerts_pk(None)) => {
-            let old: Option<Alert> = old.map(|item| item::decode_record(WHAT, item)).transpose()?;
+            let read = |item| item::keep_readable(item::decode_record::<Alert>(WHAT, item));
+            let old = old.and_then(read);
             let new = item::decode_record(WHAT, new)?;
             let before = old.map(|old| old.state());
             ChangedRecord::Events(derive_alert_events(before, &new, at))

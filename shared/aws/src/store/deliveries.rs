@@ -311,6 +311,19 @@ impl<A: System> Deliveries for DynamoStore<A> {
             .map(drop)
     }
 
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+        const WHAT: &str = "ending a wait for an acknowledgement";
+        let change = UpdateChange::default().remove_attributes(&AWAITED);
+        let waits = Expression::new("attribute_exists(#open_shard)");
+        let key = TableKey::for_delivery(key);
+        let stopped = self
+            .table
+            .update_record(WHAT, key, &change, Some(waits), ReturnValue::None);
+        // A status ended the wait before.
+        let _stopped = stopped.await?;
+        Ok(())
+    }
+
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
         let found = self.get_settled_delivery(WHAT, key).await?;

@@ -21,6 +21,7 @@ use recado_domain::tools::Tool;
 use recado_ports::ports::{
     ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
+use recado_ports::unreadable_record::UNREADABLE_INSTANCE;
 pub(super) use records::find_kind;
 use records::{add_entry, list_named_keys, sort_entries};
 use serde::de::DeserializeOwned;
@@ -108,14 +109,17 @@ impl<A: System> DynamoStore<A> {
         }
         for item in &found {
             marks.extend(configuration_writes::read_marks(item));
-            if add_installation_entry(WHAT, item, &mut document)? {
+            // One that cannot be read is passed over, so that it can be written anew.
+            if item::keep_readable(add_installation_entry(WHAT, item, &mut document)) != Some(false) {
                 continue;
             }
             // An instance may be found by its id and by its provider's name.
             let kind = find_kind(item).map(ConfigurationKind::partition_key);
             if seen.insert((kind, item::get_string(item, "id").map(str::to_owned))) {
-                // One that cannot be read is passed over, so that it can be written anew.
-                item::keep_readable(add_entry(WHAT, item, &mut document));
+                let read = item::keep_readable(add_entry(WHAT, item, &mut document));
+                if read.is_none() && kind == Some(ConfigurationKind::Instance.partition_key()) {
+                    tracing::error!("{UNREADABLE_INSTANCE}");
+                }
             }
         }
         sort_entries(&mut document);
@@ -230,7 +234,7 @@ impl<A: System> DynamoStore<A> {
             tools: self.read_functions_of(what, &tenant, &agent).await?,
             tenant,
             agent,
-            knowledge: find_snapshot_name(what, &instance.tenant, &found)?,
+            knowledge: find_snapshot_name(what, &instance.tenant, &found),
             instance,
         })))
     }

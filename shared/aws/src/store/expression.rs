@@ -1,7 +1,7 @@
 //! Expressions of `DynamoDB`. Every attribute is written with a `#`, so that no reserved word causes an error (`state`,
 //! `list`, `status` …). The names that a request must declare are taken from the text.
 
-use super::item::{number_attribute, text_attribute};
+use super::item::{Item, number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
 use recado_domain::ids::InstanceId;
 use recado_domain::revision::revision_before;
@@ -57,6 +57,14 @@ impl Expression {
         revision_before(rev).map_or_else(Self::record_absent, |before| {
             Self::new(format!("#{attribute} = :before")).with_number(":before", before)
         })
+    }
+
+    /// Returns the condition that an attribute still is what `found` shows, also if that is none of ours.
+    pub(crate) fn attribute_as_found(attribute: &str, found: &Item) -> Self {
+        match found.get(attribute) {
+            Some(value) => Self::new(format!("#{attribute} = :found")).with_value(":found", value.clone()),
+            None => Self::new(format!("attribute_not_exists(#{attribute})")),
+        }
     }
 
     /// Combines two conditions: both must hold.

@@ -32,6 +32,15 @@ fn timestamp_attribute(at: Timestamp) -> AttributeValue {
     number_attribute(at.as_millisecond())
 }
 
+/// Returns the condition that the attribute `name` still holds the time `before`.
+fn has_time(name: &str, before: Option<Timestamp>) -> Expression {
+    match before {
+        None => Expression::new(format!("attribute_not_exists(#{name})")),
+        Some(at) => Expression::new(format!("#{name} = :{name}_before"))
+            .with_number(&format!(":{name}_before"), at.as_millisecond()),
+    }
+}
+
 /// Returns the condition that the stored state has the revision `rev`. A state that was never changed has none.
 fn has_revision(rev: u64) -> Expression {
     match rev {
@@ -73,16 +82,69 @@ fn state_update(
     })
 }
 
-/// Builds the reservation of a slot, with the state that the update returned.
-fn slot_reservation(what: &'static str, at: Timestamp, updated: &Item) -> PortResult<Reservation> {
-    let state = Box::new(item::decode_record(what, updated)?);
-    Ok(Reservation::Slot { at, state })
+/// Returns the condition that the stored state is as a caller read it. The default state is read also where none [can be
+/// read](parse_state): for it there must be none.
+fn is_as_read(seen: &InstanceState) -> Expression {
+    if *seen == default_state(seen.rev) {
+        Expression::record_absent()
+    } else {
+        has_revision(seen.rev)
+    }
 }
 
-/// Returns whether a refused reservation found the instance closed.
-fn found_closed(what: &'static str, found: Option<&Item>) -> PortResult<bool> {
-    let state: Option<InstanceState> = found.map(|item| item::decode_record(what, item)).transpose()?;
-    Ok(state.is_some_and(|state| state.connection != ConnectionStatus::Open))
+fn default_state(rev: u64) -> InstanceState {
+    InstanceState {
+        rev,
+        ..InstanceState::default()
+    }
+}
+
+/// Returns the state in an item. One that cannot be read is the default state, with the stored revision.
+fn parse_state(what: &'static str, found: &Item) -> InstanceState {
+    let read = item::keep_readable(item::decode_record(what, found));
+    read.unwrap_or_else(|| default_state(item::stored_revision(found)))
+}
+
+/// Builds the reservation of a slot, with the state that the update returned.
+fn slot_reservation(what: &'static str, at: Timestamp, updated: &Item) -> Reservation {
+    let state = Box::new(parse_state(what, updated));
+    Reservation::Slot { at, state }
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Returns the state that a write found. In the place of one that cannot be read, the default state is written with the next
+    /// revision: a change of single attributes would leave it unreadable.
+    async fn take_found_state(
+        &self,
+        what: &'static str,
+        id: &InstanceId,
+        found: Option<Item>,
+    ) -> PortResult<InstanceState> {
+        let Some(found) = found else {
+            return Ok(InstanceState::default());
+        };
+        if let Some(state) = item::keep_readable(item::decode_record(what, &found)) {
+            return Ok(state);
+        }
+        let state = default_state(item::stored_revision(&found).saturating_add(1));
+        let mut whole = item::encode_record(what, &state)?;
+        whole.extend(TableKey::for_instance_state(id).into_key_item());
+        let as_found = Expression::attribute_as_found("rev", &found);
+        // If another worker wrote it meanwhile, the caller's next try finds that.
+        let _written = self.table.put_record(what, whole, Some(as_found)).await?;
+        Ok(state)
+    }
+
+    /// Returns whether a refused reservation found the instance closed.
+    async fn found_closed(
+        &self,
+        what: &'static str,
+        id: &InstanceId,
+        found: Option<Item>,
+    ) -> PortResult<bool> {
+        let state = self.take_found_state(what, id, found).await?;
+        Ok(state.connection != ConnectionStatus::Open)
+    }
 }
 
 impl<A: System> InstanceStates for DynamoStore<A> {
@@ -92,10 +154,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             .table
             .get_record(WHAT, TableKey::for_instance_state(id))
             .await?;
-        found.map_or_else(
-            || Ok(InstanceState::default()),
-            |item| item::decode_record(WHAT, &item),
-        )
+        Ok(found.map_or_else(InstanceState::default, |item| parse_state(WHAT, &item)))
     }
 
     async fn read_instance_states(
@@ -146,10 +205,10 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                 ReturnValue::AllNew,
             );
             let refused = match first.await? {
-                Ok(updated) => return slot_reservation(WHAT, fresh.at, &updated),
+                Ok(updated) => return Ok(slot_reservation(WHAT, fresh.at, &updated)),
                 Err(refused) => refused,
             };
-            if found_closed(WHAT, refused.0.as_ref())? {
+            if self.found_closed(WHAT, id, refused.0).await? {
                 return Ok(Reservation::NotOpen);
             }
             let second = self.table.update_record(
@@ -164,10 +223,14 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                     let arrival = item::get_integer(&updated, "arrival")
                         .ok_or_else(|| PortError::invalid(WHAT, "no arrival time was returned"))?;
                     let stored = add_duration(from_unix_millis(arrival), -rate.interval());
-                    return slot_reservation(WHAT, rate.reserve_slot(Some(stored), now).at, &updated);
+                    let at = rate.reserve_slot(Some(stored), now).at;
+                    return Ok(slot_reservation(WHAT, at, &updated));
                 }
-                Err(refused) if found_closed(WHAT, refused.0.as_ref())? => return Ok(Reservation::NotOpen),
-                Err(_) => {}
+                Err(refused) => {
+                    if self.found_closed(WHAT, id, refused.0).await? {
+                        return Ok(Reservation::NotOpen);
+                    }
+                }
             }
         }
         Err(PortError::unavailable(
@@ -194,17 +257,10 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             }
             let mut after = before.clone();
             let reserved = after.reserve_yielding(rate, holds_place, now);
-            let unchanged = [("arrival", before.arrival), ("places", before.places)]
-                .into_iter()
-                .fold(open.clone(), |condition, (name, at)| match at {
-                    None => {
-                        condition.and_condition(Expression::new(format!("attribute_not_exists(#{name})")))
-                    }
-                    Some(at) => condition.and_condition(
-                        Expression::new(format!("#{name} = :{name}_before"))
-                            .with_number(&format!(":{name}_before"), at.as_millisecond()),
-                    ),
-                });
+            let unchanged = open
+                .clone()
+                .and_condition(has_time("arrival", before.arrival))
+                .and_condition(has_time("places", before.places));
             let change = match reserved {
                 YieldingSlot::Slot(slot) => UpdateChange::default()
                     .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
@@ -222,13 +278,18 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                 .table
                 .update_record(WHAT, key, &change, Some(unchanged), ReturnValue::AllNew);
             match (written.await?, reserved) {
-                (Ok(updated), YieldingSlot::Slot(slot)) => return slot_reservation(WHAT, slot.at, &updated),
-                (Ok(_), YieldingSlot::Place { at, .. }) => return Ok(Reservation::Place(at)),
-                (Err(refused), _) if found_closed(WHAT, refused.0.as_ref())? => {
-                    return Ok(Reservation::NotOpen);
+                (Ok(updated), YieldingSlot::Slot(slot)) => {
+                    return Ok(slot_reservation(WHAT, slot.at, &updated));
                 }
-                (Err(_), _) if round > 0 => self.table.wait_before_retry(round).await,
-                (Err(_), _) => {}
+                (Ok(_), YieldingSlot::Place { at, .. }) => return Ok(Reservation::Place(at)),
+                (Err(refused), _) => {
+                    if self.found_closed(WHAT, id, refused.0).await? {
+                        return Ok(Reservation::NotOpen);
+                    }
+                    if round > 0 {
+                        self.table.wait_before_retry(round).await;
+                    }
+                }
             }
         }
         Err(PortError::unavailable(
@@ -257,23 +318,31 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                 return Ok(ChangedInstance { done, state });
             }
             if state == before {
-                (before, is_stored) = (self.read_instance_state(id).await?, true);
+                let key = TableKey::for_instance_state(id);
+                let found = self.table.get_record(WHAT, key).await?;
+                (before, is_stored) = (self.take_found_state(WHAT, id, found).await?, true);
                 continue;
             }
             let update =
                 state_update(WHAT, id, &before, &state)?.set_value(CHANGED_BY, text_attribute(&nonce));
-            let (key, unchanged) = (TableKey::for_instance_state(id), Some(has_revision(before.rev)));
-            let written =
-                self.table
-                    .update_record_once(WHAT, key, &update, unchanged, ReturnValue::None, is_this);
+            let unchanged = if is_stored {
+                has_revision(before.rev)
+            } else {
+                is_as_read(&before)
+            };
+            let key = TableKey::for_instance_state(id);
+            let written = self.table.update_record_once(
+                WHAT,
+                key,
+                &update,
+                Some(unchanged),
+                ReturnValue::None,
+                is_this,
+            );
             let Err(refused) = written.await? else {
                 return Ok(ChangedInstance { done, state });
             };
-            let stored = refused
-                .0
-                .map(|item| item::decode_record(WHAT, &item))
-                .transpose()?;
-            (before, is_stored) = (stored.unwrap_or_default(), true);
+            (before, is_stored) = (self.take_found_state(WHAT, id, refused.0).await?, true);
             if round > 0 {
                 self.table.wait_before_retry(round).await;
             }
@@ -283,78 +352,4 @@ impl<A: System> InstanceStates for DynamoStore<A> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recado_domain::instance::ConnectionUpdate;
-
-    fn id() -> InstanceId {
-        InstanceId::parse("front-desk").unwrap()
-    }
-
-    fn update(before: &InstanceState, connection: ConnectionStatus, probe_at: Option<i64>) -> Expression {
-        let mut after = before.clone();
-        after.apply_change(&InstanceChange::Connection(ConnectionUpdate {
-            connection,
-            at: from_unix_millis(5),
-            probe_at: probe_at.map(from_unix_millis),
-            asked_at: None,
-            releases_waiting: false,
-        }));
-        state_update("test", &id(), before, &after)
-            .unwrap()
-            .build_expression()
-    }
-
-    fn closed(probe_at: Option<i64>) -> InstanceState {
-        InstanceState {
-            connection: ConnectionStatus::Closed,
-            since: Some(from_unix_millis(1)),
-            probe_at: probe_at.map(from_unix_millis),
-            arrival: Some(from_unix_millis(9)),
-            ..InstanceState::default()
-        }
-    }
-
-    #[test]
-    fn a_connection_that_is_lost_enters_the_index_and_one_that_is_back_leaves_it() {
-        let lost = update(&InstanceState::default(), ConnectionStatus::Closed, Some(60_000));
-        assert!(lost.text.contains("#open_due = :open_due"), "{}", lost.text);
-        assert_eq!(lost.values[":open_due"], number_attribute(60_000));
-        assert!(!lost.text.contains("released_at"));
-        let back = update(&closed(Some(60_000)), ConnectionStatus::Open, None);
-        assert!(back.text.contains("#open_shard, #open_due"), "{}", back.text);
-        assert!(back.text.contains("REMOVE #probe_at"), "{}", back.text);
-        assert!(!back.text.contains("released_at"));
-    }
-
-    #[test]
-    fn an_open_one_that_is_to_be_released_again_stays_in_the_index() {
-        let back = update(&closed(None), ConnectionStatus::Open, Some(60_000));
-        assert_eq!(back.values[":open_due"], number_attribute(60_000));
-        assert!(!back.text.contains("released_at"), "{}", back.text);
-    }
-
-    #[test]
-    fn a_lost_connection_without_a_probe_time_is_due_since_it_was_lost() {
-        let first = update(&InstanceState::default(), ConnectionStatus::Closed, None);
-        assert_eq!(first.values[":open_due"], number_attribute(5));
-        let again = update(&closed(Some(60_000)), ConnectionStatus::Closed, None);
-        assert_eq!(again.values[":open_due"], number_attribute(1));
-    }
-
-    #[test]
-    fn a_change_leaves_the_reserved_slots_alone() {
-        let lost = update(&closed(None), ConnectionStatus::Unreachable, Some(60_000));
-        assert!(!lost.text.contains("arrival"), "{}", lost.text);
-    }
-
-    #[test]
-    fn an_instance_of_which_nothing_is_known_is_open() {
-        assert!(!found_closed("test", None).unwrap());
-        let closed = Item::from([
-            ("connection".to_owned(), text_attribute("closed")),
-            ("arrival".to_owned(), number_attribute(9)),
-        ]);
-        assert!(found_closed("test", Some(&closed)).unwrap());
-    }
-}
+mod tests;

@@ -148,6 +148,12 @@ pub(crate) fn get_integer(item: &Item, name: &str) -> Option<i64> {
         .and_then(|digits| digits.parse().ok())
 }
 
+/// Returns the revision of a stored record, whether the rest can be read or not.
+pub(crate) fn stored_revision(item: &Item) -> u64 {
+    let rev = get_integer(item, "rev").and_then(|rev| u64::try_from(rev).ok());
+    rev.unwrap_or_default()
+}
+
 /// Returns the item, unless it has expired. `DynamoDB` removes expired items hours late, so an expired one counts as
 /// gone.
 pub(crate) fn unexpired(item: Item, now: Timestamp) -> Option<Item> {

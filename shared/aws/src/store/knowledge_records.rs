@@ -14,13 +14,14 @@ pub(super) fn find_snapshot_name(
     what: &'static str,
     tenant: &TenantId,
     found: &[Item],
-) -> PortResult<Option<SnapshotName>> {
+) -> Option<SnapshotName> {
     let pk = keys::knowledge_pk(tenant);
     let stored = found
         .iter()
         .find(|item| item::get_string(item, "pk") == Some(pk.as_str()));
-    let known: Option<AgentKnowledge> = stored.map(|item| item::decode_record(what, item)).transpose()?;
-    Ok(known.and_then(|known| known.snapshot))
+    // Without a readable record the agent answers without knowledge, as if it had none.
+    let known: AgentKnowledge = item::keep_readable(item::decode_record(what, stored?))?;
+    known.snapshot
 }
 
 impl<A: System> KnowledgeRecords for DynamoStore<A> {

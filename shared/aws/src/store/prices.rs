@@ -42,7 +42,7 @@ impl<A: System> DynamoStore<A> {
     }
 
     async fn find_prices(&self) -> PortResult<Option<PriceList>> {
-        let found = self.find_decoded("reading the prices of models", TableKey::for_prices());
+        let found = self.find_readable("reading the prices of models", TableKey::for_prices());
         Ok(found.await?.map(|record: PriceRecord| record.prices))
     }
 }

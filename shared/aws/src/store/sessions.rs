@@ -26,7 +26,9 @@ impl<A: System> Sessions for DynamoStore<A> {
     async fn find_session(&self, hash: &TokenHash) -> PortResult<Option<ConsoleSession>> {
         const WHAT: &str = "looking a session up";
         let found = self.table.get_record(WHAT, TableKey::for_session(hash)).await?;
-        let found: Option<ConsoleSession> = found.map(|item| item::decode_record(WHAT, &item)).transpose()?;
+        // One that cannot be read counts as ended: its person signs in again.
+        let read = |item| item::keep_readable(item::decode_record(WHAT, &item));
+        let found: Option<ConsoleSession> = found.and_then(read);
         let now = self.table.system.now();
         Ok(found.filter(|session| session.is_valid_at(now)))
     }

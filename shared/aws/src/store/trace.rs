@@ -96,7 +96,9 @@ impl<A: System> DynamoStore<A> {
         let pk = keys::tenant_entries_pk(tenant);
         let mut owners = vec![keys::message_owner(tenant)];
         for item in self.table.query_partition(what, pk, Some(prefix)).await? {
-            let instance: Instance = item::decode_record(what, &item)?;
+            let Some(instance) = item::keep_readable(item::decode_record::<Instance>(what, &item)) else {
+                continue;
+            };
             let external = instance.resolve_external_id();
             owners.extend(external.map(|external| keys::event_owner(instance.provider, &external)));
         }

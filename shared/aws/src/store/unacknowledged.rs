@@ -105,7 +105,8 @@ impl<A: System> DynamoStore<A> {
         let after = after
             .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
             .transpose()?;
-        let from = after.as_ref().map_or(i64::MIN, ListPosition::time);
+        let earliest = filter.due_from.map_or(i64::MIN, Timestamp::as_millisecond);
+        let from = after.as_ref().map_or(earliest, ListPosition::time);
         let keys = |shard| {
             Expression::new("#open_shard = :shard AND #open_due BETWEEN :from AND :now")
                 .with_text(":shard", shard)
@@ -114,7 +115,7 @@ impl<A: System> DynamoStore<A> {
         };
         let condition = indexed_condition(filter);
         let limit = page.limit.max(1);
-        let indexed = if let Some(tenant) = &filter.tenant {
+        let indexed = if let (Some(tenant), None) = (&filter.tenant, filter.due_from) {
             let list = ListSource::Open(unacknowledged_shard(tenant));
             self.query_oldest(
                 WHAT,

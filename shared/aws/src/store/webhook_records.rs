@@ -11,6 +11,7 @@ use super::transaction::TransactionAction;
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
+use recado_domain::revision::revisions_of;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System, WebhookRecords, WriteOutcome};
 
@@ -184,13 +185,27 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         &self,
         tenant: &TenantId,
         endpoint: &WebhookEndpointId,
+        generation: Option<u64>,
     ) -> PortResult<()> {
         const WHAT: &str = "deleting the records of an endpoint";
         let prefix = keys::failed_events_prefix(endpoint);
         let pk = keys::failed_events_pk(tenant);
-        let failed = self.table.query_partition(WHAT, pk, Some(&prefix)).await?;
+        let mut failed = self.table.query_partition(WHAT, pk, Some(&prefix)).await?;
+        let state = TableKey::for_endpoint_state(tenant, endpoint);
+        let Some(generation) = generation else {
+            self.delete_found(failed).await?;
+            return self.delete_any(WHAT, state).await;
+        };
+        failed.retain(|item| {
+            let of_item = item::get_integer(item, "generation").unwrap_or_default();
+            u64::try_from(of_item) == Ok(generation)
+        });
         self.delete_found(failed).await?;
-        self.delete_any(WHAT, TableKey::for_endpoint_state(tenant, endpoint))
-            .await
+        let revisions = revisions_of(generation);
+        let is_of_it = Expression::new("#rev >= :first AND #rev < :behind")
+            .with_number(":first", revisions.start)
+            .with_number(":behind", revisions.end);
+        let _gone_or_another = self.table.delete_record(WHAT, state, is_of_it).await?;
+        Ok(())
     }
 }

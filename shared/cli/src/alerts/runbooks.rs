@@ -17,6 +17,7 @@ pub(super) fn read_runbook(kind: AlertKind) -> &'static str {
         AlertKind::PersonNeeded => include_str!("../../../../docs/runbooks/person-needed.md"),
         AlertKind::Budget => include_str!("../../../../docs/runbooks/budget.md"),
         AlertKind::NotAcknowledged => include_str!("../../../../docs/runbooks/not-acknowledged.md"),
+        AlertKind::ModelFails => include_str!("../../../../docs/runbooks/model-fails.md"),
         AlertKind::WebhookFails => include_str!("../../../../docs/runbooks/webhook-fails.md"),
         AlertKind::NumberQuality => include_str!("../../../../docs/runbooks/number-quality.md"),
     }

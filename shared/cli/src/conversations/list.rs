@@ -62,9 +62,11 @@ impl ListArguments {
 
 /// Requests a page of conversations.
 pub(super) async fn list_conversations(there: &InstallationClient, wanted: &ListArguments) -> Result<Value> {
-    there
-        .get_json(&["v1", "conversations"], &wanted.query_fields())
-        .await
+    let fields = wanted.query_fields();
+    let page = there.get_json(&["v1", "conversations"], &fields).await?;
+    let filters = [("instances", wanted.instance.as_deref())];
+    there.check_filters(&page, &filters).await?;
+    Ok(page)
 }
 
 /// Formats a page of conversations within 80 columns. Below each are its id, the contact's name and the agent's note.

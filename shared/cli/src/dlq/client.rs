@@ -32,7 +32,16 @@ impl DeadLetterClient {
         query.push(("limit", limit.to_string()));
         query.extend(cursor.map(|cursor| ("cursor", cursor)));
         let request = self.build_request(Method::GET, &[])?.query(&query);
-        self.there.request_json(request).await
+        let page = self.there.request_json(request).await?;
+        self.there.check_filters(&page, &which.named_entries()).await?;
+        Ok(page)
+    }
+
+    /// Fails if the filter names an instance that is not there.
+    pub(super) async fn check_filter(&self, which: &DeadLetterFilterArguments) -> Result<()> {
+        self.there
+            .check_filters(&Value::Null, &which.named_entries())
+            .await
     }
 
     /// Redrives dead letters until none are left, or a request changes nothing any more. Returns the sum of the counts.

@@ -39,6 +39,11 @@ impl DeadLetterFilterArguments {
             .collect()
     }
 
+    /// Returns the instance whose dead letters are wanted, by its list of the API.
+    pub(super) fn named_entries(&self) -> [(&'static str, Option<&str>); 1] {
+        [("instances", self.instance.as_deref())]
+    }
+
     /// Leaves out what is given up at `at` or later, unless the filter ends earlier already.
     pub(super) fn end_by(&mut self, at: Timestamp) {
         self.until = Some(self.until.map_or(at, |until| until.min(at)));

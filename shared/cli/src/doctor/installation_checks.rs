@@ -4,7 +4,7 @@ use super::name_runbook;
 use crate::installation::InstallationClient;
 use anyhow::Result;
 use recado_domain::alert::AlertKind;
-use recado_domain::config::Instance;
+use recado_domain::config::{ConfigDocument, Instance, Tenant};
 use recado_onboarding::{CheckResult, InstanceWebhook};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -35,6 +35,27 @@ async fn fetch_health(
 ) -> Result<(StatusCode, Value)> {
     let request = there.build_request(Method::GET, path)?.query(query);
     there.send_request(request).await
+}
+
+/// Notes tenants whose hours are read in UTC: on most servers nobody chose it.
+pub(super) fn check_time_zones(document: &ConfigDocument) -> Vec<CheckResult> {
+    let is_utc = |tenant: &&Tenant| matches!(tenant.time_zone.as_str(), "UTC" | "Etc/UTC");
+    let reads_hours = |tenant: &&Tenant| {
+        let instances = document.instances.iter().filter(|one| one.tenant == tenant.id);
+        let mut hours = instances.filter_map(|one| one.opening_hours.as_ref());
+        hours.next().is_some() || document.calendars.iter().any(|one| one.tenant == tenant.id)
+    };
+    let noted = document.tenants.iter().filter(is_utc).filter(reads_hours);
+    noted
+        .map(|tenant| {
+            let found = format!(
+                "tenant {}: opening hours and appointments are read in UTC",
+                tenant.id
+            );
+            CheckResult::check_noted("-", "time-zone", found)
+                .with_fix("set time_zone of the tenant, such as America/Sao_Paulo, unless that is meant")
+        })
+        .collect()
 }
 
 /// Checks an instance by the installation's own reports: the webhook's proof and URL, the connection and the rate.
@@ -102,5 +123,27 @@ async fn check_connection_state(there: &InstallationClient, instance: &Instance)
         Some(other) => CheckResult::check_failed(name, "state", format!("{other}: messages wait"))
             .with_fix(name_runbook(AlertKind::Disconnected)),
         None => CheckResult::check_failed(name, "state", "the installation says nothing of it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn hours_that_are_read_in_utc_are_noted() {
+        let document = |zone: &str, hours: bool| -> ConfigDocument {
+            let mut instance =
+                json!({"id": "desk", "tenant": "clinic", "agent": "ana", "provider": "evolution"});
+            if hours {
+                instance["opening_hours"] = json!({"mon": ["09:00-18:00"]});
+            }
+            let tenant = json!({"id": "clinic", "time_zone": zone});
+            serde_json::from_value(json!({"tenants": [tenant], "instances": [instance]})).unwrap()
+        };
+        assert_eq!(check_time_zones(&document("Etc/UTC", true)).len(), 1);
+        assert_eq!(check_time_zones(&document("Etc/UTC", false)).len(), 0);
+        assert_eq!(check_time_zones(&document("America/Sao_Paulo", true)).len(), 0);
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct ServiceChecks {
     models: Vec<ModelReport>,
     #[serde(default)]
     servers: Vec<ServerReport>,
+    #[serde(default)]
+    missing_secrets: Vec<MissingSecretReport>,
     instances: Vec<KeysReport>,
     waiting_conversations: u64,
     waiting_since: Option<Timestamp>,
@@ -56,6 +58,12 @@ struct ServerReport {
 }
 
 #[derive(Debug, Deserialize)]
+struct MissingSecretReport {
+    entry: String,
+    detail: String,
+}
+
+#[derive(Debug, Deserialize)]
 struct KeysReport {
     id: String,
     credential: String,
@@ -76,6 +84,7 @@ pub(super) fn check_service(checks: &ServiceChecks) -> Vec<CheckResult> {
     let mut findings: Vec<CheckResult> = checks.disk.iter().map(check_disk).collect();
     findings.extend(checks.models.iter().map(check_model));
     findings.extend(checks.servers.iter().map(check_tool_server));
+    findings.extend(checks.missing_secrets.iter().map(check_missing_secret));
     if checks.waiting_conversations > 0 {
         let since = checks.waiting_since.unwrap_or(checks.timestamp);
         let found = format!(
@@ -206,6 +215,12 @@ fn check_http_agent(agent: &str, model: &ModelReport) -> CheckResult {
             "look at the endpoint that `http.url` names: it answers a signed request of the type agent.check with 204",
         ),
     }
+}
+
+/// Tells of a secret that an entry names and that is not there.
+fn check_missing_secret(missing: &MissingSecretReport) -> CheckResult {
+    let found = format!("{}: {} where Recado runs", missing.entry, missing.detail);
+    CheckResult::check_failed("-", "secret", found).with_fix(name_runbook(AlertKind::MissingKey))
 }
 
 /// Judges the answer of a server of the Model Context Protocol.

@@ -32,8 +32,9 @@ impl StatusReader {
         ];
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
         let used = [("by", "day".to_owned()), ("since", today)];
-        let (health, waiting, alerts, trends, usage, times) = tokio::try_join!(
-            self.read_health(),
+        let (service, health, waiting, alerts, trends, usage, times) = tokio::try_join!(
+            self.read_health(&["health"], "services"),
+            self.read_health(&["health", "whatsapp", "detailed"], "instances"),
             self.read_waiting(),
             self.there.get_json(&["v1", "alerts"], &[]),
             self.there.get_json(&["v1", "trends"], &day),
@@ -44,6 +45,8 @@ impl StatusReader {
         Ok(json!({
             "url": self.there.url,
             "version": version,
+            "status": find_worst_status(&service, &health, &alerts),
+            "service": service,
             "health": health,
             "waiting_for_a_person": waiting,
             "alerts": alerts.get("items"),
@@ -57,15 +60,19 @@ impl StatusReader {
         }))
     }
 
-    /// Reads the health in detail. The answer of an unhealthy installation is a 503 with the same body.
-    async fn read_health(&self) -> Result<Value> {
-        let path = ["health", "whatsapp", "detailed"];
-        let request = self.there.build_request(Method::GET, &path)?;
+    /// Reads a report of health, which has the field `part`. An unhealthy installation answers 503 with the same body.
+    async fn read_health(&self, path: &[&str], part: &str) -> Result<Value> {
+        let request = self.there.build_request(Method::GET, path)?;
         let (status, body) = self.there.send_request(request).await?;
-        if status.is_success()
-            || (status == StatusCode::SERVICE_UNAVAILABLE && body.get("instances").is_some())
-        {
+        let is_report = body.get(part).is_some();
+        if is_report && (status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE) {
             return Ok(body);
+        }
+        if status.is_success() {
+            bail!(
+                "{} answers, but tells nothing of its health: is it a Recado?",
+                self.there.url
+            );
         }
         bail!("{status}: {}", text_or_dash(&body, "detail"))
     }
@@ -96,8 +103,56 @@ impl StatusReader {
     }
 }
 
+/// Returns the worst of what the process, the instances with their queues, and the alerts that hold say.
+fn find_worst_status(service: &Value, health: &Value, alerts: &Value) -> &'static str {
+    let of_alerts = list_items(alerts, "items")
+        .iter()
+        .map(|alert| text_or_dash(alert, "severity"));
+    let reported = [text_or_dash(service, "status"), text_or_dash(health, "status")];
+    let all = reported.into_iter().chain(of_alerts);
+    let rank = |word: &str| match word {
+        "healthy" => 0,
+        "unhealthy" | "critical" => 2,
+        _ => 1,
+    };
+    match all.map(rank).max() {
+        Some(0) => "healthy",
+        Some(2) => "unhealthy",
+        _ => "degraded",
+    }
+}
+
 /// Returns the number of replies of the days in an answer about use.
 fn count_all_replies(usage: &Value) -> u64 {
     let items = list_items(usage, "items").iter();
     items.map(|item| number_or_zero(item, "replies")).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headline_is_the_worst_of_process_queues_and_alerts() {
+        let status = |word: &str| json!({ "status": word });
+        let alerts = |severities: &[&str]| {
+            let items = severities.iter().map(|severity| json!({ "severity": severity }));
+            json!({ "items": items.collect::<Vec<_>>() })
+        };
+        for (service, health, severities, worst) in [
+            ("healthy", "healthy", &[][..], "healthy"),
+            ("unhealthy", "healthy", &[], "unhealthy"),
+            ("healthy", "degraded", &[], "degraded"),
+            ("healthy", "healthy", &["warning"], "degraded"),
+            ("healthy", "degraded", &["warning", "critical"], "unhealthy"),
+        ] {
+            let found = find_worst_status(&status(service), &status(health), &alerts(severities));
+            assert_eq!(found, worst, "{service} {health} {severities:?}");
+        }
+        assert_eq!(
+            find_worst_status(&json!({}), &status("healthy"), &alerts(&[])),
+            "degraded",
+            "what says nothing is not well"
+        );
+    }
 }

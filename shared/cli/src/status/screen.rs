@@ -16,12 +16,17 @@ const LINES_MAX: usize = 12;
 /// Formats the status, a section for each subject.
 pub(super) fn format_status(status: &Value) -> String {
     let health = &status["health"];
-    let grade = text_or_dash(health, "status");
+    let grade = text_or_dash(status, "status");
+    let problem = find_text(&status["service"], "problem");
     let head = format!(
-        "Recado {} at {}: {}\n\n",
+        "Recado {} at {}: {}\n{}\n",
         text_or_dash(status, "version"),
         text_or_dash(status, "url"),
-        paint_text(choose_grade_paint(grade), grade)
+        paint_text(choose_grade_paint(grade), grade),
+        problem.map_or_else(String::new, |problem| format!(
+            "{}\n",
+            paint_text(Paint::Bad, &cut_text(problem, WIDTH))
+        ))
     );
     let sections = [
         ("Instances", format_instances(health)),
@@ -65,18 +70,25 @@ fn format_instances(health: &Value) -> Vec<String> {
         return vec!["none is configured".to_owned()];
     }
     instances.sort_by_key(|instance| text_or_dash(instance, "connection") == "open");
-    let shown = instances.iter().take(LINES_MAX);
-    let mut lines: Vec<String> = shown.map(|instance| format_instance(instance)).collect();
-    if instances.len() > LINES_MAX {
+    let (mut lines, mut shown) = (Vec::new(), 0);
+    for instance in &instances {
+        if lines.len() >= LINES_MAX {
+            break;
+        }
+        lines.extend(format_instance(instance));
+        shown += 1;
+    }
+    if instances.len() > shown {
         lines.push(format!(
             "and {} more: recado status --json",
-            instances.len() - LINES_MAX
+            instances.len() - shown
         ));
     }
     lines
 }
 
-fn format_instance(instance: &Value) -> String {
+/// Formats an instance. Notes that have no room beside it stand below.
+fn format_instance(instance: &Value) -> Vec<String> {
     let connection = text_or_dash(instance, "connection");
     let paint = if connection == "open" {
         Paint::Good
@@ -89,13 +101,15 @@ fn format_instance(instance: &Value) -> String {
         .map(|at| format!("since {}", format_local_time(at)));
     let count = |name: &str| number_or_zero(instance, name);
     let notes = [
-        since,
+        is_field_true(instance, "llm_needs_credentials")
+            .then(|| "the model's key is missing or refused".to_owned()),
+        find_text(instance, "model_fails_since")
+            .map(|at| format!("the model fails since {}", format_local_time(at))),
         find_text(instance, "refusal").map(|why| format!("refused: {why}")),
+        since,
         find_text(instance, "first_contacts_from")
             .map(|at| format!("no first contacts before {}", format_local_time(at))),
         is_field_true(instance, "simulated").then(|| "simulated".to_owned()),
-        is_field_true(instance, "llm_needs_credentials")
-            .then(|| "the model's key is missing or refused".to_owned()),
         find_text(instance, "silent_since").map(|at| format!("silent since {}", format_local_time(at))),
         (count("queue_depth") > 0).then(|| format!("{} open", count("queue_depth"))),
         (count("dead_letters") > 0).then(|| count_things(count("dead_letters"), "dead letter")),
@@ -103,17 +117,24 @@ fn format_instance(instance: &Value) -> String {
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let (id, provider) = (text_or_dash(instance, "id"), text_or_dash(instance, "provider"));
     let (id, provider) = (cut_text(id, 20), cut_text(provider, 10));
-    // The notes get what the columns before them leave.
-    let notes = cut_text(&notes.join(", "), WIDTH - TITLE - 43);
+    let notes = notes.join(", ");
+    let has_room = notes.chars().count() <= WIDTH - TITLE - NOTES_COLUMN;
     let blanks = 10_usize.saturating_sub(connection.len());
-    format!(
-        "{id:<20} {provider:<10} {}{:blanks$} {notes}",
+    let line = format!(
+        "{id:<20} {provider:<10} {}{:blanks$} {}",
         paint_text(paint, connection),
-        ""
-    )
-    .trim_end()
-    .to_owned()
+        "",
+        if has_room { notes.as_str() } else { "" }
+    );
+    let mut lines = vec![line.trim_end().to_owned()];
+    if !has_room {
+        lines.push(format!("  {}", cut_text(&notes, WIDTH - TITLE - 2)));
+    }
+    lines
 }
+
+/// The column of the notes of an instance, behind its id, provider and connection.
+const NOTES_COLUMN: usize = 43;
 
 /// Formats the queues in which something waits. A token of one tenant does not see them.
 fn format_queues(health: &Value) -> Vec<String> {
@@ -228,7 +249,7 @@ fn format_alert_line(alert: &Value) -> String {
 }
 
 fn format_replies(replies: &Value) -> String {
-    let today = format!("{} today (UTC)", number_or_zero(replies, "today"));
+    let today = format!("{} written today (UTC)", number_or_zero(replies, "today"));
     let seconds = |name: &str| replies.get(name).and_then(Value::as_f64).map(format_seconds);
     match (seconds("p50_seconds"), seconds("p95_seconds")) {
         (Some(half), Some(most)) => format!("{today}; half within {half}, 95 % within {most}"),

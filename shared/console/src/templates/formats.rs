@@ -1,6 +1,7 @@
 //! Formats times, numbers and durations for pages.
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use minijinja::value::Value;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -29,6 +30,17 @@ pub(super) fn show_time_element(value: &Value) -> Value {
 /// Shows how long ago a time is, likewise.
 pub(super) fn show_age_element(value: &Value) -> Value {
     show_time_as(value, "age")
+}
+
+/// Shows a day (`YYYY-MM-DD`) as `<time>`, which the page's script writes as the person's language does. Another text stays as it is.
+pub(super) fn show_day_element(value: &Value) -> Value {
+    match value.as_str().and_then(|text| text.parse::<Date>().ok()) {
+        // Only digits of a day that was read: safe as it is.
+        Some(day) => Value::from_safe_string(format!(
+            "<time datetime=\"{day}\" data-shown=\"day\">{day}</time>"
+        )),
+        None => value.clone(),
+    }
 }
 
 fn show_time_as(value: &Value, shown: &str) -> Value {

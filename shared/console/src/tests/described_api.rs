@@ -162,7 +162,7 @@ impl DescribedApi {
             None if name == "detail" => json!({
                 "waited_for": "debounce", "attempts": 1, "covers": 3, "model": kind.text, "input_tokens": 9, "output_tokens": 3,
                 "steps": [{"step": "read", "ms": 3}, {"step": "model", "ms": 812}],
-                "knowledge": {"search": "lexical", "vectors": null, "gap": kind.text,
+                "knowledge": {"search": "lexical", "vectors": null, "gap": kind.text, "whole": 12,
                     "blocks": [{"source": "k_1", "title": kind.text, "place": kind.text, "score": 1.25}]},
                 "tools": [{"name": kind.text}], "no_answer": "stale", "waits_for": "person", "by": kind.text, "why": kind.text,
                 "effects": [{"number": 1, "tool": kind.text, "arguments": {"a": kind.text}, "state": "unknown", "result": kind.text}],

@@ -169,6 +169,48 @@ async fn a_refusal_is_shown_and_a_page_is_loaded_again_where_the_form_is() {
 }
 
 #[tokio::test]
+async fn a_refusal_is_told_in_the_language_of_the_page_or_marked_as_words_of_the_server() {
+    let mut api = ApiStandIn::for_role("admin");
+    api.refuses = true;
+    let refused = async |api: &ApiStandIn, path: &str, form: &str, is_part: bool| {
+        let mut request = post(path, &sign_in(), form);
+        request
+            .headers_mut()
+            .insert("accept-language", "pt-BR".parse().unwrap());
+        if is_part {
+            request
+                .headers_mut()
+                .insert("hx-request", "true".parse().unwrap());
+        }
+        let (_, _, told) = send(&api.console(), request).await;
+        told
+    };
+    let path = "/console/api/v1/alerts/test";
+    for is_part in [true, false] {
+        api.refusal_code = Some("resolved");
+        let known = refused(&api, path, "", is_part).await;
+        assert!(
+            known.contains("A conversa está resolvida.") && !known.contains("alert(1)"),
+            "{known}"
+        );
+        api.refusal_code = None;
+        let other = refused(&api, path, "", is_part).await;
+        assert!(
+            other.contains("O Recado diz, em inglês: <q lang=\"en\">&lt;script&gt;"),
+            "{other}"
+        );
+        let wrong = refused(&api, path, "n%3Anumber=x", is_part).await;
+        assert!(
+            wrong.contains("O Recado diz, em inglês: <q lang=\"en\">`n` must be"),
+            "{wrong}"
+        );
+    }
+    api.refusal_code = Some("key_reused");
+    let line = refused(&api, path, "", true).await;
+    assert!(line.contains("data-refusal=\"key_reused\""), "{line}");
+}
+
+#[tokio::test]
 async fn no_request_that_another_page_can_make_becomes_one_that_changes_something() {
     let api = ApiStandIn::for_role("admin");
     let (console, cookie) = (api.console(), sign_in());

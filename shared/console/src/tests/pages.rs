@@ -124,6 +124,29 @@ async fn pages_without_any_entry_say_what_to_do() {
 }
 
 #[tokio::test]
+async fn alerts_and_dead_letters_name_the_person_and_lead_to_the_conversation() {
+    let mut api = ApiStandIn::for_role("operator");
+    api.kind.text = "Maria";
+    let console = api.console();
+    for (path, named) in [
+        ("/console", "<a href=\"/console/conversations/Maria\">"),
+        (
+            "/console/alerts",
+            "<a href=\"/console/conversations/Maria\">Maria ",
+        ),
+        ("/console/dead-letters", "<b>Maria</b> <b>"),
+        (
+            "/console/dead-letters/x",
+            "<a href=\"/console/conversations/Maria\">Maria</a>",
+        ),
+    ] {
+        let (status, _, shown) = send(&console, get(path, &sign_in())).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+        assert!(shown.contains(named), "{path}: {shown}");
+    }
+}
+
+#[tokio::test]
 async fn a_part_that_cannot_be_read_is_missing_and_the_rest_is_shown() {
     for role in ["viewer", "admin"] {
         let mut api = ApiStandIn::for_role(role);

@@ -206,6 +206,58 @@ async fn what_customers_write_is_text_and_what_a_token_does_not_open_is_not_show
 }
 
 #[tokio::test]
+async fn without_a_session_a_part_of_a_page_is_refused_in_its_place() {
+    let console = make_console(ConsoleOptions::default());
+    let part = |mut request: Request| {
+        request
+            .headers_mut()
+            .insert("hx-request", "true".parse().unwrap());
+        request
+    };
+    for request in [
+        part(get("/console/conversations", "")),
+        part(post("/console/api/v1/conversations/c_1-1/messages", "", "text=x")),
+        get("/console/api/v1/events/stream", ""),
+    ] {
+        let (status, headers, _) = send(&console, request).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+        assert!(!headers.contains_key("hx-redirect") && !headers.contains_key(header::LOCATION));
+    }
+}
+
+#[tokio::test]
+async fn a_change_keeps_the_cookie_for_longer_and_a_part_that_is_read_again_does_not() {
+    let console = make_console(ConsoleOptions::default());
+    let mut read = get("/console/conversations", &sign_in());
+    read.headers_mut().insert("hx-request", "true".parse().unwrap());
+    let (status, headers, _) = send(&console, read).await;
+    assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None));
+    let change = post(
+        "/console/api/v1/conversations/c_1-1",
+        &sign_in(),
+        "_method=PATCH&mode=manual",
+    );
+    let (_, headers, _) = send(&console, change).await;
+    assert!(headers.contains_key(header::SET_COOKIE));
+    let (_, headers, _) = send(&console, post("/console/sign-out", &sign_in(), "")).await;
+    let mut cookies = headers.get_all(header::SET_COOKIE).iter();
+    assert!(cookies.all(|cookie| cookie.to_str().unwrap().contains("Max-Age=0")));
+}
+
+#[tokio::test]
+async fn an_address_without_a_page_is_a_page_that_says_so() {
+    let console = make_console(ConsoleOptions::default());
+    let (status, _, page) = send(&console, get("/console/nope/further", &sign_in())).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(
+        page.contains("<h1>Not found</h1>") && page.contains("id=\"nav\""),
+        "{page}"
+    );
+    let (status, ..) = send(&console, get("/console/nope", "")).await;
+    assert_eq!(status, StatusCode::SEE_OTHER, "a stranger learns nothing");
+}
+
+#[tokio::test]
 async fn a_request_of_another_origin_changes_nothing() {
     let console = make_console(ConsoleOptions::default());
     let cookie = sign_in();

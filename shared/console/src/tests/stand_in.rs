@@ -40,6 +40,8 @@ pub(super) struct ApiStandIn {
     pub(super) kind: SampleKind,
     /// `true`: whatever is no page's own subject is refused.
     pub(super) refuses: bool,
+    /// The kind of such a refusal.
+    pub(super) refusal_code: Option<&'static str>,
     asked: Arc<Mutex<Vec<AskedRequest>>>,
     ended: Arc<AtomicBool>,
 }
@@ -55,6 +57,7 @@ impl ApiStandIn {
                 is_full: true,
             },
             refuses: false,
+            refusal_code: None,
             asked: Arc::default(),
             ended: Arc::default(),
         }
@@ -121,7 +124,11 @@ impl ApiStandIn {
         let is_own = |read: &&crate::page_table::PageRead| read.is_subject && read.api_route() == route;
         let mut reads = crate::page_table::PAGES.iter().flat_map(|page| page.reads);
         if self.refuses && !reads.any(|read| is_own(&read)) {
-            return (StatusCode::CONFLICT, problem(HOSTILE)).into_response();
+            let mut told = json!({"detail": HOSTILE});
+            if let Some(code) = self.refusal_code {
+                told["code"] = json!(code);
+            }
+            return (StatusCode::CONFLICT, told.to_string()).into_response();
         }
         let answer = self.api.make_answer(parts.method.as_str(), &route, self.kind);
         let body = answer.map(|answer| answer.to_string()).unwrap_or_default();

@@ -32,7 +32,7 @@ fn all_languages_have_the_same_texts_with_the_same_places() {
 }
 
 /// The codes of the API, and the group of texts that pages show for each.
-const LABELLED: [(&str, &str); 24] = [
+const LABELLED: [(&str, &str); 25] = [
     ("AlertKind", "alert"),
     ("AlertSeverity", "severity"),
     ("AnswerReason", "reason"),
@@ -51,6 +51,7 @@ const LABELLED: [(&str, &str); 24] = [
     ("MessageStatus", "status"),
     ("NoticeKind", "notice"),
     ("OptOutSource", "opt_out"),
+    ("ProblemCode", "refused"),
     ("Provider", "provider"),
     ("QueueName", "queue"),
     ("Reason", "reason"),

@@ -1,6 +1,7 @@
 //! Reads the cells of a sheet, one row after the other: a sheet whose only cells are its first and its last would fill the memory as a
 //! table.
 
+use super::escapes::resolve_escapes;
 use super::number_format::CellFormat;
 use super::serial_time::DateSystem;
 use super::{Book, CELL_MAX, read_rich_text};
@@ -149,7 +150,9 @@ impl<'a> RowReader<'a> {
                 format.show_cell_text(Cow::Borrowed(shared.map_or("", |text| &**text)))
             }
             ("b", None) => Cow::Borrowed(if value.trim() == "1" { "TRUE" } else { "FALSE" }),
-            ("str", None) => format.show_cell_text(Cow::Owned(clean_text_line(&value, CELL_MAX))),
+            ("str", None) => {
+                format.show_cell_text(Cow::Owned(clean_text_line(&resolve_escapes(&value), CELL_MAX)))
+            }
             ("e" | "d", None) => Cow::Owned(clean_text_line(&value, CELL_MAX)),
             _ => Cow::Owned(show_number(&value, format, self.book.dates)),
         })

@@ -40,6 +40,27 @@ fn a_text_is_read_with_headings_notes_tables_and_boxes() {
 }
 
 #[test]
+fn sections_that_are_hidden_are_left_out() {
+    let section = |beside: &str, words: &str| {
+        format!(
+            "<text:section{beside} text:name=\"s\"><text:section text:name=\"in\"><text:p>{words}</text:p></text:section></text:section>"
+        )
+    };
+    let body = format!(
+        "<office:text>{}{}{}{}<text:p>Fim</text:p></office:text>",
+        section("", "vista"),
+        section(" text:display=\"none\"", "oculta"),
+        section(
+            " text:display=\"condition\" text:condition=\"x\" text:is-hidden=\"true\"",
+            "oculta"
+        ),
+        section(" text:display=\"condition\" text:condition=\"y\"", "agora vista"),
+    );
+    let bytes = document("", &body, &[]);
+    assert_eq!(read_text(&bytes, MediaType::Odt), "vista\nagora vista\nFim");
+}
+
+#[test]
 fn a_spreadsheet_is_read_as_it_is_shown() {
     let cell = |words: &str| {
         format!("<table:table-cell office:value=\"0.15\"><text:p>{words}</text:p></table:table-cell>")

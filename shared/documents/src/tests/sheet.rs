@@ -65,6 +65,18 @@ fn runs_of_a_text_belong_together_without_their_pronunciation() {
 }
 
 #[test]
+fn characters_that_excel_escapes_are_shown() {
+    let rows = "<row><c t=\"s\"><v>0</v></c><c t=\"inlineStr\"><is><t>a_x005F_b</t></is></c><c t=\"str\"><v>c_x000D_\nd</v></c></row>";
+    assert_eq!(
+        read_text(
+            &workbook(rows, "<si><t>linha1_x000D_\nlinha2</t></si>"),
+            MediaType::Xlsx
+        ),
+        "linha1 linha2\ta_b\tc d"
+    );
+}
+
+#[test]
 fn what_is_hidden_is_left_out() {
     let book = "<sheets><sheet name=\"Preços\" r:id=\"rId1\"/><sheet name=\"Custos\" state=\"hidden\" r:id=\"rId2\"/>\
         <sheet name=\"Senhas\" state=\"veryHidden\" r:id=\"rId3\"/></sheets>";

@@ -35,6 +35,43 @@ fn paragraphs_are_lines_and_tables_are_rows() {
 }
 
 #[test]
+fn the_main_part_is_the_one_that_the_relations_of_the_package_name() {
+    for (main, of_main) in [
+        ("word/document2.xml", "word/_rels/document2.xml.rels"),
+        ("doc/main.xml", "doc/_rels/main.xml.rels"),
+    ] {
+        let body = format!(
+            "<w:document xmlns:r=\"{OFFICE}\"><w:body>{}<w:sectPr><w:headerReference w:type=\"default\" r:id=\"rId1\"/></w:sectPr></w:body>\
+             </w:document>",
+            paragraph("Texto certo")
+        );
+        let header = format!("<w:hdr>{}</w:hdr>", paragraph("Clínica"));
+        let bytes = pack_parts(&[
+            ("[Content_Types].xml", "<Types/>"),
+            (
+                "_rels/.rels",
+                &relations(&[("rId1", "officeDocument", &format!("/{main}"))]),
+            ),
+            (main, &body),
+            (of_main, &relations(&[("rId1", "header", "header1.xml")])),
+            (
+                &main.replace("document2", "header1").replace("main", "header1"),
+                &header,
+            ),
+        ]);
+        assert_eq!(
+            MediaType::from_file(&bytes, Some("a.docx")),
+            Some(MediaType::Docx)
+        );
+        assert_eq!(
+            read_text(&bytes, MediaType::Docx),
+            "[header] Clínica\nTexto certo",
+            "{main}"
+        );
+    }
+}
+
+#[test]
 fn breaks_tabs_and_hyphens_are_what_they_show() {
     let inside = format!(
         "{}<w:tab/>{}<w:br/>{}<w:cr/>{}<w:noBreakHyphen/>{}<w:softHyphen/>{}",

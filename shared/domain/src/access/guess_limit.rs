@@ -16,17 +16,16 @@ pub struct GuessLimit {
 }
 
 impl GuessLimit {
-    /// Returns the time after which a token may be tried again; `None`: now.
-    pub fn find_wait(&self, now: Duration) -> Option<Duration> {
-        let wait = self.free_at?.saturating_sub(now);
-        let most = REFILLED_EVERY.saturating_mul(BURST - 1);
-        (wait > most).then(|| wait.saturating_sub(most))
-    }
-
-    /// Notes a wrong token.
-    pub fn note_wrong_token(&mut self, now: Duration) {
+    /// Notes a wrong token. If too many were tried, returns the time after which one may be tried again, and notes none.
+    pub fn note_wrong_token(&mut self, now: Duration) -> Option<Duration> {
         let from = self.free_at.filter(|free_at| *free_at > now).unwrap_or(now);
+        let wait = from.saturating_sub(now);
+        let most = REFILLED_EVERY.saturating_mul(BURST - 1);
+        if wait > most {
+            return Some(wait.saturating_sub(most));
+        }
         self.free_at = from.checked_add(REFILLED_EVERY);
+        None
     }
 
     /// Returns `true` if no wrong token counts any more.
@@ -44,16 +43,14 @@ mod tests {
         let mut limit = GuessLimit::default();
         let now = Duration::from_secs(100);
         for _ in 0..BURST {
-            assert_eq!(limit.find_wait(now), None);
-            limit.note_wrong_token(now);
+            assert_eq!(limit.note_wrong_token(now), None);
         }
-        assert_eq!(limit.find_wait(now), Some(REFILLED_EVERY));
+        assert_eq!(limit.note_wrong_token(now), Some(REFILLED_EVERY));
         let later = now + REFILLED_EVERY;
-        assert_eq!(limit.find_wait(later), None);
-        limit.note_wrong_token(later);
-        assert_eq!(limit.find_wait(later), Some(REFILLED_EVERY));
+        assert_eq!(limit.note_wrong_token(later), None);
+        assert_eq!(limit.note_wrong_token(later), Some(REFILLED_EVERY));
         let much_later = now + Duration::from_secs(600);
-        assert_eq!(limit.find_wait(much_later), None);
         assert!(!limit.is_free(later) && limit.is_free(much_later));
+        assert_eq!(limit.note_wrong_token(much_later), None);
     }
 }

@@ -4,13 +4,16 @@ mod acknowledgement;
 mod budget;
 mod intake;
 mod load;
+mod model;
 mod number_quality;
+mod secrets;
 mod webhooks;
 
 pub use acknowledgement::UnacknowledgedLook;
 pub use budget::TenantBudgetLook;
 pub use intake::IntakeLook;
 pub use load::InstanceLoad;
+pub use secrets::MissingSecret;
 pub use webhooks::FailingEndpoint;
 
 use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
@@ -119,6 +122,8 @@ pub struct InstallationLook {
     pub budgets_left_out: Vec<TenantId>,
     /// Webhook endpoints that fail for some time or were switched off.
     pub failing_endpoints: Option<Vec<FailingEndpoint>>,
+    /// Secrets that entries name and that are not there.
+    pub missing_secrets: Option<Vec<MissingSecret>>,
 }
 
 /// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.
@@ -133,6 +138,7 @@ pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Times
     acknowledgement::find_unacknowledged(look, &mut findings);
     budget::find_used_budgets(look, &mut findings);
     webhooks::find_failing_endpoints(look, &mut findings);
+    secrets::find_missing_secrets(look, &mut findings);
     findings
         .found
         .retain(|finding| !config.off.contains(&finding.kind));
@@ -239,11 +245,13 @@ fn find_instance_troubles(
             AlertKind::MissingKey,
             AlertKind::SilentInstance,
             AlertKind::NumberQuality,
+            AlertKind::ModelFails,
         ]);
     }
     for one in instances {
         into.found.extend(disconnected_findings(config, one, now));
         into.found.extend(missing_key_finding(one));
+        into.found.extend(model::failing_model_finding(one));
         into.found.extend(silent_finding(one));
         into.found.extend(number_quality::quality_finding(one, now));
     }
@@ -374,6 +382,8 @@ fn wait_finding(wait: &PersonWait, kind: AlertKind, summary: String) -> Finding 
 fn person_needed_finding(wait: &PersonWait) -> Option<Finding> {
     let (instance, conversation) = (&wait.instance, &wait.conversation);
     let what = match wait.needed? {
+        // The alert about the model tells of all of them.
+        Reason::ModelFailed => return None,
         Reason::TooMuchToRead => "stopped reading a conversation that is too long",
         Reason::TooManyTurns => "pauses: it wrote one contact as many replies in an hour as its limit allows",
         Reason::TokenBudget => "pauses: its tenant used up the tokens of this day",

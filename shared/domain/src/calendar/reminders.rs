@@ -187,6 +187,39 @@ mod tests {
     }
 
     #[test]
+    fn where_clocks_change_at_midnight_a_day_before_is_told_once_at_a_time_that_there_is() {
+        for (zone, start, due) in [
+            // 00:00 to 01:00 of the day before is skipped.
+            (
+                "America/Santiago",
+                "2026-09-07T00:30:00-03:00",
+                "2026-09-06T01:30:00-03:00",
+            ),
+            (
+                "Africa/Cairo",
+                "2026-04-25T00:30:00+03:00",
+                "2026-04-24T01:30:00+03:00",
+            ),
+            // 23:00 to 24:00 of the day before comes twice.
+            (
+                "America/Santiago",
+                "2026-04-05T23:30:00-04:00",
+                "2026-04-04T23:30:00-03:00",
+            ),
+        ] {
+            let zone = TimeZone::get(zone).unwrap();
+            assert_eq!(reminder("P1D").due_at(at(start), &zone), Some(at(due)), "{start}");
+        }
+        let zone = TimeZone::get("America/Santiago").unwrap();
+        let two_hours = reminder("PT2H").due_at(at("2026-09-06T02:00:00-03:00"), &zone);
+        assert_eq!(
+            two_hours,
+            Some(at("2026-09-05T23:00:00-04:00")),
+            "hours are hours"
+        );
+    }
+
+    #[test]
     fn a_reminder_is_a_text_or_a_template_with_the_time_of_the_zone() {
         let zone = TimeZone::get("America/Sao_Paulo").unwrap();
         let start = at("2026-11-24T13:30:00Z");

@@ -71,6 +71,24 @@ impl FreeSlot {
     }
 }
 
+/// Returns slots of one day for the model, in one line, such as `Tue 2026-11-24 10:00 (start 2026-11-24T10:00:00-03:00), 10:30, 11:00`.
+pub fn format_day_for_model(day: &[FreeSlot], zone: &TimeZone) -> String {
+    let times = day.iter().enumerate().map(|(place, slot)| {
+        let at = zone.to_datetime(slot.start);
+        let time = format!("{:02}:{:02}", at.hour(), at.minute());
+        if place > 0 {
+            return time;
+        }
+        let start = slot.format_start(zone);
+        format!(
+            "{} {} {time} (start {start})",
+            weekday_name(at.weekday()),
+            at.date()
+        )
+    });
+    times.collect::<Vec<_>>().join(", ")
+}
+
 fn weekday_name(day: Weekday) -> &'static str {
     match day {
         Weekday::Monday => "Mon",

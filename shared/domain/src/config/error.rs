@@ -85,6 +85,16 @@ pub enum ConfigError {
         "{0} must be https to a public host, unless RECADO_PRIVATE_TOOLS allows others: a token of the tenant names it"
     )]
     NamedUrl(String),
+    /// A token of a tenant names a mail server that is no public host.
+    #[error(
+        "{0} must be a public host, unless RECADO_PRIVATE_MAIL_SERVERS allows others: a token of the tenant names it"
+    )]
+    NamedMailServer(String),
+    /// Events would never be posted to the URL of a webhook endpoint.
+    #[error(
+        "{0} must be https to a public host: nothing is posted to this machine or a private network unless RECADO_PRIVATE_TOOLS is true"
+    )]
+    EndpointUrl(String),
     /// The installation's own key would be sent to a host that is not the installation's.
     #[error(
         "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \

@@ -41,8 +41,34 @@ fn what_is_wrong_is_named() {
     assert!(refused(&with("agent", json!("bob"))).contains("to another"));
     assert!(refused(&with("tenant", json!("x"))).contains("no tenant `x`"));
     assert!(refused(&with("debounce_seconds", json!(-1))).contains("debounce_seconds"));
-    assert!(refused(&with("rate", json!({"per_second": 0.0, "burst": 5}))).contains("per_second"));
+    for name in ["rate", "pair_rate"] {
+        for rate in [
+            json!({"per_second": 0.0, "burst": 5}),
+            json!({"per_second": 1001.0, "burst": 5}),
+            json!({"per_second": 1.0, "burst": 0}),
+        ] {
+            assert!(
+                refused(&with(name, rate.clone())).contains("per_second"),
+                "{name} = {rate}"
+            );
+        }
+    }
     assert!(refused(&with("api_version", json!(3))).contains("api_version"));
+}
+
+#[test]
+fn an_id_in_paths_has_no_slash_and_a_providers_id_may_have_one() {
+    let instance = |id: &str| json!({"id": id, "tenant": "clinic", "agent": "ana", "provider": "evolution", "external_id": "front/desk"});
+    assert!(
+        document(&instance("front-desk"))
+            .validate_against(&ConfigDocument::default())
+            .is_ok()
+    );
+    let refused = serde_json::from_value::<Instance>(instance("front/desk")).unwrap_err();
+    assert!(
+        refused.to_string().contains("instance id must have no slash"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl SystemNote {
             Self::MarketingResumed => "wants marketing messages again",
             Self::Called => "called",
             Self::DisappearingChanged => "disappearing messages changed",
-            Self::Unreadable => "could not be read here; the phone shows it",
+            Self::Unreadable | Self::UnreadableLead => "could not be read here; the phone shows it",
             Self::Other => "system",
         }
     }

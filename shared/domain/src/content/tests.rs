@@ -100,6 +100,8 @@ fn only_what_asks_for_something_wants_an_answer() {
     assert!(!wants(json!({"type": "reaction"})));
     assert!(!wants(json!({"type": "deletion"})));
     assert!(!wants(json!({"type": "system", "what": "other"})));
+    assert!(!wants(json!({"type": "system", "what": "unreadable"})));
+    assert!(wants(json!({"type": "system", "what": "unreadable_lead"})));
     let edit = |content| json!({"type": "edit", "content": content});
     assert!(wants(edit(json!({"type": "text", "text": "oi"}))));
     assert!(!wants(edit(json!({"type": "system", "what": "unreadable"}))));

@@ -15,14 +15,14 @@ const DEPTH_MAX: usize = 6;
 const TEXTS_MAX: usize = 20;
 const CHARS_MAX: usize = 1_000;
 
-/// Returns `true` if people see words of content of an unknown kind.
-pub(super) fn has_shown_words(raw: &Value) -> bool {
-    !list_texts(raw).is_empty()
+/// Returns `true` if people see words of content of the unknown kind `kind`.
+pub(super) fn has_shown_words(kind: &str, raw: &Value) -> bool {
+    !list_texts(kind, raw).is_empty()
 }
 
 /// Renders content of the kind `kind`, which came as `raw`.
 pub(super) fn render_unsupported(kind: &str, raw: &Value) -> String {
-    let texts = list_texts(raw);
+    let texts = list_texts(kind, raw);
     let label = match kind {
         "unsupported" | "unknown" => "[unsupported message]".to_owned(),
         kind if kind.starts_with("unsupported ") => format!("[{kind}]"),
@@ -32,8 +32,10 @@ pub(super) fn render_unsupported(kind: &str, raw: &Value) -> String {
     format!("{label} {words}").trim_end().to_owned()
 }
 
-fn list_texts(raw: &Value) -> Vec<&str> {
-    let mut texts = Vec::new();
+/// Lists the texts for people: the value of the kind's own field, where that is a text, and those below it.
+fn list_texts<'a>(kind: &str, raw: &'a Value) -> Vec<&'a str> {
+    let own = raw.get(kind).and_then(Value::as_str).map(str::trim);
+    let mut texts: Vec<&str> = own.into_iter().filter(|text| !text.is_empty()).collect();
     collect_texts(raw, DEPTH_MAX, &mut texts);
     texts
 }
@@ -88,6 +90,22 @@ mod tests {
             render_unsupported("unsupported poll_creation", &failed),
             "[unsupported poll_creation]"
         );
+    }
+
+    #[test]
+    fn the_value_of_an_unknown_kind_that_is_a_text_is_shown() {
+        let raw = json!({"shoutMessage": " gritando aqui ", "messageContextInfo": {"text": "gritando aqui"}});
+        assert_eq!(
+            render_unsupported("shoutMessage", &raw),
+            "[unsupported shoutMessage] gritando aqui"
+        );
+        assert!(has_shown_words("shoutMessage", &raw));
+        let empty = json!({"shoutMessage": " ", "id": "A1"});
+        assert_eq!(
+            render_unsupported("shoutMessage", &empty),
+            "[unsupported shoutMessage]"
+        );
+        assert!(!has_shown_words("shoutMessage", &empty));
     }
 
     #[test]

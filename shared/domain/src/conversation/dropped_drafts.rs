@@ -2,6 +2,7 @@
 
 use super::{Conversation, Draft};
 use crate::ids::Ordinal;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The drafts that were dropped since the last answer.
@@ -14,6 +15,13 @@ pub struct DroppedDrafts {
 }
 
 impl Conversation {
+    /// Returns `true` if the contact wrote on before `until` while `draft` was made.
+    pub fn is_continued_before(&self, draft: &Draft, until: Timestamp) -> bool {
+        let lease = self.lease.as_ref().filter(|lease| lease.nonce == draft.nonce);
+        let wrote_on = lease.and_then(|lease| lease.left_since);
+        wrote_on.is_some_and(|at| at < until)
+    }
+
     /// Drops `draft` if the contact wrote a message that wants an answer while it was made: gives its lease back, without
     /// counting the attempt, and returns `true`. At most `limit` drafts in a row are dropped, so that somebody who writes
     /// on and on is answered in the end. A draft that could not read all that was owed is never dropped: the next one
@@ -39,7 +47,6 @@ mod tests {
     use super::super::tests::{conversation, nonce};
     use super::*;
     use crate::millis::from_unix_millis;
-    use jiff::Timestamp;
 
     fn at(seconds: i64) -> Timestamp {
         from_unix_millis(seconds * 1_000)
@@ -77,6 +84,24 @@ mod tests {
         let draft = drafts(&mut c, 40, upto.0);
         writes(&mut c, 41);
         assert!(c.drop_outdated_draft(&draft, 2));
+    }
+
+    #[test]
+    fn only_what_came_during_the_draft_and_before_the_time_continues_what_it_answers() {
+        let mut c = conversation();
+        let upto = writes(&mut c, 0);
+        let draft = drafts(&mut c, 1, upto.0);
+        assert!(!c.is_continued_before(&draft, at(9)), "nothing came");
+        writes(&mut c, 2);
+        writes(&mut c, 4);
+        for (second, continued) in [(2, false), (3, true), (9, true)] {
+            assert_eq!(c.is_continued_before(&draft, at(second)), continued, "{second}");
+        }
+        c.lease.as_mut().unwrap().nonce = nonce("n2");
+        assert!(
+            !c.is_continued_before(&draft, at(9)),
+            "the lease is another worker's"
+        );
     }
 
     #[test]

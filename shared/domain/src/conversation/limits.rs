@@ -172,6 +172,7 @@ impl Conversation {
     /// Lets the agent read on with a new message of the contact that came at `at`. It does not if the agent is to wait for
     /// longer.
     pub(super) fn end_wait_with_message(&mut self, at: Timestamp) {
+        self.end_failed_wait();
         let ends = match self.needs_person {
             Some(Reason::TooMuchToRead) => true,
             Some(Reason::TooManyTurns | Reason::AnswerLoop | Reason::TokenBudget) => {

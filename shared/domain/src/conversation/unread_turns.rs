@@ -23,14 +23,14 @@ impl Conversation {
     }
 
     /// Returns the time since which the contact waits for a person; `None` if no person owes an answer. After the agent's
-    /// hand-over, that is the time of the hand-over, until a person acts.
+    /// hand-over, that is the time of the hand-over, until a person acts; after its error message, the time of that.
     pub fn person_owed_since(&self) -> Option<Timestamp> {
         if self.is_finished() {
             return None;
         }
         let by_person = self.mode == ConversationMode::Manual || self.needs_person.is_some();
         let owed = self.waiting_since.filter(|_| by_person && self.owes_answer());
-        self.untaken_hand_over().or(owed)
+        self.untaken_hand_over().or_else(|| self.failed_since()).or(owed)
     }
 
     /// Counts a turn that was committed. `rest`: the turn read less than was owed.
@@ -49,6 +49,7 @@ impl Conversation {
     pub(super) fn reset_unread_turns(&mut self) {
         self.unread_turns = 0;
         self.needs_person = None;
+        self.failed_reply = None;
     }
 }
 

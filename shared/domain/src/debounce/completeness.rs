@@ -12,7 +12,8 @@ use crate::invitations::recognize_appointment_answer;
 pub enum Completeness {
     /// A complete question, or a choice from a menu.
     Complete,
-    /// Thanks, a correction, a voice message, a yes or no. Also a whole request for an appointment, and a short answer to a question.
+    /// Thanks, a correction, a voice message, a yes or no. Also a whole request for an appointment, a short answer to a question, and a
+    /// question that does not say what it is about ("how much?").
     Finished,
     /// A greeting alone.
     Greeting,
@@ -175,6 +176,9 @@ fn judge_question(ending: &[&str], whole: &[&str]) -> Completeness {
     // "Price?" and "Tomorrow?" ask; "Maria?" calls somebody.
     if words.len() < 2 && !question_words::TOPICS.contains(&text.as_str()) && !names_time(words) {
         return Completeness::Open;
+    }
+    if question_words::WITHOUT_OBJECT.contains(&text.as_str()) {
+        return Completeness::Finished;
     }
     Completeness::Complete
 }

@@ -19,7 +19,7 @@ fn a_text_is_judged_by_its_punctuation_and_its_first_and_last_words() {
     for (text, expected) in [
         ("Qual o valor do corte?", Complete),
         ("Bom dia! Vocês abrem no sábado?", Complete),
-        ("quanto custa? 🙏", Complete),
+        ("quanto custa o corte? 🙏", Complete),
         ("What time do you close, please?", Complete),
         ("¿Cuánto cuesta el corte? por favor", Complete),
         ("qual o horário de funcionamento", Complete),
@@ -97,6 +97,25 @@ fn after_a_question_a_short_statement_is_finished_unless_its_end_asks_for_more()
         ("vou mandar a foto", Announced),
     ] {
         assert_eq!(answer(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_question_that_does_not_say_what_it_is_about_waits_as_what_is_finished() {
+    for (text, expected) in [
+        ("Quanto custa?", Finished),
+        ("Oi! Quanto custa? 🙏", Finished),
+        ("vocês fazem?", Finished),
+        ("Hola, ¿cuánto sale?", Finished),
+        ("How much? Thanks!", Finished),
+        ("Do you have?", Finished),
+        ("Quanto custa a limpeza?", Complete),
+        ("vocês fazem clareamento?", Complete),
+        ("¿Cuánto cuesta el corte?", Complete),
+        ("How much is it?", Complete),
+        ("Preço?", Complete),
+    ] {
+        assert_eq!(judge(text), expected, "{text}");
     }
 }
 
@@ -223,7 +242,7 @@ fn the_wait_is_between_its_bounds_and_short_only_after_a_single_complete_questio
     assert_eq!(wait("Vocês abrem no sábado?", false), 900);
     assert_eq!(wait("Vocês abrem no sábado?", true), 1_965);
     assert_eq!(wait("obrigado", false), 1_965);
-    assert_eq!(wait("oi", false), 4_166);
+    assert_eq!(wait("oi", false), 4_024);
     assert_eq!(wait("Meu pedido chegou ontem.", false), 6_225);
     assert_eq!(wait("queria saber", true), 8_000);
     assert_eq!(wait("vou mandar uma foto", true), 16_000);
@@ -233,6 +252,41 @@ fn the_wait_is_between_its_bounds_and_short_only_after_a_single_complete_questio
         fixed.silence_after(&Content::from_text("queria saber"), before(true)),
         milliseconds(4_000)
     );
+}
+
+#[test]
+fn no_reply_leaves_before_2_1_seconds_unless_the_settings_say_less() {
+    let silence = |short, long| {
+        let bounds = DebounceBounds {
+            short: SignedDuration::from_millis(short),
+            long: SignedDuration::from_millis(long),
+        };
+        Debounce::Adaptive(bounds).silence_before_reply().as_millis()
+    };
+    for (short, long, expected) in [
+        (900, 8_000, 2_100),
+        (3_000, 8_000, 2_100),
+        (300, 8_000, 700),
+        (0, 8_000, 0),
+        (900, 1_000, 1_000),
+        (1_500, 1_000, 1_500),
+    ] {
+        assert_eq!(silence(short, long), expected, "{short} {long}");
+    }
+    let fixed = Debounce::Fixed(SignedDuration::from_secs(1));
+    assert!(fixed.silence_before_reply().is_zero());
+}
+
+#[test]
+fn a_short_bound_above_the_long_one_counts_for_both() {
+    let debounce = Debounce::Adaptive(DebounceBounds {
+        short: SignedDuration::from_secs(9),
+        long: SignedDuration::from_secs(7),
+    });
+    for text in ["Qual o valor do corte?", "oi", "queria saber"] {
+        let silence = debounce.silence_after(&Content::from_text(text), before(false));
+        assert_eq!(silence, SignedDuration::from_secs(9), "{text}");
+    }
 }
 
 #[test]

@@ -60,6 +60,52 @@ fn where_the_clocks_change_the_end_is_the_first_time_after_it() {
     assert_eq!(told, DeliveryTime::NotBefore(at("2026-11-01T01:30:00-05:00")));
 }
 
+/// Changes of clocks, some of them at midnight.
+const CHANGES: [(&str, &str); 8] = [
+    ("America/New_York", "2026-03-08T07:00:00Z"),
+    ("America/New_York", "2026-11-01T06:00:00Z"),
+    ("America/Santiago", "2026-04-05T03:00:00Z"),
+    ("America/Santiago", "2026-09-06T04:00:00Z"),
+    ("Africa/Cairo", "2026-04-23T22:00:00Z"),
+    ("Africa/Cairo", "2026-10-29T21:00:00Z"),
+    ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
+    ("Australia/Lord_Howe", "2026-10-03T15:30:00Z"),
+];
+
+#[test]
+fn each_of_these_changes_is_one() {
+    for (name, change) in CHANGES {
+        let offset = |seconds: i64| {
+            let time = at(change) + SignedDuration::from_secs(seconds);
+            time.to_zoned(zone(name)).offset()
+        };
+        assert_ne!(offset(-1), offset(0), "{name} {change}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn around_changes_of_clocks_nothing_leaves_in_quiet_hours_nor_waits_an_hour_longer(
+        change in 0_usize..CHANGES.len(), from in 0_i32..96, to in 0_i32..96, minutes in -1_500_i64..1_500,
+    ) {
+        // A change of clocks may skip a shorter time without quiet as a whole.
+        prop_assume!(from != to && (from - to).rem_euclid(96) > 4);
+        let time = |quarters: i32| jiff::civil::Time::midnight().saturating_add(jiff::Span::new().minutes(quarters * 15));
+        let hours = QuietHours { from: time(from), to: time(to) };
+        let (name, changed) = CHANGES[change];
+        let (zone, asked) = (zone(name), at(changed) + SignedDuration::from_mins(minutes));
+        let rules = DeliveryRules { quiet_hours: Some(hours), frequency_cap: None };
+        let end = match rules.find_delivery_time(&[], asked, &zone) {
+            DeliveryTime::Now => asked,
+            DeliveryTime::NotBefore(end) => end,
+        };
+        prop_assert!(!hours.is_quiet_at(end, &zone), "{} of {:?}", end, hours);
+        let minutes_until_end = end.duration_since(asked).as_mins();
+        let loud = (0..minutes_until_end).filter(|minute| !hours.is_quiet_at(asked + SignedDuration::from_mins(*minute), &zone));
+        prop_assert!(loud.count() <= 60, "it waits from {} until {}", asked, end);
+    }
+}
+
 #[test]
 fn a_recipient_gets_as_many_as_the_cap_says() {
     let capped = rules(&json!({"frequency_cap": {"messages": 2, "hours": 24}}));

@@ -1,16 +1,18 @@
-use super::{IdError, checked};
+use super::{IdError, checked, checked_in_path};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 id!(
     /// The id of a calendar, given by the configuration.
     CalendarId,
-    "calendar id"
+    "calendar id",
+    checked_in_path
 );
 id!(
     /// The id of a tool, given by the configuration.
     ToolId,
-    "tool id"
+    "tool id",
+    checked_in_path
 );
 id!(
     /// The id of a sender of e-mails, given by the configuration.
@@ -20,12 +22,14 @@ id!(
 id!(
     /// The id of a webhook endpoint, given by the configuration.
     WebhookEndpointId,
-    "webhook endpoint id"
+    "webhook endpoint id",
+    checked_in_path
 );
 id!(
     /// The id of an agent: a configured model with its prompts.
     AgentId,
-    "agent id"
+    "agent id",
+    checked_in_path
 );
 id!(
     /// The id of a step of an agent's script.

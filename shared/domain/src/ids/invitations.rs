@@ -1,21 +1,24 @@
-use super::{IdError, checked};
+use super::{IdError, checked, checked_in_path};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 id!(
     /// The id of an occasion to which guests are invited, its own within the tenant.
     OccasionId,
-    "occasion id"
+    "occasion id",
+    checked_in_path
 );
 id!(
     /// The id of a guest, its own within the occasion.
     GuestId,
-    "guest id"
+    "guest id",
+    checked_in_path
 );
 id!(
     /// The name of a template of invitations.
     InvitationTemplateName,
-    "template name"
+    "template name",
+    checked_in_path
 );
 id!(
     /// The id of an invitation, see [`crate::invitations`].

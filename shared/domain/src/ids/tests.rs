@@ -27,6 +27,8 @@ fn malformed_ids_are_refused() {
     assert!(InstanceId::parse("a\nb").is_err());
     assert!(InstanceId::parse(&"x".repeat(201)).is_err());
     assert!(serde_json::from_str::<TenantId>("\"a\\u0000\"").is_err());
+    assert!(serde_json::from_str::<GuestId>("\"a/b\"").is_err() && TokenName::parse("a/b").is_err());
+    assert!(IdempotencyKey::parse("a/b").is_ok());
 }
 
 #[test]

@@ -72,6 +72,15 @@ pub enum InstanceChange {
     ForgetRefusals,
     /// Stores whether the model's key is missing or was refused. Done if the stored value changed.
     ModelKeyMissing(bool),
+    /// Counts a turn in which the model failed. Done if the model counts as failing from now on.
+    ModelFailed {
+        /// The conversation of the turn.
+        conversation: ConversationId,
+        /// The time.
+        at: Timestamp,
+    },
+    /// Forgets the turns in which the model failed, because it answered. Done if there were some.
+    ModelAnswered,
     /// Counts a download of a file that failed at this time. Done if downloads are blocked from now on.
     DownloadFailed(Timestamp),
     /// Adds a turn to those that wait for an opening, `interval` behind the one before. The first begins at the opening.
@@ -167,6 +176,8 @@ impl InstanceState {
                 let changed = self.llm_needs_credentials != *missing;
                 set_if(changed, &mut self.llm_needs_credentials, *missing)
             }
+            InstanceChange::ModelFailed { conversation, at } => self.count_model_failure(conversation, *at),
+            InstanceChange::ModelAnswered => self.model_failures.take().is_some(),
             InstanceChange::DownloadFailed(at) => self.downloads.record_failure(*at),
             InstanceChange::QueueForOpening { opens_at, interval } => {
                 let before = self.opening.filter(|queue| queue.opens_at == *opens_at);

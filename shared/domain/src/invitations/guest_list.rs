@@ -56,7 +56,7 @@ pub enum GuestListError {
     #[error("the status is none of pending, confirmed, declined")]
     Status,
     /// The id is not one.
-    #[error("the id is not one: 1 to 200 letters, digits, spaces and . _ - @ : + = /")]
+    #[error("the id is not one: 1 to 200 letters, digits, spaces and . _ - @ : + =")]
     Id,
 }
 

@@ -106,6 +106,10 @@ impl VectorGap {
 pub struct FoundBlocks {
     /// The blocks, the best first.
     pub blocks: Vec<FoundBlock>,
+    /// The other blocks, in the order of the documents, if the model is shown all.
+    pub rest: Vec<FoundBlock>,
+    /// Number of all blocks of the agent, if they are so short that the model is shown all.
+    pub whole: Option<usize>,
     /// The way in which they were found.
     pub search: SearchWay,
     /// The reason why vectors had no part.

@@ -3,6 +3,9 @@
 use super::{FoundBlocks, SearchWay, SourceId, VectorGap};
 use serde::{Deserialize, Serialize};
 
+/// Maximum number of blocks that a turn's record names. Where the model is shown all, these are the best.
+const NAMED_MAX: usize = 5;
+
 /// Longest title and place that a turn's record repeats, in characters.
 const WORDS_MAX: usize = 60;
 
@@ -38,9 +41,12 @@ pub struct UsedBlock {
 /// The knowledge that a turn used, or the reason why it used none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnKnowledge {
-    /// The blocks that the model was shown, the best first.
+    /// The blocks that were found and shown to the model, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<UsedBlock>,
+    /// Number of all blocks of the agent, if the model was shown all since they are short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<usize>,
     /// The reason why the turn went on without the agent's knowledge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<KnowledgeGap>,
@@ -56,7 +62,7 @@ impl TurnKnowledge {
     /// Makes the record of a turn that used these blocks.
     pub fn from_found(found: &FoundBlocks) -> Self {
         let cut = |text: &str| text.chars().take(WORDS_MAX).collect();
-        let used = found.blocks.iter().map(|block| UsedBlock {
+        let used = found.blocks.iter().take(NAMED_MAX).map(|block| UsedBlock {
             source: block.source.clone(),
             title: cut(&block.title),
             place: cut(&block.place),
@@ -64,6 +70,7 @@ impl TurnKnowledge {
         });
         Self {
             blocks: used.collect(),
+            whole: found.whole,
             gap: None,
             search: found.search,
             vectors: found.gap.filter(|gap| *gap != VectorGap::NotSetUp),
@@ -106,18 +113,19 @@ mod tests {
             cosine: None,
         };
         let found = FoundBlocks {
-            blocks: vec![block],
-            search: SearchWay::Lexical,
+            blocks: vec![block; 9],
             gap: Some(VectorGap::NotSetUp),
+            ..FoundBlocks::default()
         };
         let record = TurnKnowledge::from_found(&found);
         assert_eq!(
             (record.blocks[0].score, record.blocks[0].title.chars().count()),
             (1235, WORDS_MAX)
         );
+        assert_eq!(record.blocks.len(), NAMED_MAX);
         let written = serde_json::to_string(&record).unwrap();
         assert!(
-            !["not repeated", "place", "search", "vectors"]
+            !["not repeated", "place", "search", "vectors", "whole"]
                 .iter()
                 .any(|word| written.contains(word)),
             "{written}"

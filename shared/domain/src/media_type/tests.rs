@@ -82,6 +82,53 @@ fn an_office_document_is_known_by_its_parts_wherever_they_stand() {
     assert_eq!(found(&zip_of(&["photos/1.jpg"])), None);
 }
 
+/// A zip whose directory has these names, without their content.
+fn zip_directory_of(names: &[&str]) -> Vec<u8> {
+    let mut bytes = zip_of(&["x"]);
+    let begin = u32::try_from(bytes.len()).unwrap();
+    for name in names {
+        bytes.extend(b"PK\x01\x02");
+        bytes.extend([0; 24]);
+        bytes.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
+        // A comment of two bytes stands behind the name.
+        bytes.extend([0, 0, 2, 0]);
+        bytes.extend([0; 12]);
+        bytes.extend(name.as_bytes());
+        bytes.extend(b"--");
+    }
+    bytes.extend(b"PK\x05\x06");
+    bytes.extend([0; 12]);
+    bytes.extend(begin.to_le_bytes());
+    bytes.extend([0; 2]);
+    bytes
+}
+
+#[test]
+fn an_office_document_whose_main_part_has_another_name_is_known_by_its_folder_or_the_files_name() {
+    let types = "[Content_Types].xml";
+    for (part, name, expected) in [
+        ("word/document2.xml", "", Some(MediaType::Docx)),
+        ("xl/workbook2.xml", "list.csv", Some(MediaType::Xlsx)),
+        ("ppt/main.xml", "x.docx", Some(MediaType::Pptx)),
+        ("doc/main.xml", "Preços.DOCX", Some(MediaType::Docx)),
+        ("doc/main.xml", "x.xlsx", Some(MediaType::Xlsx)),
+        ("doc/main.xml", "x.zip", None),
+        // A workbook in Excel's binary form.
+        ("xl/workbook.bin", "", None),
+        ("word/media/a.xml", "", None),
+    ] {
+        let bytes = zip_directory_of(&[types, "_rels/.rels", part]);
+        assert_eq!(
+            MediaType::from_file(&bytes, Some(name)),
+            expected,
+            "{part} {name}"
+        );
+        let plain = zip_directory_of(&[part]);
+        assert_eq!(MediaType::from_file(&plain, Some(name)), None, "{part}");
+        assert_eq!(found(&bytes[..bytes.len() - 4]), None, "{part}");
+    }
+}
+
 #[test]
 fn text_is_told_from_bytes_and_kinds_of_text_by_their_name() {
     let windows = "a,b\nS\u{e3}o Paulo,1\n"
@@ -155,5 +202,16 @@ proptest! {
             bytes.splice(0..0, *b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0\x13\0\0\0[Content_Types].xml");
         }
         let _ = MediaType::from_file(&bytes, Some(&name));
+    }
+
+    #[test]
+    fn no_directory_of_an_archive_breaks_it(entry in prop::collection::vec(any::<u8>(), 0..80), begin in 0_u32..8) {
+        let mut bytes = b"PK\x03\x04PK\x01\x02".to_vec();
+        bytes.extend(entry);
+        bytes.extend(b"PK\x05\x06");
+        bytes.extend([0; 12]);
+        bytes.extend(begin.to_le_bytes());
+        bytes.extend([0; 2]);
+        let _ = MediaType::from_file(&bytes, Some("a.docx"));
     }
 }

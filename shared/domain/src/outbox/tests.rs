@@ -200,3 +200,36 @@ fn what_was_open_in_a_backup_is_of_unknown_outcome_since_then_until_it_is_queued
     running.mark_sent(now, None).unwrap();
     assert!(running.doubt_restored(nonce("r"), taken_at, now).is_err());
 }
+
+#[test]
+fn the_attempt_by_the_linked_identity_is_made_once_and_leaves_a_sent_message_sent() {
+    let identity = || ContactAddress::parse("1@lid").unwrap();
+    let at = from_unix_millis;
+    let mut out = message();
+    assert!(
+        out.begin_identity_attempt(identity(), None, at(0)).is_err(),
+        "it waits"
+    );
+    out.claim_attempt(nonce("a"), at(1), at(36_000)).unwrap();
+    out.mark_sent(at(2), None).unwrap();
+    assert!(out.keep_sent(at(3), String::new()).is_err());
+    out.begin_identity_attempt(identity(), Some("P0".to_owned()), at(600_000))
+        .unwrap();
+    assert!(out.maybe_sent && *out.attempt_address() == identity());
+    assert!(!out.is_identity_attempt_late(at(600_000 + 899_999)));
+    assert!(out.is_identity_attempt_late(at(600_000 + 900_000)));
+    let mut refused = out.clone();
+    refused.keep_sent(at(600_001), "too late".to_owned()).unwrap();
+    assert!(matches!(refused.state, OutboxState::Sent { .. }) && !refused.maybe_sent);
+    out.claim_attempt(nonce("b"), at(600_001), at(636_000)).unwrap();
+    out.mark_sent(at(600_002), None).unwrap();
+    for sent in [out, refused] {
+        let mut again = sent.clone();
+        assert!(
+            again
+                .begin_identity_attempt(identity(), None, at(700_000))
+                .is_err()
+        );
+        assert_eq!(*sent.attempt_address(), sent.to);
+    }
+}

@@ -7,7 +7,7 @@ use crate::reason::Reason;
 use jiff::{SignedDuration, Timestamp};
 
 impl Outbox {
-    fn transition_to(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
+    pub(super) fn transition_to(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
         let step = OutboxHistoryEntry {
             at,
             what: state.as_str().to_owned(),
@@ -160,6 +160,7 @@ impl Outbox {
         if !may_be_sent {
             return self.refuse_transition("sent");
         }
+        self.close_identity_attempt();
         self.transition_to(OutboxState::Sent { at: now }, now, why);
         Ok(())
     }
@@ -180,6 +181,7 @@ impl Outbox {
         // The outcome of the last attempt is unknown. If a redrive repeats the message, it must carry the mark
         // `maybe_sent`.
         self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
+        self.close_identity_attempt();
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
         // A redrive names a failure by its time. Clocks differ, so every later failure gets a later time than the
         // failures before it.
@@ -196,6 +198,7 @@ impl Outbox {
         if self.state != OutboxState::Queued {
             return self.refuse_transition("cancelled");
         }
+        self.close_identity_attempt();
         self.transition_to(
             OutboxState::Cancelled { at: now, reason },
             now,

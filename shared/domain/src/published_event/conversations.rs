@@ -35,6 +35,7 @@ struct ShownFacts {
     labels: BTreeSet<ConversationLabel>,
     /// The number of notes, and the newest number that was given to one.
     notes: (usize, u64),
+    seen: Ordinal,
 }
 
 impl From<&Conversation> for ConversationFacts {
@@ -61,6 +62,7 @@ impl From<&Conversation> for ConversationFacts {
                     conversation.annotations.notes.len(),
                     conversation.annotations.last_note,
                 ),
+                seen: conversation.seen,
             },
             waits_since,
             lease: conversation.lease.as_ref().map(|lease| lease.nonce.clone()),

@@ -374,3 +374,14 @@ proptest! {
         prop_assert!(text.parse::<EventCursor>().is_err());
     }
 }
+
+#[test]
+fn a_look_of_a_person_is_told_so_that_the_lists_of_others_show_it() {
+    let mut c = conversation();
+    c.take_over();
+    c.receive_message(true, at(1)).unwrap();
+    let events = told(&mut c, |c| assert!(c.record_seen(Ordinal(1))));
+    assert_eq!(kinds(&events), [PublishedKind::ConversationUpdated]);
+    let events = told(&mut c, |c| assert!(!c.record_seen(Ordinal(1))));
+    assert_eq!(kinds(&events), []);
+}

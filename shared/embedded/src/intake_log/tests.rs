@@ -312,6 +312,32 @@ fn how_long_the_oldest_new_event_waits_is_known() {
 }
 
 #[test]
+fn a_proof_that_the_log_accepts_writes_takes_no_number() {
+    let scratch = Scratch::new();
+    let jobs: [_; 2] = jobs();
+    block_on(async {
+        let store = scratch.store();
+        succeed(store.prove_intake_write()).await;
+        take_in(&store, &jobs[..1]).await;
+        succeed(store.prove_intake_write()).await;
+        store.wait_for_intake("test").await.unwrap();
+        store.shut_down().await;
+        drop(store);
+        let store = scratch.store();
+        assert!(!store.has_waiting_intake(), "a proof is no event");
+        take_in(&store, &jobs[1..]).await;
+        store.wait_for_intake("test").await.unwrap();
+        assert_eq!(receive_all(&store).await, ids(&jobs));
+        store.shut_down().await;
+        drop(store);
+        let log = Connection::open(scratch.0.join("intake.db")).unwrap();
+        let sql = "SELECT count(*) FROM sqlite_sequence WHERE name = 'last_proof' AND seq > 0";
+        let proofs: i64 = log.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(proofs, 1, "the second proof took the place of the first one");
+    });
+}
+
+#[test]
 fn what_is_overwritten_is_in_no_file_of_the_log() {
     let scratch = Scratch::new();
     let words = "quarenta e duas laranjas";

@@ -205,6 +205,27 @@ fn a_repeat_within_five_minutes_is_dropped_even_after_the_first_is_gone() {
 }
 
 #[test]
+fn what_each_queue_had_handed_out_comes_again_at_once_after_a_start() {
+    let bench = Bench::new();
+    block_on(async {
+        let send = SendJob::new(conversation(), Ordinal(3), CorrelationId::parse("k").unwrap());
+        bench.send("a", "a1").await;
+        succeed(bench.queues.enqueue_turn_job(&turn(1), Duration::ZERO)).await;
+        succeed(bench.queues.enqueue_send_job(&send, "n1")).await;
+        for queue in QueueName::ALL {
+            assert_eq!(bench.receive(queue, 10).await.len(), 1, "{queue:?}");
+            assert_eq!(bench.receive(queue, 10).await.len(), 0, "{queue:?}");
+        }
+        assert_eq!(succeed(bench.queues.recover_after_crash()).await.received, 3);
+        for queue in QueueName::ALL {
+            let again = bench.receive(queue, 10).await;
+            let receives: Vec<u32> = again.iter().map(|message| message.receives).collect();
+            assert_eq!(receives, [2], "{queue:?}");
+        }
+    });
+}
+
+#[test]
 fn a_send_job_is_enqueued_in_the_group_of_the_contact() {
     let bench = Bench::new();
     block_on(async {

@@ -2,8 +2,8 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, decode_json, encode_json, execute_sql, follows_stored, query_all, query_readable,
-    to_sql_integer, to_sql_limit,
+    NewestFirstQuery, encode_json, execute_sql, follows_stored, query_all, query_readable, to_sql_integer,
+    to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification, NotificationState};
@@ -30,14 +30,16 @@ pub(super) fn write_installation_value(
     execute_sql(connection, sql, params![name, value]).map(drop)
 }
 
-/// Reads a value of the installation.
+/// Reads a value of the installation; `None` also if it cannot be read, so that it can be written anew.
 pub(super) fn select_installation_value<T: DeserializeOwned>(
     connection: &Connection,
     name: &str,
 ) -> Result<Option<T>, DbError> {
-    let mut statement = connection.prepare_cached("SELECT value FROM installation WHERE name = ?1")?;
-    let text: Option<String> = statement.query_row([name], |row| row.get(0)).optional()?;
-    text.as_deref().map(decode_json).transpose()
+    query_readable(
+        connection,
+        "SELECT value FROM installation WHERE name = ?1",
+        [name],
+    )
 }
 
 /// Returns the configuration of alerts; `None` if none was applied.

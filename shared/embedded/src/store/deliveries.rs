@@ -222,6 +222,15 @@ impl Deliveries for Embedded {
         .await
     }
 
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+        let key = key.clone();
+        let sql = "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
+        self.run_write("stop_awaiting", move |c| {
+            execute_sql(c, sql, [key.as_str()]).map(drop)
+        })
+        .await
+    }
+
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         let (key, now) = (key.clone(), self.current_time());
         self.run_lookup("delivery", move |c| select_delivery(c, &key, now))

@@ -195,6 +195,14 @@ impl Gauges for Embedded {
         }
     }
 
+    async fn prove_intake_write(&self) -> PortResult<()> {
+        let Some(log) = self.intake_log() else {
+            return Ok(());
+        };
+        let proven = log.prove_write(self.current_time()).await;
+        proven.map_err(|fault| fault.into_port_error("prove_intake_write"))
+    }
+
     async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
         self.run_read("troubled_instances", move |c| select_troubled(c, limit))
             .await

@@ -165,9 +165,12 @@ mod tests {
     use super::*;
     use crate::{Clock, Embedded};
     use futures::executor::block_on;
+    use recado_domain::access::ConsoleSession;
     use recado_domain::instance::InstanceState;
-    use recado_ports::ports::{BatchRecords, InstanceStates, InvitationRecords, ScheduledMessages};
-    use recado_testkit::builders::{Fixture, at};
+    use recado_ports::ports::{
+        BatchRecords, Conversations, InstanceStates, InvitationRecords, ScheduledMessages, Sessions,
+    };
+    use recado_testkit::builders::{Fixture, at, identity_key};
     use serde_json::{Value, json};
 
     /// Reads a record of JSON, to which `state` is added.
@@ -202,6 +205,32 @@ mod tests {
                 "channel": "email", "template": "invite", "by": "installation", "request_hash": "h"}),
             &json!({"state": "email", "outbox": outbox, "created_at": 0, "keep_until": 9_000_000_000_000_i64, "rev": 1}),
         )
+    }
+
+    #[test]
+    fn nobody_is_signed_in_and_what_agents_owed_waits_for_people() {
+        let (store, fixture) = (
+            Embedded::in_memory(Clock::new(|| at(100))).unwrap(),
+            Fixture::new(),
+        );
+        let (session, token) = (
+            identity_key().hash_token("session"),
+            identity_key().hash_token("token"),
+        );
+        let session = ConsoleSession::begin(session, token, None, at(0));
+        block_on(store.put_session(&session)).unwrap();
+        let is_signed_in = || block_on(store.find_session(&session.hash)).unwrap().is_some();
+        assert!(is_signed_in());
+        let mut owed = fixture.conversation(1);
+        owed.receive_message(true, at(10)).unwrap();
+        let id = owed.id.clone();
+        let write = move |c: &Connection| ConversationRow::from_conversation(&owed)?.write_row(c, at(10));
+        block_on(store.run_write("test", write)).unwrap();
+        let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
+        assert_eq!(block_on(store.run_write("test", doubt)).unwrap().answers, 1);
+        assert!(!is_signed_in());
+        let waits = block_on(store.find_conversation(&id)).unwrap().unwrap();
+        assert_eq!(waits.needs_person, Some(Reason::UnknownOutcome));
     }
 
     #[test]

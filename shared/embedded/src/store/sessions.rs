@@ -1,5 +1,5 @@
 use crate::Embedded;
-use crate::sql_records::{encode_json, execute_sql, query_one};
+use crate::sql_records::{encode_json, execute_sql, query_readable};
 use jiff::Timestamp;
 use recado_domain::access::{ConsoleSession, TokenHash};
 use recado_ports::ports::{PortResult, Sessions};
@@ -23,7 +23,7 @@ impl Sessions for Embedded {
     async fn find_session(&self, hash: &TokenHash) -> PortResult<Option<ConsoleSession>> {
         let (hash, now) = (hash.clone(), self.current_time());
         self.run_lookup("session", move |c| {
-            query_one(c, FIND, params![hash.as_str(), now.as_millisecond()])
+            query_readable(c, FIND, params![hash.as_str(), now.as_millisecond()])
         })
         .await
     }
@@ -32,7 +32,7 @@ impl Sessions for Embedded {
         let (hash, now) = (hash.clone(), self.current_time());
         self.run_write("renew_session", move |c| {
             let found: Option<ConsoleSession> =
-                query_one(c, FIND, params![hash.as_str(), now.as_millisecond()])?;
+                query_readable(c, FIND, params![hash.as_str(), now.as_millisecond()])?;
             let Some(session) = found else {
                 return Ok(());
             };

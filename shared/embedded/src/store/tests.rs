@@ -10,16 +10,19 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{IdempotencyKey, Nonce};
 use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
+use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
 use recado_domain::message::Message;
+use recado_domain::price::PriceList;
 use recado_domain::turn_places::TurnPlaces;
 use recado_ports::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, Gauges,
-    IdempotencyClaim, Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest,
-    ParkedConversations, TurnPlaceRecords, WriteOutcome,
+    IdempotencyClaim, Inbox, InstanceStates, KnowledgeRecords, OutboxStore, OverdueIndex, OverdueWork,
+    PageRequest, ParkedConversations, TurnPlaceRecords, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at, change_instance, seen};
 use recado_testkit::ports::succeed;
 use recado_testkit::{damaged_event_story, damaged_letter_story};
+use serde_json::json;
 
 /// Opens a store whose clock stands still.
 fn store() -> Embedded {
@@ -221,6 +224,31 @@ fn a_damaged_entry_of_the_configuration_is_passed_over_and_can_be_written_anew()
 }
 
 #[test]
+fn damaged_prices_are_passed_over_and_can_be_written_anew() {
+    for damaged in DAMAGED {
+        let store = store();
+        let entries = ConfigDocument {
+            prices: Some(PriceList::default()),
+            ..ConfigDocument::default()
+        };
+        let names = ConfigNames {
+            prices: true,
+            ..ConfigNames::default()
+        };
+        block_on(async {
+            succeed(store.apply_configuration(&entries)).await;
+            let sql = format!("UPDATE installation SET value = {damaged} WHERE name = 'prices'");
+            let spoil = move |c: &rusqlite::Connection| Ok(c.execute(&sql, [])?);
+            assert_eq!(succeed(store.run_write("spoil", spoil)).await, 1);
+            assert_eq!(succeed(store.read_named(&names)).await.prices, None, "{damaged}");
+            assert!(store.read_configuration(None).await.is_ok(), "{damaged}");
+            succeed(store.apply_configuration(&entries)).await;
+            assert_eq!(succeed(store.read_named(&names)).await, entries, "{damaged}");
+        });
+    }
+}
+
+#[test]
 fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
     for damaged in DAMAGED {
         let (store, fixture) = (store(), Fixture::new());
@@ -253,6 +281,36 @@ fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
             }
             let found = succeed(store.find_turn_places(&tenant)).await;
             assert!(found.is_some(), "{damaged}");
+        });
+    }
+}
+
+#[test]
+fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read() {
+    for damaged in DAMAGED {
+        let (store, mut fixture) = (store(), Fixture::new());
+        let (tenant, agent) = (fixture.bound.tenant.id.clone(), fixture.bound.agent.id.clone());
+        let tool = json!({
+            "id": "slots", "tenant": tenant, "description": "Finds free slots.", "effect": "reads",
+            "http": {"url": "https://tool.example/slots"},
+        });
+        fixture.bound.tools = vec![serde_json::from_value(tool).unwrap()];
+        fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
+        let mut knowledge = AgentKnowledge::new(tenant, agent);
+        knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
+        block_on(async {
+            succeed(store.apply_configuration(&fixture.document())).await;
+            let saved = succeed(store.save_knowledge(&knowledge)).await;
+            assert_eq!(saved, WriteOutcome::Written);
+            let spoil = move |c: &rusqlite::Connection| {
+                for table in ["tools", "knowledge"] {
+                    assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
+                }
+                Ok(())
+            };
+            succeed(store.run_write("spoil", spoil)).await;
+            let found = succeed(store.instance_config(fixture.instance())).await.unwrap();
+            assert!(found.tools.is_empty() && found.knowledge.is_none(), "{damaged}");
         });
     }
 }

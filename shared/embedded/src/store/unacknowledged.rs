@@ -87,12 +87,13 @@ pub(super) fn select_page(
     let tenant = filter.tenant.as_ref();
     let start = tenant.map_or_else(String::new, |tenant| format!("{tenant}/"));
     let end = tenant.map(|tenant| format!("{tenant}{AFTER_TENANT}"));
+    let earliest = filter.due_from.map_or(i64::MIN, Timestamp::as_millisecond);
     let mut place = match page.cursor.as_deref() {
         // A cursor leads to no other tenant's rows.
         Some(cursor) => Some(parse_cursor(cursor)?)
             .filter(|place| place.0 >= start)
             .ok_or(DbError::Cursor)?,
-        None => (start, i64::MIN, String::new()),
+        None => (start, earliest, String::new()),
     };
     let owners = "SELECT min(ack_owner) FROM deliveries
         WHERE ack_owner IS NOT NULL AND ack_owner >= ?1 AND (?2 IS NULL OR ack_owner < ?2)";
@@ -101,7 +102,7 @@ pub(super) fn select_page(
         next_owner.query_row(params![place.0, end], |row| row.get::<_, Option<String>>(0))?
     {
         if owner != place.0 {
-            place = (owner, i64::MIN, String::new());
+            place = (owner, earliest, String::new());
         }
         let is_wanted = |ids: &(TenantId, InstanceId)| {
             let wanted = filter.instance.as_ref();
@@ -115,7 +116,7 @@ pub(super) fn select_page(
             return Ok(found);
         }
         // The text after this owner and before every other.
-        place = (format!("{}\u{1}", place.0), i64::MIN, String::new());
+        place = (format!("{}\u{1}", place.0), earliest, String::new());
     }
     Ok(found)
 }

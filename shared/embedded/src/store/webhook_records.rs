@@ -7,7 +7,7 @@ use crate::sql_records::{
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
-use recado_domain::revision::is_first_write;
+use recado_domain::revision::{is_first_write, revisions_of};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, WebhookRecords, WriteOutcome};
 use rusqlite::{Connection, params};
@@ -216,16 +216,23 @@ impl WebhookRecords for Embedded {
         &self,
         tenant: &TenantId,
         endpoint: &WebhookEndpointId,
+        generation: Option<u64>,
     ) -> PortResult<()> {
         let (tenant, endpoint) = (tenant.clone(), endpoint.clone());
+        let revisions = generation.map_or(0..u64::MAX, revisions_of);
         self.run_write("delete_endpoint_records", move |c| {
-            for sql in [
-                "DELETE FROM failed_posts WHERE tenant = ?1 AND endpoint = ?2",
-                "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND endpoint = ?2",
-            ] {
-                execute_sql(c, sql, [tenant.as_str(), endpoint.as_str()])?;
-            }
-            Ok(())
+            let failed = "DELETE FROM failed_posts WHERE tenant = ?1 AND endpoint = ?2
+                AND (?3 IS NULL OR coalesce(json_extract(body, '$.generation'), 0) = ?3)";
+            let state = "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND endpoint = ?2
+                AND rev >= ?3 AND rev < ?4";
+            let (tenant, endpoint) = (tenant.as_str(), endpoint.as_str());
+            let (first, behind) = (to_sql_integer(revisions.start), to_sql_integer(revisions.end));
+            execute_sql(
+                c,
+                failed,
+                params![tenant, endpoint, generation.map(to_sql_integer)],
+            )?;
+            execute_sql(c, state, params![tenant, endpoint, first, behind]).map(drop)
         })
         .await
     }

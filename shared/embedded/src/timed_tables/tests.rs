@@ -139,16 +139,16 @@ const OTHER_FIELDS: &str = "
     AwaitedAcknowledgement.due BacklogSample.at Batch.created_at Batch.keep_until Batch.restored_from Batch.send_at BatchChunk.counted_at
     BatchChunk.keep_until BatchEnd.at BatchReminder.begins_at Booking.reminded_for Booking.reminders
     BookingClash.cells CellSpan.end CellSpan.start ChangeTime.at ChangeTime.stored_at ChargedConversation.expires
-    ConsoleSession.begun_at ConsoleSession.expires_at
+    ConnectionLook.at ConsoleSession.begun_at ConsoleSession.expires_at
     Conversation.created_at Conversation.erased_at Conversation.last_inbound_at Conversation.marketing_stopped_at
     Conversation.oldest_at Conversation.opens_at Conversation.session_started_at Dated.expires DeadLetter.at
     Delivery.at DeliveryTimes.at_delivered DeliveryTimes.at_failed DeliveryTimes.at_played DeliveryTimes.at_read
     DeliveryTimes.at_sent EffectEntry.ended_at EffectEntry.takes EmailJob.redrive EmailState.at EmailStep.at
     EndpointState.accepted_at EndpointState.switched_off_at EventRecord.settled_at FailedEvent.failed_at
-    FailedEvent.since Guest.created_at Guest.keep_until GuestReply.at HandOverNote.at Handover.at HeldKey.expires
+    FailedEvent.since FailedReply.at Guest.created_at Guest.keep_until GuestReply.at HandOverNote.at Handover.at HeldKey.expires
     InboundJob.redrive Invitation.created_at Invitation.keep_until Invitation.not_before Journal.begun_at
     KnowledgeSource.added_at Message.told_at Message.written_at MessageChanges.deleted_at MessageFile.kept_until
-    MinuteSample.at MovedCell.expires MovedCell.start MovedClaim.until MovedDelivery.expires MovedEvent.expires
+    MinuteSample.at ModelFailures.since MovedCell.expires MovedCell.start MovedClaim.until MovedDelivery.expires MovedEvent.expires
     MovedPageChange.at MovedPageChange.expires Notice.at Notification.created_at NumberStanding.fell_at
     NumberStanding.since NumberStanding.told_at OpeningQueue.last_at OpeningQueue.opens_at OptOut.at Outbox.expires_at
     Outbox.last_inbound_at OutboxHistoryEntry.at OutboxState.at PersonNote.at PlannedMessage.restored_from

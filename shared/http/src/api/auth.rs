@@ -6,6 +6,7 @@ use super::{Api, ApiContext};
 use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
+use crate::problem_code::ProblemCode;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -130,7 +131,8 @@ pub(super) fn check_permission(caller: &Caller, method: &Method, path: &str) -> 
     Err(HttpProblem::new(
         StatusCode::FORBIDDEN,
         format!("a token with the role `{}` does not open this", caller.role),
-    ))
+    )
+    .with_code(Some(ProblemCode::Role)))
 }
 
 fn token_challenge(challenge: &'static str) -> HttpProblem {

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
+use recado_domain::alert::MissingSecret;
 use recado_domain::ids::{AgentId, InstanceId, ToolId};
 use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError, ToolFailure};
 use recado_pipeline::self_check::{
@@ -39,6 +40,8 @@ pub(super) struct ChecksView {
     models: Vec<ModelCheckView>,
     /// The servers of the Model Context Protocol that tools of the agents name.
     servers: Vec<ServerCheckView>,
+    /// The secrets that entries of the configuration name and that are not there.
+    missing_secrets: Vec<MissingSecretView>,
     instances: Vec<InstanceCheckView>,
     /// Number of conversations in which the agent owes an answer.
     waiting_conversations: u64,
@@ -47,6 +50,16 @@ pub(super) struct ChecksView {
     dead_letters: u64,
     /// Number of outgoing messages whose outcome is unknown.
     unknown_outcomes: u64,
+}
+
+/// A secret that an entry names and that is not there.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+struct MissingSecretView {
+    /// Words for the entry and its field.
+    entry: String,
+    /// Words for what is missing.
+    detail: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -232,7 +245,7 @@ impl From<InstanceCheck> for InstanceCheckView {
             ConnectionAnswer::Open => ConnectionView::Open,
             ConnectionAnswer::Closed => ConnectionView::Closed,
             ConnectionAnswer::NeedsCredentials => ConnectionView::NeedsCredentials,
-            ConnectionAnswer::Unclear => ConnectionView::Unclear,
+            ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear => ConnectionView::Unclear,
         });
         Self {
             id: check.instance.id,
@@ -253,6 +266,15 @@ impl From<DiskSpace> for DiskView {
     }
 }
 
+impl From<MissingSecret> for MissingSecretView {
+    fn from(missing: MissingSecret) -> Self {
+        Self {
+            entry: missing.entry,
+            detail: missing.why,
+        }
+    }
+}
+
 impl From<SelfCheck> for ChecksView {
     fn from(check: SelfCheck) -> Self {
         Self {
@@ -260,6 +282,11 @@ impl From<SelfCheck> for ChecksView {
             disk: check.disk.map(DiskView::from),
             models: check.models.into_iter().map(ModelCheckView::from).collect(),
             servers: check.servers.into_iter().map(ServerCheckView::from).collect(),
+            missing_secrets: check
+                .missing_secrets
+                .into_iter()
+                .map(MissingSecretView::from)
+                .collect(),
             instances: check.instances.into_iter().map(InstanceCheckView::from).collect(),
             waiting_conversations: check.waiting.conversations,
             waiting_since: check.waiting.since,

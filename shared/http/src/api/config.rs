@@ -5,6 +5,7 @@ use super::problem_answers::{Conflict, NotFound, Unprocessable};
 #[cfg(test)]
 use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
 use super::{Api, ApiContext, BODY_MAX};
+use crate::applied_file_desk::warn_of_replaced;
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
@@ -138,6 +139,9 @@ pub(super) struct ApplyQuery {
     /// `true`: an instance is removed or disabled also if it still owes a reply.
     #[serde(default)]
     force: bool,
+    /// `true`: the document is the file that the installation starts with. A start then finds what was changed otherwise since.
+    #[serde(default)]
+    file: bool,
 }
 
 /// Applies a configuration document.
@@ -165,6 +169,16 @@ pub(super) async fn put_configuration(
 ) -> Result<Json<AppliedView>, HttpProblem> {
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
+    let desk = api.options.applied_file.as_ref();
+    let desk = desk.filter(|_| wanted.file && caller.scope.tenant().is_none());
+    let otherwise = match desk {
+        Some(desk) => {
+            let applied = desk.read_file().await?;
+            configure::list_changed_otherwise(&*api.deps, &document, &applied).await?
+        }
+        None => Vec::new(),
+    };
+    let file = (!wanted.dry_run).then(|| document.clone());
     let site = WebhookSetups::for_instances(&api, &named).await?;
     // What a dry run makes is not kept, nor are the secrets of what is new in it.
     if !named.is_empty() && !wanted.dry_run {
@@ -176,7 +190,12 @@ pub(super) async fn put_configuration(
         force: wanted.force,
         asks: api.asked_parties(),
     };
-    let applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
+    let mut applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
+    if let (Some(file), Some(desk)) = (&file, desk) {
+        desk.note_file(file, &applied.document).await?;
+    }
+    let replaced = warn_of_replaced(&applied.changes, &otherwise);
+    applied.warnings.extend(replaced);
     // As they are stored now: a document says nothing of what makes a secret.
     let stored = |id: &InstanceId| applied.document.instances.iter().find(|stored| stored.id == *id);
     let instances = named

@@ -179,14 +179,15 @@ struct ConversationChange {
     /// request.
     #[cfg_attr(test, schema(value_type = Option<ConversationStatusSchema>))]
     status: Option<ConversationStatus>,
-    /// The newest message that the person who resolves the conversation has read.
+    /// The newest message that a person has read. With `status`, it is the person who resolves the conversation. Alone, it says that
+    /// somebody who may answer looked at the conversation, which is then `unseen` no more.
     #[cfg_attr(test, schema(value_type = Option<u64>))]
     seen: Option<Ordinal>,
 }
 
 /// Takes a conversation over, gives it back or resolves it.
 ///
-/// If both `mode` and `status` are given, the mode is changed first.
+/// If both `mode` and `status` are given, the mode is changed first. `seen` alone records that a person looked at it.
 #[cfg_attr(test, utoipa::path(
     patch,
     path = "/v1/conversations/{id}",
@@ -209,20 +210,25 @@ pub(super) async fn patch_conversation(
         (_, Some(ConversationStatus::Active)) => {
             return Err(HttpProblem::bad_request("status can only be set to `resolved`"));
         }
-        (None, None) => {
+        (None, None) if change.seen.is_none() => {
             return Err(HttpProblem::bad_request(
-                "nothing to change: `mode` or `status` is needed",
+                "nothing to change: `mode`, `status` or `seen` is needed",
             ));
         }
         (_, status) => status.is_some(),
     };
-    if change.seen.is_some() && !resolve {
-        return Err(HttpProblem::bad_request("`seen` belongs to `status`"));
+    if change.seen.is_some() && change.mode.is_some() && !resolve {
+        return Err(HttpProblem::bad_request(
+            "`seen` belongs to `status`, or stands alone",
+        ));
     }
     let deps = &*api.deps;
-    let mut changed = match change.mode {
-        Some(mode) => Some(operate::set_conversation_mode(deps, &caller, &id, mode, &correlation).await?),
-        None => None,
+    let mut changed = match (change.mode, change.seen) {
+        (Some(mode), _) => {
+            Some(operate::set_conversation_mode(deps, &caller, &id, mode, &correlation).await?)
+        }
+        (None, Some(seen)) if !resolve => Some(operate::record_seen(deps, &caller, &id, seen).await?),
+        (None, _) => None,
     };
     if resolve {
         changed = Some(operate::resolve_conversation(deps, &caller, &id, change.seen, &correlation).await?);

@@ -7,6 +7,7 @@ mod webhooks;
 
 use super::problem_answers::{OF_SINGLE_ROUTES, ProblemAnswer};
 use crate::problem::CONTENT_TYPE;
+use crate::problem_code::ProblemCode;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
@@ -81,7 +82,7 @@ fn list_operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> 
     [get, put, post, patch, delete].into_iter().flatten()
 }
 
-/// An error (RFC 9457). The status names the kind of error, `detail` describes it.
+/// An error (RFC 9457). The status names the kind of error, `detail` describes it, and `code` tells some kinds apart.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the fields describe what `HttpProblem` writes")]
 struct Problem {
@@ -93,6 +94,8 @@ struct Problem {
     status: u16,
     #[schema(example = "there is no such conversation")]
     detail: String,
+    /// The kind of the refusal, for programs. It is absent where the status says enough.
+    code: Option<ProblemCode>,
 }
 
 /// The errors of every route that reads a token, beside [`NAMED_BY_SOME`].
@@ -119,6 +122,9 @@ const OF_BODIES: [ProblemAnswer; 2] = [
 /// Adds the answers that the operations refer to.
 pub(super) fn add_problems(components: &mut Components) {
     components.schemas.insert("Problem".to_owned(), Problem::schema());
+    components
+        .schemas
+        .insert("ProblemCode".to_owned(), ProblemCode::schema());
     for (name, _, when) in COMMON.iter().chain(&OF_BODIES).chain(OF_SINGLE_ROUTES) {
         let answer = describe_problem(when).into();
         components.responses.insert((*name).to_owned(), answer);

@@ -50,14 +50,22 @@ pub(super) struct ChangedEntryView<T> {
     warnings: Vec<String>,
 }
 
-/// Answers with an entry and its version.
+/// The header that tells where an entry comes from. It is absent where no start applies a file.
+const ENTRY_SOURCE: header::HeaderName = header::HeaderName::from_static("x-entry-source");
+
+/// Answers with an entry, its version and its source.
 pub(super) async fn show_entry<T: ConfigEntry>(
     api: &Api<impl ApiContext>,
     caller: &Caller,
     id: &str,
 ) -> Result<Response, HttpProblem> {
     let entry: T = configure::find_entry(&*api.deps, caller, id).await?;
-    Ok((version_header(&entry)?, Json(entry)).into_response())
+    let source = match &api.options.applied_file {
+        Some(desk) => Some(desk.read_file().await?.find_source(&entry)),
+        None => None,
+    };
+    let source = source.map(|source| [(ENTRY_SOURCE, source.as_str())]);
+    Ok((version_header(&entry)?, source, Json(entry)).into_response())
 }
 
 /// Creates the entry of a request's body.

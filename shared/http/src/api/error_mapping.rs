@@ -1,6 +1,7 @@
 //! Maps the errors of the use cases to HTTP problems.
 
 use crate::problem::HttpProblem;
+use crate::problem_code::ProblemCode;
 use axum::http::StatusCode;
 use recado_pipeline::NotSendable;
 use recado_pipeline::alert::NotificationError;
@@ -12,6 +13,7 @@ use recado_pipeline::ports::PortError;
 
 impl From<OperateError> for HttpProblem {
     fn from(error: OperateError) -> Self {
+        let code = ProblemCode::of_operate_error(&error);
         let status = match &error {
             OperateError::NotFound(_) => StatusCode::NOT_FOUND,
             OperateError::NotSendable(why) => not_sendable_status(why),
@@ -21,25 +23,26 @@ impl From<OperateError> for HttpProblem {
             | OperateError::EffectNotUnknown
             | OperateError::Annotation(_)
             | OperateError::DamagedLetter => StatusCode::CONFLICT,
-            OperateError::Busy => return Self::unavailable(error.to_string()),
+            OperateError::Busy => return Self::unavailable(error.to_string()).with_code(code),
             OperateError::Port(error) => return Self::from_port_error(error),
         };
-        Self::new(status, error.to_string())
+        Self::new(status, error.to_string()).with_code(code)
     }
 }
 
 impl From<DeliverError> for HttpProblem {
     fn from(error: DeliverError) -> Self {
+        let code = ProblemCode::of_deliver_error(&error);
         let status = match &error {
             DeliverError::NotFound(_) => StatusCode::NOT_FOUND,
             DeliverError::NotSendable(why) => not_sendable_status(why),
             DeliverError::Recipient(_) => StatusCode::UNPROCESSABLE_ENTITY,
             DeliverError::TooFarAhead => StatusCode::BAD_REQUEST,
             DeliverError::KeyReused | DeliverError::NotPending(_) => StatusCode::CONFLICT,
-            DeliverError::Busy => return Self::unavailable(error.to_string()),
+            DeliverError::Busy => return Self::unavailable(error.to_string()).with_code(code),
             DeliverError::Port(error) => return Self::from_port_error(error),
         };
-        Self::new(status, error.to_string())
+        Self::new(status, error.to_string()).with_code(code)
     }
 }
 
@@ -104,7 +107,8 @@ impl From<NotificationError> for HttpProblem {
 
 impl From<ConfigureError> for HttpProblem {
     fn from(error: ConfigureError) -> Self {
-        match &error {
+        let code = ProblemCode::of_configure_error(&error);
+        let problem = match &error {
             ConfigureError::Invalid(_)
             | ConfigureError::ModelRefuses { .. }
             | ConfigureError::TemplateUnfit { .. }
@@ -122,7 +126,8 @@ impl From<ConfigureError> for HttpProblem {
             | ConfigureError::CalendarInUse { .. } => Self::new(StatusCode::CONFLICT, error.to_string()),
             ConfigureError::Changed(_) => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             ConfigureError::Port(error) => Self::from_port_error(error),
-        }
+        };
+        problem.with_code(code)
     }
 }
 

@@ -346,7 +346,7 @@ fn parse_tenant(text: Option<&str>) -> Result<Option<TenantId>, HttpProblem> {
 }
 
 pub(super) fn parse_occasion(text: &str) -> Result<OccasionId, HttpProblem> {
-    OccasionId::parse(text).map_err(|_| HttpProblem::bad_request("the id of the occasion is malformed"))
+    OccasionId::parse(text).map_err(|error| HttpProblem::bad_request(error.to_string()))
 }
 
 pub(super) fn parse_guest_id(text: &str) -> Result<GuestId, HttpProblem> {

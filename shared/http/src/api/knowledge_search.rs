@@ -38,6 +38,8 @@ pub(super) struct SearchView {
     search: &'static str,
     /// The reason why vectors had no part: as of the list, or that the question has no vector.
     vectors: Option<&'static str>,
+    /// Number of all blocks of the agent, if its model is shown all, found or not, since they are short.
+    whole: Option<usize>,
     /// The blocks, the best first.
     found: Vec<FoundBlockView>,
 }
@@ -103,6 +105,7 @@ pub(super) async fn post_knowledge_search(
     Ok(Json(SearchView {
         search: found.search.as_str(),
         vectors: found.gap.map(VectorGap::as_str),
+        whole: found.whole,
         found: found.blocks.into_iter().map(FoundBlockView::from).collect(),
     }))
 }

@@ -280,7 +280,7 @@ impl From<AddedGuests> for AddedGuestsView {
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
-    request_body = GuestsRequest,
+    request_body(content((GuestsRequest = "application/json"), (String = "text/csv"))),
     responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
 ))]
 pub(super) async fn post_guests(

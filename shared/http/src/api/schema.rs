@@ -116,7 +116,7 @@ word_schemas! {
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
     AlertKindSchema: AlertKind {
         NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
-        CustomerWaits, PersonNeeded, NotAcknowledged, NumberQuality, Budget, WebhookFails,
+        CustomerWaits, PersonNeeded, NotAcknowledged, NumberQuality, Budget, ModelFails, WebhookFails,
     }
     AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
     NotificationStateSchema: NotificationState { Pending, Dead }

@@ -6,6 +6,7 @@ use super::problem_answers::{Conflict, NotFound};
 use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
+use crate::problem_code::ProblemCode;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
@@ -196,12 +197,13 @@ pub(super) async fn delete_token(
 
 impl From<TokenError> for HttpProblem {
     fn from(error: TokenError) -> Self {
+        let code = ProblemCode::of_token_error(&error);
         let status = match &error {
             TokenError::NotFound(_) => StatusCode::NOT_FOUND,
             TokenError::Name | TokenError::Expired => StatusCode::BAD_REQUEST,
             TokenError::NameTaken => StatusCode::CONFLICT,
             TokenError::Port(error) => return Self::from_port_error(error),
         };
-        Self::new(status, error.to_string())
+        Self::new(status, error.to_string()).with_code(code)
     }
 }

@@ -171,7 +171,7 @@ pub(super) struct MessageDetail {
     #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     attempts: u32,
-    /// `true` if the outcome of an attempt was never learnt: the contact may have received the message twice.
+    /// `true` if the contact may have received the message twice: the outcome of an attempt was never learnt, or a second one went to the linked identity.
     maybe_sent: bool,
     simulated: bool,
     /// Present while the provider holds the accepted message back: `held_for_quality_assessment` or `paused`.
@@ -291,14 +291,21 @@ pub(super) struct DeadLetterView {
     /// The message that could not be sent. `/v1/messages/{id}` returns its history.
     #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
+    /// The conversation of the message or of the turn. Absent for the other kinds.
+    #[cfg_attr(test, schema(value_type = Option<String>))]
+    conversation_id: Option<ConversationId>,
 }
 
 impl From<DeadLetter> for DeadLetterView {
     fn from(dead_letter: DeadLetter) -> Self {
         let what = dead_letter.kind_name();
-        let message_id = match dead_letter.what {
-            DeadLetterContent::Message { message } => Some(message),
-            _ => None,
+        let (message_id, conversation_id) = match dead_letter.what {
+            DeadLetterContent::Message { message } => {
+                let conversation = message.conversation_and_ordinal().ok();
+                (Some(message), conversation.map(|(conversation, _)| conversation))
+            }
+            DeadLetterContent::Turn(job) => (None, Some(job.conversation)),
+            _ => (None, None),
         };
         Self {
             id: dead_letter.id,
@@ -311,6 +318,7 @@ impl From<DeadLetter> for DeadLetterView {
             instance_id: dead_letter.instance,
             what,
             message_id,
+            conversation_id,
         }
     }
 }

@@ -95,6 +95,9 @@ pub(super) struct WhatsappView {
     /// `true` if `queue_depth` and the ages are lower bounds.
     at_least: bool,
     evolution_connected: bool,
+    /// `true` if the disk of the installation has less room than it should: webhooks may be refused. Absent if it has room.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    disk_full: bool,
     dlq_depth: u64,
     /// The number of messages in each queue, for all tenants together. Empty with a token of one tenant.
     queues: BTreeMap<&'static str, u64>,
@@ -131,6 +134,9 @@ struct InstanceView {
     #[cfg_attr(test, schema(value_type = ConnectionStatusSchema))]
     connection: &'static str,
     since: Option<Timestamp>,
+    /// The time at which its provider was last asked for its state, or accepted a message. Absent if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looked_at: Option<Timestamp>,
     /// The answer with which the provider refuses every message: they wait, and one is tried now and then. Absent if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<String>,
@@ -142,6 +148,9 @@ struct InstanceView {
     silent_since: Option<Timestamp>,
     /// `true` if the model's key is missing or was refused: turns wait.
     llm_needs_credentials: bool,
+    /// The time since which the model fails, whoever writes: contacts get the error message. Absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_fails_since: Option<Timestamp>,
     /// `true` if the instance is simulated: no phone gets its messages.
     simulated: bool,
     queue_depth: u64,
@@ -156,10 +165,12 @@ impl InstanceView {
             status: one.status,
             connection: one.state.connection.as_str(),
             since: one.state.since,
+            looked_at: one.looked_at,
             first_contacts_from: one.state.first_contacts_from,
             refusal: one.state.refusal().map(|run| run.why.clone()),
             silent_since: one.state.inactive_since(),
             llm_needs_credentials: one.state.llm_needs_credentials,
+            model_fails_since: one.state.failing_model().map(|run| run.since),
             simulated: one.simulated,
             queue_depth: one.waiting.depth,
             dead_letters: one.dead_letters,
@@ -184,9 +195,9 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
 /// Returns the health of all instances, or with a token also the details.
 ///
 /// Each connection, the waiting messages and the dead letters. `?instance=` narrows everything except the queues, which
-/// all instances share. More than 100 waiting messages, or an instance that is not connected: degraded. More than 1000:
-/// unhealthy, with 503 unless several tenants share the installation. A request without a token gets `status` and
-/// `timestamp` alone. With a token of one tenant, everything is about that tenant.
+/// all instances share. More than 100 waiting messages, an instance that is not connected, or one whose model fails:
+/// degraded. More than 1000, or a full disk: unhealthy, with 503 unless several tenants share the installation. A request
+/// without a token gets `status` and `timestamp` alone. With a token of one tenant, everything is about that tenant.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp",
@@ -232,6 +243,7 @@ pub(super) async fn get_whatsapp_health(
         queue_depth: found.depth,
         at_least: found.at_least,
         evolution_connected: found.connected,
+        disk_full: api.options.health_probe.is_disk_full(),
         dlq_depth: found.dead_letters,
         queues: found.queues.iter().map(depth).collect(),
         connection,
@@ -250,9 +262,13 @@ async fn read_health(
     show: impl FnMut(&InstanceHealth) + Send,
 ) -> Result<Health, HttpProblem> {
     let instance = wanted.instance.as_ref();
-    assess_health(&*api.deps, &api.options.depths, caller, instance, show)
+    let mut health = assess_health(&*api.deps, &api.options.depths, caller, instance, show)
         .await?
-        .ok_or_else(|| HttpProblem::not_found("there is no such instance"))
+        .ok_or_else(|| HttpProblem::not_found("there is no such instance"))?;
+    if api.options.health_probe.is_disk_full() {
+        health.status = HealthStatus::Unhealthy;
+    }
+    Ok(health)
 }
 
 async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {

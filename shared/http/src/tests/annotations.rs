@@ -70,6 +70,7 @@ async fn notes_are_written_listed_and_deleted_and_full_at_twenty() {
     }
     let full = site.operate("POST", &notes, &json!({"text": "one more"})).await;
     assert_eq!(full.status, StatusCode::CONFLICT, "{}", full.text);
+    assert_eq!(full.body["code"], "notes_full");
     let third = format!("{notes}/3");
     for status in [StatusCode::NO_CONTENT, StatusCode::NOT_FOUND] {
         let answered = site.operate("DELETE", &third, &Value::Null).await;

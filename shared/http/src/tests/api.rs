@@ -153,6 +153,18 @@ async fn who_waits_for_a_person_is_listed_with_since_when_and_why() {
     let ids: Vec<Value> = waiting().await.iter().map(|item| item["id"].clone()).collect();
     assert_eq!(ids.len(), 2, "people owe the second an answer");
     let path = format!("/v1/conversations/{first}");
+    assert_eq!(item["unseen"], true);
+    let seen = json!({"seen": item["last_ordinal"]});
+    let mixed = json!({"mode": "manual", "seen": 1});
+    let refused = site.operate("PATCH", &path, &mixed).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+    for _ in 0..2 {
+        let looked_at = site.operate("PATCH", &path, &seen).await;
+        assert_eq!(looked_at.status, StatusCode::OK, "{}", looked_at.text);
+        assert_eq!(looked_at.body["unseen"], false);
+        assert_eq!(looked_at.body["mode"], "ai", "to look takes nothing over");
+    }
+    assert_eq!(waiting().await.len(), 2, "who was looked at still waits");
     let taken = site.operate("PATCH", &path, &json!({"mode": "manual"})).await;
     assert_eq!(taken.body["handover"]["by"], "installation");
     assert_eq!(taken.body["waiting_since"], Value::Null);

@@ -68,7 +68,6 @@ async fn a_change_that_says_nothing_or_too_much_is_400() {
     for body in [
         json!({}),
         json!({"status": "active"}),
-        json!({"seen": 1}),
         json!({"mode": "ai", "seen": 1}),
         json!({"mode": "robot"}),
         json!({"mood": "good"}),

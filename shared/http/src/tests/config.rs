@@ -246,3 +246,28 @@ async fn a_field_that_is_left_out_goes_back_to_its_default() {
         );
     }
 }
+
+#[tokio::test]
+async fn an_entry_tells_whether_it_is_as_the_file_says() {
+    let site = Site::in_memory();
+    let file = serde_json::to_value(document()).unwrap();
+    let agent = json!({"agents": [{"id": "ana", "tenant": "clinic", "model": "other", "system_prompt": "You are Ana."}]});
+    for (path, applied, source) in [
+        ("/v1/config", &file, "api"),
+        ("/v1/config?file=true&dry_run=true", &file, "api"),
+        ("/v1/config?file=true", &file, "file"),
+        ("/v1/config", &agent, "changed_since"),
+        ("/v1/config?file=true", &agent, "file"),
+    ] {
+        let answered = site.operate("PUT", path, applied).await;
+        assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+        let shown = site.operate("GET", "/v1/agents/ana", &Value::Null).await;
+        assert_eq!(shown.header("x-entry-source"), Some(source), "after {path}");
+        assert!(!answered.text.contains("changed otherwise"), "{}", answered.text);
+    }
+    let by_hand = json!({"agents": [{"id": "ana", "tenant": "clinic", "model": "third", "system_prompt": "You are Ana."}]});
+    site.operate("PUT", "/v1/config", &by_hand).await;
+    let replaced = site.operate("PUT", "/v1/config?file=true", &agent).await;
+    let warnings = replaced.body["warnings"].to_string();
+    assert!(warnings.contains("agent ana was changed otherwise"), "{warnings}");
+}

@@ -341,6 +341,43 @@ async fn a_tenants_token_names_no_host_of_the_installations_network() {
 }
 
 #[tokio::test]
+async fn a_tenants_token_names_no_mail_server_of_the_installations_network() {
+    let mut vault = Vault::new();
+    let token = create_manager(&vault).await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    let document = |server: &str| {
+        json!({"tenants": [{"id": "clinic", "email_senders": [
+            {"id": "mail", "kind": "smtp", "from": "hello@clinic.example", "server": server}]}]})
+    };
+    let private = ["smtp://127.0.0.1", "smtps://10.0.0.1:465", "smtps://mail"];
+    for server in private {
+        let body = document(server).to_string();
+        let refused = vault.site.ask("PUT", "/v1/config", &headers, body).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{server}: {}",
+            refused.text
+        );
+        let setting = "RECADO_PRIVATE_MAIL_SERVERS";
+        assert!(refused.text.contains(setting), "{}", refused.text);
+    }
+    let public = document("smtps://mail.clinic.example").to_string();
+    let applied = vault.site.ask("PUT", "/v1/config", &headers, public).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    // What the installation named stays, and with the setting each may be named.
+    let named = vault.operate("PUT", "/v1/config", &document(private[0])).await;
+    assert_eq!(named.status, StatusCode::OK, "{}", named.text);
+    for (server, is_allowed) in [(private[0], false), (private[1], true)] {
+        vault.site.settings.private_mail_servers = is_allowed;
+        let body = document(server).to_string();
+        let applied = vault.site.ask("PUT", "/v1/config", &headers, body).await;
+        assert_eq!(applied.status, StatusCode::OK, "{server}: {}", applied.text);
+    }
+}
+
+#[tokio::test]
 async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
     let host = Host::start().await;
     let mut vault = Vault::new();

@@ -225,3 +225,59 @@ async fn an_occasion_shows_its_reminders_and_a_guest_its_zone() {
         (&json!("P1D"), &json!(false))
     );
 }
+
+#[tokio::test]
+async fn an_id_with_a_slash_is_refused_wherever_it_would_stand_in_a_path() {
+    let (site, fixture) = site().await;
+    let tenant = &fixture.bound.tenant.id;
+    let guest = json!({"guests": [{"id": "ana/1", "phone": "+55 11 90000-0084"}]});
+    for (method, path, body) in [
+        ("PUT", "/v1/config", json!({"tenants": [{"id": "a/b"}]})),
+        (
+            "PUT",
+            "/v1/config",
+            json!({"occasions": [{"id": "ev/1", "tenant": tenant, "instance": fixture.instance()}]}),
+        ),
+        (
+            "PUT",
+            "/v1/config",
+            json!({"invitation_templates": [{"name": "a/b", "tenant": tenant, "channel": "whatsapp", "text": "Oi"}]}),
+        ),
+        (
+            "POST",
+            "/v1/tokens",
+            json!({"name": "front/desk", "role": "viewer"}),
+        ),
+        ("POST", "/v1/occasions/ev_demo/guests", guest),
+        ("GET", "/v1/occasions/ev%2Fdemo", Value::Null),
+    ] {
+        let refused = site.operate(method, path, &body).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{path} {body}: {}",
+            refused.text
+        );
+        assert!(
+            refused.text.contains("must have no slash"),
+            "{path} {body}: {}",
+            refused.text
+        );
+    }
+    let bearer = format!("Bearer {TOKEN}");
+    let headers = [("authorization", bearer.as_str()), ("content-type", "text/csv")];
+    let listed = site
+        .ask(
+            "POST",
+            "/v1/occasions/ev_demo/guests",
+            &headers,
+            "id,phone\nana/1,+55 11 90000-0085\nana-1,+55 11 90000-0086\n",
+        )
+        .await;
+    assert_eq!(
+        (&listed.body["added"], &listed.body["refused"][0]["line"]),
+        (&json!(1), &json!(2)),
+        "{}",
+        listed.text
+    );
+}

@@ -100,6 +100,10 @@ impl Providers for TestProviders {
         call!(await self.check_credential(instance))
     }
 
+    async fn check_secret(&self, reference: &CredentialRef) -> CredentialState {
+        call!(await self.check_secret(reference))
+    }
+
     async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
         call!(await self.send_message(bound, message))
     }

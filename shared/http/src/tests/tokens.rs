@@ -47,7 +47,10 @@ async fn a_token_is_shown_once_and_only_its_hash_is_stored() {
     let stored = succeed(site.store.list_tokens(None, &page)).await.items.remove(0);
     assert!(!serde_json::to_string(&stored).unwrap().contains(&secret[7..]));
     let again = create(&site, &wanted).await;
-    assert_eq!(again.status, StatusCode::CONFLICT);
+    assert_eq!(
+        (again.status, &again.body["code"]),
+        (StatusCode::CONFLICT, &json!("token_name_taken"))
+    );
 }
 
 #[tokio::test]

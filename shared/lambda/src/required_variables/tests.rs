@@ -1,6 +1,7 @@
 //! What each function uses, against what `template.yaml` gives it and what its role in `infra/permissions.yaml` may do.
 
 use super::*;
+use recado_aws::OwnParameters;
 use std::collections::BTreeSet;
 
 const TEMPLATE: &str = include_str!("../../../../template.yaml");
@@ -42,11 +43,6 @@ fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
         let given = variables(function);
         let mut expected: BTreeSet<&str> = required.iter().copied().collect();
         expected.extend(read.iter().copied().flatten());
-        let known = |name: &&str| {
-            // Their own: the size of a body; the version that the sender's SDK asks for.
-            !["RECADO_WEBHOOK_MAX_BYTES", "RECADO_AWS_SOCIAL_API_VERSION"].contains(name)
-        };
-        let given: BTreeSet<&str> = given.into_iter().filter(known).collect();
         assert_eq!(given, expected, "{function}");
     }
 }
@@ -124,30 +120,11 @@ fn of_account(service: &str, name: &str) -> String {
 
 /// The secret that a variable names, with the action that reads it.
 fn secret_of(variable: &str) -> Option<(&'static str, String)> {
-    let parameter = |name: &str| Some(("ssm:GetParameter", of_account("ssm", &format!("parameter{name}"))));
     let managed = |name: &str| Some(("secretsmanager:GetSecretValue", name.to_owned()));
     match variable {
-        "ANTHROPIC_API_KEY_PARAMETER" => parameter("${AnthropicApiKeyParameter}"),
-        "EVOLUTION_API_KEY_PARAMETER" => parameter("${EvolutionApiKeyParameter}"),
-        "META_ACCESS_TOKEN_PARAMETER" => parameter("${MetaAccessTokenParameter}"),
-        "META_APP_SECRET_PARAMETER" => parameter("${MetaAppSecretParameter}"),
-        "META_VERIFY_TOKEN_PARAMETER" => parameter("${MetaVerifyTokenParameter}"),
-        "D360_API_KEY_PARAMETER" => parameter("${ParameterPrefix}own/d360-api-key"),
-        "D360_PARTNER_SECRET_PARAMETER" => parameter("${ParameterPrefix}own/d360-partner-secret"),
-        "RECADO_TRANSCRIPTION_KEY_PARAMETER" => parameter("${ParameterPrefix}own/transcription-key"),
-        "OPENAI_API_KEY_PARAMETER" => parameter("${ParameterPrefix}own/openai-api-key"),
-        "GEMINI_API_KEY_PARAMETER" => parameter("${ParameterPrefix}own/gemini-api-key"),
-        "BEDROCK_API_KEY_PARAMETER" => parameter("${ParameterPrefix}own/bedrock-api-key"),
-        "RECADO_EMBEDDINGS_KEY_PARAMETER" => parameter("${ParameterPrefix}own/embeddings-key"),
         "RECADO_WEBHOOK_SECRET_ARN" => managed("!Ref WebhookMasterArn"),
         "RECADO_TOKEN_SECRET_ARN" => managed("!Ref OperatorTokenArn"),
-        _ => {
-            assert!(
-                !variable.contains("KEY") && !variable.contains("SECRET"),
-                "{variable}"
-            );
-            None
-        }
+        _ => None,
     }
 }
 
@@ -210,6 +187,13 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
         .filter_map(|name| secret_of(name))
     {
         add(action, &secret);
+    }
+    for secret in needs.own_secrets.iter().copied().flatten() {
+        let name = OwnParameters::name_parameter("${ParameterPrefix}", secret);
+        add(
+            "ssm:GetParameter",
+            &of_account("ssm", &format!("parameter{name}")),
+        );
     }
     for path in needs.configured_secrets {
         add(
@@ -329,16 +313,6 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
             "{}",
             needs.name
         );
-    }
-    for parameter in [
-        "AnthropicApiKey",
-        "EvolutionApiKey",
-        "MetaAppSecret",
-        "MetaVerifyToken",
-        "MetaAccessToken",
-    ] {
-        let lines = resource(TEMPLATE, &format!("{parameter}Parameter")).join("\n");
-        assert!(lines.contains("Default: /recado/own/"), "{parameter}");
     }
 }
 

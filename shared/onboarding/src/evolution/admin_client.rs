@@ -165,13 +165,21 @@ impl EvolutionAdminClient<'_> {
         let all: Vec<&str> = needed().chain(OPTIONAL_EVENTS).collect();
         let set = |events: Vec<&str>| build_webhook_body(self.version, wanted, &events);
         let path = ["webhook", "set"];
-        match self.call_api(Method::POST, path, Some(&set(all))).await {
-            Err(AdminRequestError::Failed { status: 400, .. }) => self
-                .call_api(Method::POST, path, Some(&set(needed().collect())))
-                .await
-                .map(drop),
-            set => set.map(drop),
+        let answer = match self.call_api(Method::POST, path, Some(&set(all))).await {
+            Err(AdminRequestError::Failed { status: 400, .. }) => {
+                self.call_api(Method::POST, path, Some(&set(needed().collect())))
+                    .await?
+            }
+            set => set?,
+        };
+        if answer.body.is_object() {
+            return Ok(());
         }
+        // A web page, for example: another program is there.
+        Err(AdminRequestError::Failed {
+            status: 200,
+            said: "the answer is not Evolution API's: is its URL right?".to_owned(),
+        })
     }
 
     /// Reads the webhook (`GET webhook/find`); `None` if no webhook was ever set.

@@ -4,14 +4,15 @@ use crate::Deps;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId};
+use recado_domain::connection_look::ConnectionLook;
+use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
 use recado_ports::ports::{
-    ConnectionAnswer, InstanceStates, ParkedConversations, PortResult, Providers, Queues, System,
+    ConnectionAnswer, InstanceStates, ParkedConversations, PortResult, Providers, Queues, Samples, System,
 };
 use recado_ports::random_id::generate_correlation_id;
 
@@ -29,6 +30,9 @@ const RELEASE_EVERY: SignedDuration = SignedDuration::from_secs(10);
 
 /// Time after an opening at which `reconcile` checks that everything was released.
 const RELEASE_AGAIN: SignedDuration = SignedDuration::from_mins(1);
+
+/// Time within which the looks at connections count: after a longer one without a pass, the first instance is next.
+const LOOKS_COUNT_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// Minimum time between two questions to the provider that events cause.
 const ASK_EVERY: SignedDuration = SignedDuration::from_secs(2);
@@ -75,15 +79,25 @@ pub(crate) async fn handle_connection_event(
 /// no order.
 pub(crate) async fn refresh_connection(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<()> {
     let asked_at = Some(deps.system().now());
-    let instance = &bound.instance.id;
-    match deps.providers().query_connection(bound).await {
+    let answer = deps.providers().query_connection(bound).await;
+    record_answer(deps, &bound.instance.id, answer, asked_at).await
+}
+
+/// Stores a provider's answer about its connection.
+pub(crate) async fn record_answer(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    answer: ConnectionAnswer,
+    asked_at: Option<Timestamp>,
+) -> PortResult<()> {
+    match answer {
         ConnectionAnswer::Open => record_open(deps, instance, asked_at).await,
         ConnectionAnswer::Closed => record_closed(deps, instance, ConnectionStatus::Closed, asked_at).await,
         ConnectionAnswer::NeedsCredentials => {
             record_closed(deps, instance, ConnectionStatus::NeedsCredentials, asked_at).await
         }
         ConnectionAnswer::Refused(why) => record_refusal(deps, instance, None, (why, true)).await.map(drop),
-        ConnectionAnswer::Unclear => record_unclear(deps, instance).await,
+        ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear => record_unclear(deps, instance).await,
     }
 }
 
@@ -234,6 +248,42 @@ pub(crate) async fn record_closed(
     Ok(())
 }
 
+/// Stores that the provider of an open instance is gone since `since`: it did not answer, first at `asked_at`. Nothing is stored
+/// if a sender or an event showed another state after that.
+pub(crate) async fn record_unreachable(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    since: Timestamp,
+    asked_at: Timestamp,
+) -> PortResult<()> {
+    let before = deps.store().read_instance_state(instance).await?;
+    let is_confirmed = before.confirmed_at.is_some_and(|at| at > asked_at);
+    if before.connection != ConnectionStatus::Open || is_confirmed {
+        return Ok(());
+    }
+    let seen = ConnectionUpdate {
+        connection: ConnectionStatus::Unreachable,
+        at: since,
+        probe_at: Some(next_probe_time(deps.system().now(), 0)),
+        asked_at: None,
+        releases_waiting: false,
+    };
+    if store_connection(deps, instance, &before, seen).await? {
+        tracing::warn!(instance_id = %instance, "the provider does not answer: messages wait");
+    }
+    Ok(())
+}
+
+/// Reads the newest looks at connections, the newest first.
+pub(crate) async fn read_connection_looks(
+    store: &impl Samples,
+    now: Timestamp,
+) -> PortResult<Vec<ConnectionLook>> {
+    let since = add_duration(now, -LOOKS_COUNT_FOR);
+    let mut samples = store.list_samples(None, since).await?;
+    Ok(samples.pop().map(|newest| newest.looks).unwrap_or_default())
+}
+
 /// Handles an unclear answer: the stored state stays, and an instance that is not open gets its next probe.
 async fn record_unclear(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
     let before = deps.store().read_instance_state(instance).await?;
@@ -290,27 +340,6 @@ pub(crate) async fn release_conversation(deps: &impl Deps, parked: &ParkedConver
         .enqueue_send_job(&job, &format!("release-{}", parked.version))
         .await?;
     deps.store().remove_parked(parked).await
-}
-
-/// Stores that the model's key is missing or was refused. Logs an error if that is new.
-pub(crate) async fn record_missing_model_key(
-    deps: &impl Deps,
-    instance: &InstanceId,
-    correlation: &CorrelationId,
-) -> PortResult<()> {
-    let missing = InstanceChange::ModelKeyMissing(true);
-    let seen = InstanceState::default();
-    let changed = deps
-        .store()
-        .change_instance_state(instance, &seen, &missing)
-        .await?;
-    if changed.done {
-        tracing::error!(
-            instance_id = %instance, correlation_id = %correlation, event = "needs_credentials",
-            "the model's key is missing or was refused: turns wait"
-        );
-    }
-    Ok(())
 }
 
 #[cfg(test)]

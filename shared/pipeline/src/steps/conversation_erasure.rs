@@ -148,9 +148,11 @@ async fn erase_beside(deps: &impl Deps, instance: Option<&Instance>, message: &M
         && let Some(external) = instance.resolve_external_id()
     {
         let own = DeliveryKey::from_own_id(instance.provider, &external, &message.message_id());
+        let by_identity = message.out.as_ref().and_then(|out| out.identity_attempt.as_ref());
         let told = message
             .provider_message_id
-            .as_ref()
+            .iter()
+            .chain(by_identity.and_then(|attempt| attempt.before.as_ref()))
             .map(|id| DeliveryKey::from_provider_id(instance.provider, &external, id));
         let keys: Vec<DeliveryKey> = std::iter::once(own).chain(told).collect();
         let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);

@@ -2,7 +2,7 @@
 
 use crate::Deps;
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_ports::ports::{ConfigurationStore, PortResult};
 use std::sync::Arc;
 
@@ -23,4 +23,20 @@ pub(crate) async fn find_enabled_instance(
             Ok(None)
         }
     }
+}
+
+/// Returns the same for the work of a tenant. `None` also if another tenant has the instance by now: that sees and sends nothing of this
+/// one.
+pub(crate) async fn find_instance_of(
+    deps: &impl Deps,
+    id: &InstanceId,
+    tenant: &TenantId,
+) -> PortResult<Option<Arc<InstanceConfig>>> {
+    let found = find_enabled_instance(deps, id).await?;
+    if let Some(other) = found.as_ref().filter(|bound| bound.tenant.id != *tenant) {
+        let (instance_id, given_to) = (id, &other.tenant.id);
+        tracing::error!(%instance_id, %tenant, %given_to, "work of an instance that another tenant has waits");
+        return Ok(None);
+    }
+    Ok(found)
 }

@@ -1,7 +1,7 @@
 //! Jobs that name a file: its bytes are fetched and its text is read, apart from the turns of its conversation.
 
 use crate::Deps;
-use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::file_expiry::remove_expired_file;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
@@ -61,7 +61,7 @@ pub(crate) async fn handle_file_job(
     else {
         return Ok(Verdict::Done);
     };
-    let Some(bound) = find_enabled_instance(deps, &message.instance).await? else {
+    let Some(bound) = find_instance_of(deps, &message.instance, &message.tenant).await? else {
         let next_at = add_duration(deps.system().now(), NO_INSTANCE);
         change_file_record(deps, message, |file| file.put_off(next_at)).await?;
         return Ok(Verdict::Done);

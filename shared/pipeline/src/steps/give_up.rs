@@ -4,7 +4,9 @@
 
 use crate::Deps;
 use crate::measure::{self, MessageEnd};
+use crate::steps::identity_attempt::keep_sent_message;
 use crate::steps::outgoing::find_outgoing;
+use crate::steps::unreadable::pass_over_unreadable;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{InboundJob, JobNames};
@@ -17,6 +19,7 @@ use recado_domain::reason::Reason;
 use recado_ports::ports::{
     ConfigurationStore, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
 };
+use serde_json::json;
 
 /// Gives up an event: marks its record as dead and makes its dead letter, which names the event's instance and tenant if
 /// the instance is configured.
@@ -106,11 +109,18 @@ async fn settle_unread_event(deps: &impl Deps, event: &EventId, at: Timestamp) -
     deps.store()
         .settle_event(event, Some(Reason::Poison), at, expires)
         .await?;
-    let record = match deps.store().find_event(event).await {
-        Err(error) if !error.is_retryable() => None,
-        found => found?,
-    };
+    let record = pass_over_unreadable(deps.store().find_event(event).await)?;
     Ok(record.and_then(|record| record.failed_at()).unwrap_or(at))
+}
+
+/// Gives up a pending event whose record cannot be read. Its queue message is gone, or does not tell whose it is, so its dead letter
+/// names the event. The dead letter comes first: nothing finds the event again once it is settled, and a repeat makes the same one.
+pub(crate) async fn give_up_unreadable_event(deps: &impl Deps, event: &EventId) -> PortResult<()> {
+    let body = json!({ "event": event }).to_string();
+    let error = "the record of the event cannot be read".to_owned();
+    let dead_letter = build_unreadable_letter(deps, QueueName::Inbound, &body, error);
+    save_dead_letter(deps, &dead_letter).await?;
+    settle_unread_event(deps, event, dead_letter.at).await.map(drop)
 }
 
 /// Makes a dead letter of a message that cannot be used and that others wrote. `error` is the reason and must not contain text of
@@ -184,8 +194,8 @@ pub(crate) async fn move_to_dead_letters(deps: &impl Deps, mut message: Outgoing
     Ok(false)
 }
 
-/// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. `false`: another worker changed
-/// the message, or its state does not allow this.
+/// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. Of a message in its attempt by the linked
+/// identity only that attempt is given up. `false`: another worker changed the message, or its state does not allow this.
 pub(crate) async fn give_up_message(
     deps: &impl Deps,
     mut message: Outgoing,
@@ -194,6 +204,11 @@ pub(crate) async fn give_up_message(
 ) -> PortResult<bool> {
     let now = deps.system().now();
     let flight = find_landed_attempt(&message);
+    if message.out.is_identity_attempt() {
+        let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
+        let kept = keep_sent_message(deps, &message, flight.as_ref(), why).await?;
+        return Ok(kept == WriteOutcome::Written);
+    }
     if message.out.mark_dead(now, reason, why).is_err() {
         return Ok(false);
     }
@@ -225,7 +240,7 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
     };
     Some(InFlightSend {
         message: message.message_id(),
-        to: message.out.to.clone(),
+        to: message.out.attempt_address().clone(),
         nonce: nonce.clone(),
         claimed_at: *claimed_at,
         until: *claimed_at,
@@ -250,12 +265,16 @@ pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter)
     Ok(())
 }
 
-/// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it.
+/// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it. A message that waits for
+/// its attempt by the linked identity was sent to the number, and stays so.
 pub(crate) async fn cancel_message(
     deps: &impl Deps,
     message: &Outgoing,
     reason: Reason,
 ) -> PortResult<WriteOutcome> {
+    if message.out.is_identity_attempt() {
+        return keep_sent_message(deps, message, None, reason.to_string()).await;
+    }
     let mut cancelled = message.clone();
     if cancelled.out.mark_cancelled(deps.system().now(), reason).is_err() {
         return Ok(WriteOutcome::Conflict);

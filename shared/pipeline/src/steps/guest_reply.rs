@@ -1,8 +1,10 @@
 //! Applies a contact's answer to the invitation that its conversation notes. Where it notes none, a clear answer is that of the guest
-//! with the contact's number, who may be invited by e-mail or in person. A message that answers nothing costs nothing.
+//! with the contact's number, who may be invited by e-mail or in person. A message that answers nothing costs nothing. A guest or an
+//! occasion that cannot be read is passed over: the contact is answered all the same.
 
 use crate::Deps;
 use crate::steps::guests::{find_guests, mark_pages_changed};
+use crate::steps::unreadable::pass_over_unreadable;
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::contact::{ChatKind, ContactAddress};
@@ -51,7 +53,8 @@ async fn find_only_guest(
     let mut coming = Vec::new();
     for guest in find_guests(deps, &conversation.tenant, &addresses).await? {
         // One that nobody configured has no date.
-        let found = deps.store().find_occasion(&guest.tenant, &guest.occasion).await?;
+        let found = deps.store().find_occasion(&guest.tenant, &guest.occasion).await;
+        let found = pass_over_unreadable(found)?;
         let is_over = found.is_some_and(|occasion| {
             let begins_at = occasion.begins_at(tenant.resolve_time_zone());
             occasion.cancelled || begins_at.is_some_and(|at| at <= deps.system().now())
@@ -76,8 +79,8 @@ async fn store_reply(
         let found = deps
             .store()
             .find_guest(&conversation.tenant, occasion, guest)
-            .await?;
-        let Some(mut guest) = found else {
+            .await;
+        let Some(mut guest) = pass_over_unreadable(found)? else {
             return Ok(WriteAttempt::Done(()));
         };
         if !guest.apply_reply(reply.clone()) {

@@ -17,9 +17,14 @@ pub(crate) async fn remove_agent_knowledge(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> PortResult<()> {
-    let Some(known) = deps.store().find_knowledge(tenant, agent).await? else {
-        return Ok(());
+    let known = match deps.store().find_knowledge(tenant, agent).await {
+        Err(error) if !error.is_retryable() => {
+            tracing::error!(%agent, %error, "what an agent knows cannot be read: its record is deleted, and its files stay");
+            return deps.store().delete_knowledge(tenant, agent).await;
+        }
+        found => found?,
     };
+    let Some(known) = known else { return Ok(()) };
     let action = AuditAction::KnowledgeChanged;
     let done = AuditedAction::on_object(action, Some(tenant), "agent", agent.as_str());
     let told = count_things(known.sources as u64, "source");

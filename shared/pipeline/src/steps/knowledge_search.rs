@@ -36,16 +36,16 @@ pub(crate) async fn search_loaded_snapshot(
         vector: near.as_ref().ok().map(|near| near.vector.as_slice()),
         stored: near.as_ref().map_or(&[][..], |near| near.stored.as_slice()),
     };
-    let blocks = deps.llm().search_snapshot(name, question, limit).await?;
+    let found = deps.llm().search_snapshot(name, question, limit).await?;
     let search = if near.is_ok() {
         SearchWay::Hybrid
     } else {
         SearchWay::Lexical
     };
     Some(FoundBlocks {
-        blocks,
         search,
         gap: near.err(),
+        ..found
     })
 }
 

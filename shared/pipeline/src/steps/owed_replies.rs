@@ -1,6 +1,7 @@
 //! Counts what instances still owe before they are removed.
 
 use crate::Deps;
+use crate::steps::unreadable::pass_over_unreadable;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
@@ -17,7 +18,8 @@ const OPEN_RECORDS_MAX: usize = 2_000;
 /// Time within which every open record becomes overdue: longer than the farthest scheduled message waits.
 const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 3_650);
 
-/// Counts what each instance owes: events to apply, answers of the agent, and messages to send, now or later.
+/// Counts what each instance owes: events to apply, answers of the agent, and messages to send, now or later. A record that cannot be
+/// read is passed over: it must not keep another tenant's entries from being removed.
 pub(crate) async fn count_owed(
     deps: &impl Deps,
     document: &ConfigDocument,
@@ -26,7 +28,8 @@ pub(crate) async fn count_owed(
     let open = deps.store().list_overdue(horizon, OPEN_RECORDS_MAX).await?;
     let mut owed: BTreeMap<InstanceId, usize> = BTreeMap::new();
     for work in open {
-        if let Some(id) = find_owing_instance(deps, document, work).await? {
+        let owing = find_owing_instance(deps, document, work).await;
+        if let Some(id) = pass_over_unreadable(owing)? {
             *owed.entry(id).or_default() += 1;
         }
     }

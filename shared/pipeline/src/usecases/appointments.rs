@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::steps::effects::find_tool_of_effect;
 use crate::steps::invited_tenant::{TenantChoiceError, choose_tenant};
 use crate::steps::linked_threads::find_latest_conversation;
+use crate::steps::unreadable::pass_over_unreadable;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
@@ -154,7 +155,8 @@ async fn find_contact_conversation(
     if let Some(found) = known.get(thread) {
         return Ok(found.clone());
     }
-    let (_, latest) = find_latest_conversation(deps, thread.clone()).await?;
+    let found = find_latest_conversation(deps, thread.clone()).await;
+    let latest = pass_over_unreadable(found.map(|(_, latest)| latest))?;
     known.insert(thread.clone(), latest.clone());
     Ok(latest)
 }

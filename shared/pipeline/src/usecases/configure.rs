@@ -19,14 +19,15 @@ use serde_json::json;
 
 mod audited_changes;
 mod change_check;
+mod endpoint_records;
 mod entries;
 mod invitation_entries;
 mod named_urls;
 mod onboarding;
 mod prune;
 mod questions;
-mod removed_endpoints;
 mod secret_rotation;
+mod start;
 mod surroundings;
 mod template_check;
 mod webhook_endpoints;
@@ -39,6 +40,7 @@ pub use entries::{
 pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
 pub use secret_rotation::rotate_secret;
+pub use start::{StartedConfiguration, apply_start_file, list_changed_otherwise};
 pub use webhook_endpoints::{EndpointChange, change_webhook_endpoints};
 
 /// The options of applying a document.
@@ -214,6 +216,7 @@ pub async fn apply_configuration(
     options: ApplyOptions,
 ) -> Result<AppliedDocument, ConfigureError> {
     let invitations = invitation_entries::take_invitation_entries(&mut change);
+    let states = endpoint_records::list_states_before(deps, &change).await?;
     let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
@@ -234,7 +237,7 @@ pub async fn apply_configuration(
             .any(|change| change.what != ConfigurationChangeKind::Unchanged)
     {
         audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
-        prune::write_changes(deps, caller, &known, change, removal.plan).await?;
+        prune::write_changes(deps, caller, (&known, &states), change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     }
     let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
@@ -356,7 +359,7 @@ async fn check_tenant_changes(
     for instance in &change.instances {
         let before = known.instances.iter().find(|known| known.id == instance.id);
         if let Some(before) = before.filter(|before| before.tenant != instance.tenant)
-            && has_history(deps, &before.id).await?
+            && has_history(deps, before).await?
         {
             return Err(ConfigError::TenantChange {
                 instance: before.id.clone(),
@@ -368,13 +371,14 @@ async fn check_tenant_changes(
     Ok(())
 }
 
-async fn has_history(deps: &impl Deps, instance: &InstanceId) -> PortResult<bool> {
+async fn has_history(deps: &impl Deps, instance: &Instance) -> PortResult<bool> {
     let page = PageRequest {
         limit: 1,
         cursor: None,
     };
     let conversations = ConversationFilter {
-        instance: Some(instance.clone()),
+        tenant: Some(instance.tenant.clone()),
+        instance: Some(instance.id.clone()),
         ..ConversationFilter::default()
     };
     if !deps
@@ -387,7 +391,8 @@ async fn has_history(deps: &impl Deps, instance: &InstanceId) -> PortResult<bool
         return Ok(true);
     }
     let dead_letters = DeadLetterFilter {
-        instance: Some(instance.clone()),
+        tenant: Some(instance.tenant.clone()),
+        instance: Some(instance.id.clone()),
         ..DeadLetterFilter::default()
     };
     let found = deps.store().list_dead_letters(&dead_letters, &page).await?;

@@ -2,10 +2,12 @@
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
 use crate::Deps;
+use crate::steps::connection::read_connection_looks;
 use crate::steps::working_instances::{WorkingPages, list_working_instances};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, Instance, RESERVED_INSTANCE};
+use recado_domain::connection_look::{ConnectionLook, find_last_look};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
@@ -75,6 +77,8 @@ pub struct InstanceHealth {
     pub status: HealthStatus,
     /// Run-time state of the instance.
     pub state: InstanceState,
+    /// Time at which its provider was last asked for its state, or accepted a message; `None`: not known.
+    pub looked_at: Option<Timestamp>,
     /// `true` if the instance is simulated: no phone gets its messages.
     pub simulated: bool,
     /// Number of dead letters of the instance.
@@ -92,6 +96,7 @@ impl InstanceHealth {
         self.instance.disabled
             || self.state.connection == ConnectionStatus::Open
                 && !self.state.llm_needs_credentials
+                && self.state.failing_model().is_none()
                 && self.state.refusal().is_none()
                 && self.state.inactive_since().is_none()
     }
@@ -123,15 +128,15 @@ pub struct Health {
     pub shared: bool,
 }
 
-/// Writes a record of a reserved instance, to check that the store accepts writes.
+/// Writes a record of a reserved instance, to check that the store accepts writes, also those of new events.
 pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<()> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
     let confirm = InstanceChange::Confirm(at);
     deps.store()
         .change_instance_state(&nobody, &InstanceState::default(), &confirm)
-        .await
-        .map(drop)
+        .await?;
+    deps.store().prove_intake_write().await
 }
 
 /// Assesses the health of the instance `wanted`, or of all within the caller's scope that are not disabled. `show` is given
@@ -166,6 +171,7 @@ pub async fn assess_health<D: QueueDepths>(
     let dead_letters = deps.store().count_dead_letters(tenant).await?;
     let is_whole = chosen.is_none();
     let mut assessment = Assessment::new(&open, &dead_letters, show);
+    assessment.looks = read_connection_looks(deps.store(), deps.system().now()).await?;
     match chosen {
         Some(chosen) => assessment.add_instances(deps, chosen).await?,
         None => assessment.add_working_instances(deps).await?,
@@ -225,6 +231,7 @@ struct FoundInstances {
 struct Assessment<'a, F> {
     counts: WaitingByInstance<'a>,
     dead_letters: &'a DeadLetterCounts,
+    looks: Vec<ConnectionLook>,
     show: F,
     found: FoundInstances,
 }
@@ -234,6 +241,7 @@ impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
         Self {
             counts: WaitingByInstance::count(open),
             dead_letters,
+            looks: Vec::new(),
             show,
             found: FoundInstances {
                 all_well: true,
@@ -267,9 +275,14 @@ impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
             let rate = instance.resolve_rate(&traits, deps.settings().rate);
             let state = states.remove(&instance.id).unwrap_or_default();
             let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
+            let is_asked = traits.is_linked_device && state.connection == ConnectionStatus::Open;
+            let look = is_asked
+                .then(|| find_last_look(&self.looks, &instance.id))
+                .flatten();
             let mut assessed = InstanceHealth {
                 simulated: deps.providers().is_simulated(&instance).await,
                 status: HealthStatus::Healthy,
+                looked_at: look.max(state.confirmed_at),
                 state,
                 dead_letters: self.dead_letters.count_of(Some(&instance.id)),
                 waiting: self.counts.count_of(&instance),

@@ -2,7 +2,9 @@
 //! first message needs it; what waited for a key that is there now goes on.
 
 use crate::Deps;
-use crate::steps::connection::{record_closed, record_missing_model_key, refresh_connection};
+use crate::steps::connection::{record_closed, refresh_connection};
+use crate::steps::model_state::record_missing_model_key;
+use crate::steps::named_secrets::find_all_missing;
 use crate::steps::wake_up;
 use crate::steps::working_instances::WorkingPages;
 use jiff::SignedDuration;
@@ -110,6 +112,21 @@ async fn look_for_keys(deps: &impl Deps, instance: Instance, has_key: bool) -> I
         instance,
         credential,
     }
+}
+
+/// Tells in the log which secrets are not there that entries of the configuration name. Such an entry does not work, and all else does:
+/// the entry of one tenant must not keep the others from being served.
+pub async fn tell_missing_secrets(deps: &impl Deps) -> PortResult<()> {
+    for missing in find_all_missing(deps).await? {
+        let (entry, why) = (missing.entry, missing.why);
+        tracing::error!(
+            event = "missing_secret",
+            entry,
+            why,
+            "an entry names a secret that is not here: it does not work"
+        );
+    }
+    Ok(())
 }
 
 /// Looks for the keys of each instance and stores which are missing. An instance whose key was missing and is there now is

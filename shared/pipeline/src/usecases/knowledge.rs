@@ -2,6 +2,7 @@
 //! the present one, and then makes it the present one. Messages never wait for that.
 
 mod change;
+mod changed_knowledge;
 mod overflow;
 mod pages;
 mod vectors;
@@ -21,7 +22,7 @@ use recado_domain::knowledge::{
     AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
 };
 use recado_domain::message::TextGap;
-use recado_ports::ports::{ConfigurationStore, KnowledgeRecords, LibraryError, PortError, PortResult};
+use recado_ports::ports::{ConfigurationStore, KnowledgeRecords, LibraryError, PortError};
 
 /// Maximum number of blocks that one search returns.
 pub const FOUND_MAX: usize = 50;
@@ -129,7 +130,7 @@ pub async fn show_source(
     Ok((source, blocks))
 }
 
-/// Finds the blocks of an agent's sources that answer a question best.
+/// Finds the blocks of an agent's sources that answer a question best. There are `limit` at most, also where the model is shown all.
 pub async fn search_knowledge(
     deps: &impl Deps,
     caller: &Caller,
@@ -146,8 +147,11 @@ pub async fn search_knowledge(
         SnapshotReading::Ready(name) => name,
         SnapshotReading::Removed => return Ok(FoundBlocks::default()),
     };
-    let found = search_loaded_snapshot(deps, (&tenant, agent), &name, question, limit.min(FOUND_MAX)).await;
-    found.ok_or_else(|| LibraryError("it was dropped from memory meanwhile".to_owned()).into())
+    let limit = limit.min(FOUND_MAX);
+    let found = search_loaded_snapshot(deps, (&tenant, agent), &name, question, limit).await;
+    let mut found = found.ok_or_else(|| LibraryError("it was dropped from memory meanwhile".to_owned()))?;
+    found.blocks.truncate(limit);
+    Ok(found)
 }
 
 /// Returns the tenant of a configured agent in the caller's scope.
@@ -186,10 +190,4 @@ async fn read_snapshot_of(
         return Ok(KnowledgeSnapshot::default());
     };
     Ok(KnowledgeSnapshot::from_bytes(&bytes.1)?)
-}
-
-/// Returns the record of an agent's knowledge, a new one if none is stored.
-async fn find_record(deps: &impl Deps, tenant: &TenantId, agent: &AgentId) -> PortResult<AgentKnowledge> {
-    let known = deps.store().find_knowledge(tenant, agent).await?;
-    Ok(known.unwrap_or_else(|| AgentKnowledge::new(tenant.clone(), agent.clone())))
 }

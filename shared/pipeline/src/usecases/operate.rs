@@ -6,6 +6,7 @@ pub mod dead_letters;
 mod effects;
 mod joined_messages;
 mod notices;
+mod seen;
 mod unacknowledged;
 
 use crate::Deps;
@@ -39,6 +40,7 @@ use recado_ports::ports::{
     System, WriteOutcome,
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+pub use seen::record_seen;
 pub use unacknowledged::list_unacknowledged;
 
 /// The reason for which an operator's request was not carried out.

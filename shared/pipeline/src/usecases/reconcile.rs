@@ -2,11 +2,13 @@
 //! what a crash, a lost queue message or an outage left behind.
 
 mod automatic_catch_up;
+mod connection_looks;
 mod contact_pictures;
 mod dead_letter_retention;
 mod dead_queue_collection;
 mod due_batches;
 mod due_bookings;
+mod identity_attempts;
 mod inactivity;
 mod overdue_effects;
 mod overdue_returns;
@@ -20,9 +22,11 @@ use crate::Deps;
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::email_outbox::wake_overdue_email;
-use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::enabled_instance::{find_enabled_instance, find_instance_of};
 use crate::steps::file_job::handle_due_file;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::installation_reading::read_installation;
+use crate::steps::named_secrets::find_all_missing;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::save_conversation::save_conversation;
@@ -109,13 +113,27 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
         let collected = collect_dead_queue(deps, queue).await;
         done.collected += done.count_failure("a dead-letter queue was not looked through", collected);
     }
-    let sampled = sampling::record_samples(deps).await.map(Option::Some);
-    (done.sample, done.reading) = done.count_failure("no sample was stored", sampled).unzip();
-    if let Some(reading) = &done.reading {
-        let told = standings::ask_standings(deps, reading).await;
-        done.standings = done.count_failure("numbers were not asked for", told);
-    }
+    Box::pin(look_at_installation(deps, now, &mut done)).await;
     Ok(done)
+}
+
+/// Reads the state of the installation, asks providers in turn for theirs, and stores the sample of the minute.
+async fn look_at_installation(deps: &impl Deps, began: Timestamp, done: &mut ReconcileReport) {
+    let read = read_installation(deps.store(), deps.system().now()).await;
+    let Some(mut reading) = done.count_failure("no sample was stored", read.map(Some)) else {
+        return;
+    };
+    let looked = connection_looks::look_at_connections(deps, &mut reading, began).await;
+    let (looks, asked) = done.count_failure("connections were not looked at", looked);
+    done.asked = asked;
+    let sampled = sampling::record_samples(deps, &reading, looks).await;
+    done.sample = done.count_failure("no sample was stored", sampled.map(Some));
+    let told = standings::ask_standings(deps, &reading).await;
+    done.standings = done.count_failure("numbers were not asked for", told);
+    let queued = Box::pin(identity_attempts::begin_identity_attempts(deps, &reading)).await;
+    done.identity_attempts =
+        done.count_failure("messages without an acknowledgement were not looked at", queued);
+    done.reading = Some(reading);
 }
 
 /// Runs the checks that are due in this minute.
@@ -125,6 +143,10 @@ async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
     if inactivity::is_check_minute(deps.system().now()) {
         let silent = inactivity::check_inactivity(deps).await;
         done.silent = done.count_failure("silences were not looked for", silent);
+    }
+    if is_secret_minute(deps.system().now()) {
+        let missing = Box::pin(find_all_missing(deps)).await.map(Some);
+        done.missing_secrets = done.count_failure("secrets were not looked for", missing);
     }
     if dead_letter_retention::is_daily_look(deps.system().now()) {
         let given_up = dead_letter_retention::look_at_dead_letters(deps).await;
@@ -136,7 +158,17 @@ async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
     }
 }
 
+/// Returns `true` if this minute's pass looks for the secrets that entries name: each fifth, beside that of silent instances.
+fn is_secret_minute(now: Timestamp) -> bool {
+    now.as_second().div_euclid(60) % 5 == 1
+}
+
+/// Handles an overdue record, unless `end` has come: a pass begins nothing that might keep what comes after it waiting.
 async fn reconcile_item(deps: &impl Deps, item: OverdueWork, end: Timestamp) -> PortResult<ReconcileAction> {
+    if deps.system().now() >= end {
+        // It is still due a minute later.
+        return Ok(ReconcileAction::Nothing);
+    }
     let did = |done: bool, what: ReconcileAction| if done { what } else { ReconcileAction::Nothing };
     match item {
         OverdueWork::Event(event) => reenqueue_pending_event(deps, &event)
@@ -197,7 +229,10 @@ async fn enqueue_overdue_sends(
     let thread = conversation.thread_id();
     let open = list_open_outgoing(deps, thread).await?;
     let Some(last) = open.last() else { return Ok(false) };
-    if find_enabled_instance(deps, &last.instance).await?.is_none() {
+    if find_instance_of(deps, &last.instance, &last.tenant)
+        .await?
+        .is_none()
+    {
         postpone_messages(deps, open, add_duration(now, REMOVED_INSTANCE)).await?;
         return Ok(false);
     }
@@ -270,7 +305,7 @@ async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<
         return overdue_returns::restart_overdue_return(deps, conversation).await;
     }
     let now = deps.system().now();
-    let bound = find_enabled_instance(deps, &conversation.instance).await?;
+    let bound = find_instance_of(deps, &conversation.instance, &conversation.tenant).await?;
     let idle = bound.is_none_or(|bound| bound.opening_state_at(now) == OpeningState::NeverOpens);
     conversation.record_nudge(idle, now);
     if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {

@@ -42,6 +42,7 @@ use steps::commit_silence::commit_silence;
 use steps::fetch_files::{UnreadFiles, fetch_files};
 use steps::find_instance::find_instance;
 use steps::find_knowledge::find_knowledge;
+use steps::hold_reply::{find_leaving_time, hold_reply};
 use steps::http_agent::ask_http_agent;
 use steps::model_reply::ask_model;
 use steps::read_conversation::read_conversation;
@@ -193,6 +194,7 @@ async fn prepare_turn<'a>(
     draft.turn.usage_kept = bound.tenant.retention.usage;
     draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.last);
     let turn = LeasedTurn {
+        leaves_at: find_leaving_time(deps, &bound, &conversation, &reading),
         job,
         bound,
         conversation,
@@ -214,7 +216,7 @@ async fn answer_turn(
     seen: &SeenMessages,
     times: &mut StepTimes,
 ) -> Result<(), TurnStop> {
-    let drafts = Box::pin(draft_reply(deps, &mut turn, times));
+    let drafts = Box::pin(draft_held_reply(deps, &mut turn, times));
     let reply = match seen.show_typing_during(deps, drafts).await {
         Err(TurnStop::Ended(end)) => {
             // The turn stays owed and its attempt is not counted.
@@ -233,6 +235,19 @@ async fn answer_turn(
     let steps = times.durations().to_vec();
     let commits = commit_reply(deps, *turn, reply, &steps);
     times.run(deps, TurnStep::Commit, commits).await
+}
+
+/// Takes the steps that draft the reply, and holds it until it may leave. A turn without a reply waits for nothing.
+async fn draft_held_reply(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+    times: &mut StepTimes,
+) -> Result<DraftedReply, TurnStop> {
+    let reply = draft_reply(deps, turn, times).await?;
+    if reply.silence.is_none() {
+        times.run(deps, TurnStep::Hold, hold_reply(deps, turn)).await?;
+    }
+    Ok(reply)
 }
 
 /// Takes the steps that draft the reply.

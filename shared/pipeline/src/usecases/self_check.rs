@@ -8,10 +8,12 @@ pub use models::{ModelAnswer, ModelCheck, ModelPurpose};
 pub use tool_servers::{ServerAnswer, ServerCheck};
 
 use crate::Deps;
+use crate::steps::named_secrets::find_missing;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use models::{ModelScope, check_models};
 use recado_domain::access::Caller;
+use recado_domain::alert::MissingSecret;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{
@@ -57,6 +59,8 @@ pub struct SelfCheck {
     pub models: Vec<ModelCheck>,
     /// The servers of the Model Context Protocol that the agents' tools name.
     pub servers: Vec<ServerCheck>,
+    /// The secrets that entries name and that are not there.
+    pub missing_secrets: Vec<MissingSecret>,
     /// The instances.
     pub instances: Vec<InstanceCheck>,
     /// The customers who wait for the agent.
@@ -115,12 +119,17 @@ pub async fn check_installation(
         asks_models,
         is_whole: tenant.is_none(),
     };
+    let named = match wanted {
+        None => configured.list_named_secrets(),
+        Some(_) => Vec::new(),
+    };
     let instances: Vec<InstanceCheck> = stream::iter(looks).buffered(ASKED_AT_ONCE).collect().await;
     Ok(Some(SelfCheck {
         at: deps.system().now(),
         disk,
         models: check_models(deps, &configured, &instances, asked_models).await?,
         servers: check_tool_servers(deps, &configured, &instances).await,
+        missing_secrets: find_missing(deps, named).await,
         waiting,
         dead_letters: deps.store().count_dead_letters(tenant).await?.count_of(wanted),
         unknown: unknown.count() as u64,

@@ -8,6 +8,7 @@ mod cancel;
 mod connection_check;
 mod expiry;
 mod first_contact;
+mod identity_attempt;
 mod invitation_gate;
 mod other_threads;
 mod parking;
@@ -20,7 +21,7 @@ mod unknown_outcome;
 mod waiting;
 
 use crate::Deps;
-use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
@@ -153,10 +154,10 @@ async fn handle_send_job(
         requeue_dead_message(deps, redrive).await?;
     }
     let open = list_open_outgoing(deps, job.thread_id()).await?;
-    let Some(instance) = open.first().map(|message| message.instance.clone()) else {
+    let Some(first) = open.first() else {
         return Ok(Verdict::Done);
     };
-    let Some(bound) = find_enabled_instance(deps, &instance).await? else {
+    let Some(bound) = find_instance_of(deps, &first.instance, &first.tenant).await? else {
         return Ok(Verdict::Retry {
             after: recado_domain::backoff::WAIT_MAX,
         });
@@ -218,7 +219,8 @@ async fn cancel_unless_sent(deps: &impl Deps, context: SendContext<'_>, message:
 
 /// Moves the send job to the FIFO group in which `message` is handled, and ends this job. The messages behind `message`
 /// are handled there too. So two workers never handle the same message, and nothing waits in a group for a message of
-/// another group. A void reply, and a message whose time is over, is cancelled here instead: nothing waits for it.
+/// another group. A void reply, and a message whose time is over, is cancelled here instead: nothing waits for it. What its own group
+/// would pass over is passed over here, too: otherwise the groups would hand the job to each other without end.
 async fn move_to_other_group(
     deps: &impl Deps,
     context: SendContext<'_>,
@@ -229,6 +231,7 @@ async fn move_to_other_group(
         return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
     expiry::cancel_if_expired(deps, context, message).await?;
+    invitation_gate::pass_over_waiting(deps, context, message).await?;
     let moved = SendJob {
         redrive: None,
         ..job.clone().in_group_of(message)
@@ -245,6 +248,7 @@ async fn handle_open_message(
     let now = deps.system().now();
     match message.out.state {
         OutboxState::Queued => {
+            Box::pin(identity_attempt::check_identity_attempt(deps, context, &message)).await?;
             unknown_outcome::settle_if_already_sent(deps, context, &message).await?;
             attempt::attempt_send(deps, context, message).await
         }

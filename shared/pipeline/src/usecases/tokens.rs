@@ -55,7 +55,7 @@ pub enum TokenError {
     NotFound(&'static str),
     /// The name cannot be used for a token.
     #[error(
-        "a token's name has 1 to {NAME_MAX} ASCII letters, digits, spaces and . _ - @ : + = /, and is not `installation`"
+        "a token's name has 1 to {NAME_MAX} ASCII letters, digits, spaces and . _ - @ : + =, and is not `installation`"
     )]
     Name,
     /// The token would have expired already.

@@ -18,12 +18,8 @@ pub use posting::{list_posted_endpoints, post_due_events, remove_unknown_states}
 pub use serving::{handle_endpoint_job, list_due_jobs, list_jobs_of_news};
 pub use signing::derive_signing_secret;
 
-use crate::Deps;
 use crate::steps::invited_tenant::TenantChoiceError;
-use recado_domain::ids::{TenantId, WebhookEndpointId};
-use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{PortError, PortResult, PublishedEvents, WebhookRecords, WriteOutcome};
-use recado_ports::random_id::generate_nonce;
+use recado_ports::ports::PortError;
 
 /// The reason why a request about an endpoint was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -40,25 +36,4 @@ pub enum WebhookError {
     /// The store failed.
     #[error(transparent)]
     Port(#[from] PortError),
-}
-
-/// Returns the state of an endpoint. A new endpoint gets one, and is told what is published from now on.
-async fn load_state(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    endpoint: &WebhookEndpointId,
-) -> PortResult<EndpointState> {
-    let store = deps.store();
-    if let Some(state) = store.find_endpoint_state(tenant, endpoint).await? {
-        return Ok(state);
-    }
-    let newest = store.find_newest_cursor(Some(tenant)).await?;
-    let mut state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
-    state.raise_revision();
-    if store.save_endpoint_state(&state, &[]).await? == WriteOutcome::Written {
-        return Ok(state);
-    }
-    // Another process made it meanwhile.
-    let made = store.find_endpoint_state(tenant, endpoint).await?;
-    made.ok_or_else(|| PortError::contended("webhook endpoint"))
 }

@@ -26,6 +26,10 @@ pub trait Deliveries: Send + Sync {
         charge: &UsageSum,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
+    /// Ends the wait for the acknowledgement of a delivery: its message was accepted again, under another id. Statuses of the delivery
+    /// are stored as before.
+    fn stop_awaiting(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<()>> + Send;
+
     /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.
     fn find_delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
 

@@ -123,6 +123,11 @@ pub trait Gauges: Send + Sync {
         std::future::ready(Ok(None))
     }
 
+    /// Proves by a write that new events can be acknowledged. Where the records' own writes prove it, nothing is done.
+    fn prove_intake_write(&self) -> impl Future<Output = PortResult<()>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Returns the states of instances that do not work as they should: not open, silent, or without the model's key.
     /// About `limit` are returned at most. An instance that just opened may be among them.
     fn list_troubled_instances(
@@ -180,6 +185,8 @@ pub struct UnacknowledgedFilter {
     pub tenant: Option<TenantId>,
     /// Only of this instance.
     pub instance: Option<InstanceId>,
+    /// Only those whose acknowledgement is missing since this time or later.
+    pub due_from: Option<Timestamp>,
 }
 
 impl OwedAnswer {

@@ -1,5 +1,5 @@
 use super::document_reader::{DocumentToRead, ReadingFailure};
-use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, NearVector, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, NearVector, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
 use std::time::Duration;
@@ -102,13 +102,14 @@ pub trait KnowledgeLibrary: Send + Sync {
         None
     }
 
-    /// Finds the blocks that answer a question best, at most `limit`, the best first. `None`: the index is not in memory.
+    /// Finds the blocks that answer a question best, at most `limit`, or all that the model is shown. Says nothing of the
+    /// way of search. `None`: the index is not in memory.
     fn search_snapshot(
         &self,
         name: &SnapshotName,
         question: SearchedQuestion<'_>,
         limit: usize,
-    ) -> impl Future<Output = Option<Vec<FoundBlock>>> + Send {
+    ) -> impl Future<Output = Option<FoundBlocks>> + Send {
         let _ = (name, question, limit);
         ready(None)
     }

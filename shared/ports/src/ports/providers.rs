@@ -1,7 +1,7 @@
 use super::files::{FetchedFile, FileError, FileRequest};
 use super::history::{HistoryError, HistoryPage, HistorySpan};
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::{ConfigError, Instance, InstanceConfig};
+use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
@@ -122,6 +122,8 @@ pub enum ConnectionAnswer {
     NeedsCredentials,
     /// The provider refuses every request until a person changes something there; the text is the reason.
     Refused(String),
+    /// The provider did not answer, or only with an error of its server that concerns every request.
+    Unreachable,
     /// The provider could not be asked, or its connection is changing (`connecting`): the stored state stays.
     Unclear,
 }
@@ -148,6 +150,17 @@ pub enum PictureAnswer {
     None,
     /// The provider could not be asked, or does not tell.
     Unclear,
+}
+
+/// A message that the provider accepted for a number, and of which WhatsApp told nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct UnacknowledgedSend<'a> {
+    /// The number that it was sent to.
+    pub to: &'a ContactAddress,
+    /// Provider's id of the message.
+    pub provider_message_id: &'a str,
+    /// The recipient's linked identity, if it is known already.
+    pub known_as: Option<&'a ContactAddress>,
 }
 
 /// The evidence about a send whose outcome is unknown.
@@ -196,6 +209,11 @@ pub trait Providers: Send + Sync {
 
     /// Looks for the instance's key or token, without asking the provider.
     fn check_credential(&self, _instance: &Instance) -> impl Future<Output = CredentialState> + Send {
+        std::future::ready(CredentialState::Present)
+    }
+
+    /// Looks for the secret that another entry of the configuration names, such as a calendar.
+    fn check_secret(&self, _reference: &CredentialRef) -> impl Future<Output = CredentialState> + Send {
         std::future::ready(CredentialState::Present)
     }
 
@@ -272,6 +290,16 @@ pub trait Providers: Send + Sync {
         _bound: &InstanceConfig,
         _provider_message_id: &str,
     ) -> impl Future<Output = Option<Content>> + Send {
+        std::future::ready(None)
+    }
+
+    /// Asks the provider for the linked identity of the recipient of a message that is not acknowledged. `None`: as far as the provider
+    /// knows the message is acknowledged or has failed, it has not stored the message, knows no identity, or cannot be asked.
+    fn find_unacknowledged_identity(
+        &self,
+        _bound: &InstanceConfig,
+        _send: UnacknowledgedSend<'_>,
+    ) -> impl Future<Output = Option<ContactAddress>> + Send {
         std::future::ready(None)
     }
 

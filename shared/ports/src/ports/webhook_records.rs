@@ -67,10 +67,11 @@ pub trait WebhookRecords: Send + Sync {
         limit: usize,
     ) -> impl Future<Output = PortResult<Vec<FailedEvent>>> + Send;
 
-    /// Deletes all records of an endpoint.
+    /// Deletes all records of an endpoint: those of this generation, or (`None`) of whatever generation they are.
     fn delete_endpoint_records(
         &self,
         tenant: &TenantId,
         endpoint: &WebhookEndpointId,
+        generation: Option<u64>,
     ) -> impl Future<Output = PortResult<()>> + Send;
 }

@@ -142,8 +142,9 @@ impl Settings {
         self.file_wait = reader.read_duration(&wait, 1.0, (0.0, 20.0), self.file_wait);
     }
 
-    /// Reads the times of what is looked at beside the way of messages.
+    /// Reads what is looked at beside the way of messages, and when.
     fn read_background_times(&mut self, reader: &mut VariableReader) {
+        self.identity_attempts = reader.read_bool("RECADO_IDENTITY_ATTEMPTS", self.identity_attempts);
         for (name, unit, most, time) in [
             (
                 "RECADO_ACKNOWLEDGEMENT_SECONDS",
@@ -218,6 +219,8 @@ impl Settings {
         self.restart_drafts = reader.read_number(&["RECADO_RESTART_DRAFTS"], range, self.restart_drafts);
         self.tool_calls = reader.read_number(&["RECADO_TOOL_CALLS"], (0, 20), self.tool_calls);
         self.private_tools = reader.read_bool("RECADO_PRIVATE_TOOLS", self.private_tools);
+        self.private_mail_servers =
+            reader.read_bool("RECADO_PRIVATE_MAIL_SERVERS", self.private_mail_servers);
         self.private_pages = reader.read_bool("RECADO_PRIVATE_PAGES", self.private_pages);
         let reads = &mut self.turn_reads;
         for (name, range, limit) in [

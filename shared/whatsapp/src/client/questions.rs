@@ -1,11 +1,14 @@
-//! Questions to providers beside the messages: templates, and contacts' pictures.
+//! Questions to providers beside the messages: connections, templates, and contacts' pictures.
 
-use super::{QUESTION_TIMEOUT, WhatsApp};
+use super::{ProviderAccess, QUESTION_TIMEOUT, WhatsApp};
+use crate::config::Simulation;
 use crate::wire::template_lookup::TemplateLookup;
-use recado_domain::config::Instance;
+use recado_domain::config::{CredentialRef, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, MessageTemplate};
-use recado_ports::ports::{PictureAnswer, Secrets, System};
+use recado_ports::ports::{
+    ConnectionAnswer, CredentialState, PictureAnswer, Secrets, System, UnacknowledgedSend,
+};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
     pub(super) async fn fetch_template(
@@ -35,6 +38,20 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         endpoint.fetch_stored_content(id).await
     }
 
+    /// Asks for the linked identity of the recipient of a message that is not acknowledged.
+    pub(super) async fn ask_for_identity(
+        &self,
+        instance: &Instance,
+        send: UnacknowledgedSend<'_>,
+    ) -> Option<ContactAddress> {
+        let (secret, external) = self.find_access(instance).await?;
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let endpoint = self
+            .endpoint(instance, &external, secret.as_ref(), timeout)
+            .ok()?;
+        endpoint.find_unacknowledged_identity(send).await
+    }
+
     /// Asks for the picture that a contact shows.
     pub(super) async fn ask_for_picture(
         &self,
@@ -48,6 +65,41 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         match self.endpoint(instance, &external, secret.as_ref(), timeout) {
             Ok(endpoint) => endpoint.fetch_picture(contact).await,
             Err(_) => PictureAnswer::Unclear,
+        }
+    }
+
+    /// Asks for the state of an instance's connection.
+    pub(super) async fn ask_for_connection(&self, instance: &Instance) -> ConnectionAnswer {
+        let secret = match self.resolve_access(instance).await {
+            ProviderAccess::Granted(secret) => secret,
+            ProviderAccess::Simulated(_) => return ConnectionAnswer::Open,
+            ProviderAccess::Missing(_) => return ConnectionAnswer::NeedsCredentials,
+            ProviderAccess::Unclear => return ConnectionAnswer::Unclear,
+        };
+        let Some(external) = instance.resolve_external_id() else {
+            return ConnectionAnswer::Unclear;
+        };
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), timeout) else {
+            return ConnectionAnswer::NeedsCredentials;
+        };
+        let answer = endpoint.query_connection().await;
+        if answer == ConnectionAnswer::NeedsCredentials {
+            self.forget_credential(instance).await;
+        }
+        answer
+    }
+
+    /// Looks for a secret. In a simulation one that is missing is not needed.
+    pub(super) async fn look_for_secret(&self, reference: &CredentialRef) -> CredentialState {
+        match (
+            self.secrets.resolve_secret(reference).await,
+            &self.config.simulation,
+        ) {
+            (Ok(Some(_)), _) => CredentialState::Present,
+            (Ok(None), Simulation::WithoutCredentials(_)) => CredentialState::Simulated,
+            (Ok(None), Simulation::Off) => CredentialState::Missing(reference.describe_missing()),
+            (Err(_), _) => CredentialState::Unclear,
         }
     }
 }

@@ -101,9 +101,9 @@ pub(crate) async fn fetch_connection(at: &Dialog360Endpoint<'_>) -> ConnectionAn
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
             // Any other refusal shows that 360dialog answers.
             _ if answer.status < 500 => ConnectionAnswer::Open,
-            _ => ConnectionAnswer::Unclear,
+            _ => ConnectionAnswer::Unreachable,
         },
-        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unclear,
+        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unreachable,
     }
 }
 

@@ -59,6 +59,15 @@ pub(crate) async fn find_send_evidence(
 /// Returns the content of the stored message with this id; `None` if Evolution has none, or tells none. For an edited message it is
 /// the new one if Evolution could read the edit.
 pub(crate) async fn fetch_stored_content(at: &EvolutionEndpoint<'_>, id: &str) -> Option<Content> {
+    let record = fetch_stored_record(at, id).await?;
+    match parse_readable_content(record.get("message")?, id)? {
+        Content::Edit { content, .. } => Some(*content),
+        content => Some(content),
+    }
+}
+
+/// Returns the record that Evolution has stored of the message with this id. `None`: it has none, or cannot be asked.
+pub(super) async fn fetch_stored_record(at: &EvolutionEndpoint<'_>, id: &str) -> Option<Value> {
     let key = json!({ "id": id });
     let query = if at.version == 1 {
         json!({ "where": { "key": key } })
@@ -71,11 +80,7 @@ pub(crate) async fn fetch_stored_content(at: &EvolutionEndpoint<'_>, id: &str) -
     };
     let records = extract_records(&answer.body).filter(|_| answer.is_success())?;
     let is_wanted = |record: &&Value| get_text(&record["key"], "id") == Some(id);
-    let message = records.iter().find(is_wanted)?.get("message")?;
-    match parse_readable_content(message, id)? {
-        Content::Edit { content, .. } => Some(*content),
-        content => Some(content),
-    }
+    records.iter().find(is_wanted).cloned()
 }
 
 /// Builds the query for the sent messages of a chat. Version 2 reads both ends of the period as dates and ignores one

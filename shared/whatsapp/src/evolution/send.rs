@@ -77,7 +77,7 @@ pub(crate) async fn send_message(at: &EvolutionEndpoint<'_>, message: &OutgoingM
 
 /// Formats the recipient: a phone number as digits. A lid keeps its `@lid`, because Evolution would take its bare digits
 /// for a phone number (#2111).
-fn format_recipient(to: &ContactAddress) -> String {
+pub(super) fn format_recipient(to: &ContactAddress) -> String {
     to.phone_number().map_or_else(
         || to.as_str().to_owned(),
         |phone| phone.trim_start_matches('+').to_owned(),
@@ -107,13 +107,13 @@ pub(crate) async fn check_connection(at: &EvolutionEndpoint<'_>) -> ConnectionAn
         .await
     {
         HttpExchange::Response(answer) => answer,
-        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => return ConnectionAnswer::Unclear,
+        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => return ConnectionAnswer::Unreachable,
     };
     match answer.status {
         401 | 403 => ConnectionAnswer::NeedsCredentials,
         503 => match classify_response(&answer) {
             SendOutcome::Refused { why, .. } => ConnectionAnswer::Refused(why),
-            _ => ConnectionAnswer::Unclear,
+            _ => ConnectionAnswer::Unreachable,
         },
         404 => ConnectionAnswer::Closed,
         200..=299 => {
@@ -124,6 +124,8 @@ pub(crate) async fn check_connection(at: &EvolutionEndpoint<'_>) -> ConnectionAn
                 _ => ConnectionAnswer::Unclear,
             }
         }
+        // What a proxy answers for a server that is gone. A fault of the server itself (500) says nothing about sends.
+        502 | 504 => ConnectionAnswer::Unreachable,
         _ => ConnectionAnswer::Unclear,
     }
 }

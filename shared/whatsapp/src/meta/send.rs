@@ -133,9 +133,9 @@ pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer 
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
             // Any other refusal shows that Meta answers.
             _ if answer.status < 500 => ConnectionAnswer::Open,
-            _ => ConnectionAnswer::Unclear,
+            _ => ConnectionAnswer::Unreachable,
         },
-        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unclear,
+        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unreachable,
     }
 }
 

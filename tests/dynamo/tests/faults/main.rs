@@ -4,6 +4,7 @@
 
 mod conflicts;
 mod crashes;
+mod damaged;
 mod expiry;
 mod indexes;
 mod lost;

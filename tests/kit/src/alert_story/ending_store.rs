@@ -108,7 +108,7 @@ impl<S: Store> WebhookRecords for EndingStore<'_, S> {
         list_due_failed_events(
             tenant: &TenantId, endpoint: &WebhookEndpointId, now: Timestamp, limit: usize
         ) -> Vec<FailedEvent>;
-        delete_endpoint_records(tenant: &TenantId, endpoint: &WebhookEndpointId) -> ();
+        delete_endpoint_records(tenant: &TenantId, endpoint: &WebhookEndpointId, generation: Option<u64>) -> ();
     }
 }
 

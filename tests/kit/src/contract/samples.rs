@@ -2,6 +2,7 @@
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
+use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::sample::{InstanceSample, MinuteSample};
@@ -25,7 +26,15 @@ fn sample(tenant: Option<&TenantId>, minute: i64, depth: u64) -> MinuteSample {
         instance("a", ConnectionStatus::NeedsCredentials, None),
         instance("b", ConnectionStatus::Open, Some(u64::MAX >> 1)),
     ];
-    MinuteSample::from_instances(at(minute * 60_000), tenant.cloned(), all)
+    let looks = vec![ConnectionLook {
+        at: at(minute * 60_000),
+        after: None,
+        through: Some(InstanceId::parse("b").unwrap()),
+    }];
+    MinuteSample {
+        looks,
+        ..MinuteSample::from_instances(at(minute * 60_000), tenant.cloned(), all)
+    }
 }
 
 async fn list<S: Store>(store: &S, tenant: &TenantId, since: i64) -> Vec<MinuteSample> {

@@ -86,7 +86,7 @@ async fn listed<S: Store>(
 fn of_tenant(fixture: &Fixture) -> UnacknowledgedFilter {
     UnacknowledgedFilter {
         tenant: Some(fixture.bound.tenant.id.clone()),
-        instance: None,
+        ..UnacknowledgedFilter::default()
     }
 }
 
@@ -112,7 +112,22 @@ pub async fn what_is_not_acknowledged_in_time_is_listed_by_tenant_until_a_status
     };
     expect(store, &of_instance(&fixture, &fixture), DUE, &[&first]).await;
     expect(store, &of_instance(&other, &fixture), DUE, &[]).await;
+    let due_from = |minutes: i64| UnacknowledgedFilter {
+        due_from: Some(at(minutes * 60_000)),
+        ..of_tenant(&fixture)
+    };
+    expect(store, &due_from(DUE), DUE + 1, &[&first, &later]).await;
+    expect(store, &due_from(DUE + 1), DUE + 1, &[&later]).await;
+    expect(store, &due_from(DUE + 2), DUE + 3, &[]).await;
+    succeed(store.stop_awaiting(&first.key)).await;
+    expect(store, &of_tenant(&fixture), DUE + 1, &[&later]).await;
     acknowledge(store, &first.key).await;
+    let delivery = succeed(store.find_delivery(&first.key)).await.unwrap();
+    assert_eq!(
+        (delivery.message, delivery.status),
+        (Some(first.id), Some(DeliveryStatus::Sent))
+    );
+    succeed(store.stop_awaiting(&first.key)).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[&later]).await;
     succeed(store.erase_deliveries(std::slice::from_ref(&later.key), far_ahead())).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[]).await;

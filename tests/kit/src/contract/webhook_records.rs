@@ -78,7 +78,7 @@ pub async fn an_endpoint_that_is_made_again_gets_nothing_of_the_one_before<S: St
     let first = state();
     let of_first = failed(&first, 8, Some(5));
     save(store, &first, std::slice::from_ref(&of_first)).await;
-    succeed(store.delete_endpoint_records(&first.tenant, &first.endpoint)).await;
+    succeed(store.delete_endpoint_records(&first.tenant, &first.endpoint, None)).await;
     let (tenant, endpoint) = (&first.tenant, &first.endpoint);
     let mut again = EndpointState::start_at(tenant, endpoint, EventCursor(7), nonce());
     again.raise_revision();
@@ -90,6 +90,9 @@ pub async fn an_endpoint_that_is_made_again_gets_nothing_of_the_one_before<S: St
     assert_conflict(store.save_endpoint_state(&late, &[failed(&first, 9, None)])).await;
     assert_conflict(store.replace_failed_event(&of_first)).await;
     succeed(store.remove_failed_event(&of_first)).await;
+    // Nor does a late removal of the first take anything of the second.
+    let of_before = Some(first.generation());
+    succeed(store.delete_endpoint_records(tenant, endpoint, of_before)).await;
     let found = succeed(store.find_endpoint_state(tenant, endpoint)).await;
     assert_eq!(
         (found.as_ref(), list(store, &again).await),
@@ -197,7 +200,8 @@ pub async fn all_records_of_an_endpoint_are_deleted<S: Store>(store: &S) {
         let written = succeed(store.save_endpoint_state(one, &[failed(one, 8, None)])).await;
         assert_eq!(written, WriteOutcome::Written);
     }
-    succeed(store.delete_endpoint_records(&state.tenant, &state.endpoint)).await;
+    let (tenant, endpoint) = (&state.tenant, &state.endpoint);
+    succeed(store.delete_endpoint_records(tenant, endpoint, Some(state.generation()))).await;
     let find = async |of: &EndpointState| succeed(store.find_endpoint_state(&of.tenant, &of.endpoint)).await;
     assert_eq!(
         (find(&state).await, list(store, &state).await),

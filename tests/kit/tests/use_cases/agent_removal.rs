@@ -1,15 +1,16 @@
 //! An agent is removed with its knowledge.
 
-use crate::world::Setup;
+use crate::erasure::Site;
+use crate::world::{EmbeddingModel, Setup};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
-use recado_domain::config::{Agent, ConfigDocument};
+use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval};
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_pipeline::configure::{
     ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry,
 };
-use recado_pipeline::knowledge::{NewDocument, add_source};
+use recado_pipeline::knowledge::{KnowledgeError, NewDocument, add_source};
 use recado_pipeline::ports::{Audit, AuditFilter, ConfigurationStore, Files, KnowledgeRecords, PageRequest};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -17,18 +18,27 @@ use recado_testkit::ports::succeed;
 /// A tenant with a second agent, which no instance needs, and a document in its knowledge.
 async fn setup_with_spare_agent() -> (Setup, AgentId) {
     let setup = Setup::set(Fixture::new()).await;
+    let spare = add_spare_agent(&setup).await;
+    (setup, spare)
+}
+
+async fn add_spare_agent(setup: &Setup) -> AgentId {
     let spare = AgentId::parse("spare").unwrap();
+    succeed(setup.world.store.apply_configuration(&entry(setup, &spare))).await;
+    add_document(setup, &spare).await;
+    spare
+}
+
+/// A document with an agent of this name.
+fn entry(setup: &Setup, id: &AgentId) -> ConfigDocument {
     let agent = Agent {
-        id: spare.clone(),
+        id: id.clone(),
         ..setup.fixture.bound.agent.clone()
     };
-    let document = ConfigDocument {
+    ConfigDocument {
         agents: vec![agent],
         ..ConfigDocument::default()
-    };
-    succeed(setup.world.store.apply_configuration(&document)).await;
-    add_document(&setup, &spare).await;
-    (setup, spare)
+    }
 }
 
 async fn add_document(setup: &Setup, agent: &AgentId) {
@@ -127,4 +137,49 @@ async fn an_agent_that_is_needed_keeps_its_knowledge_and_a_pruned_one_loses_it()
         Some(1)
     );
     assert_eq!(count_removals_in_audit(&setup).await, 1);
+}
+
+#[tokio::test]
+async fn a_document_that_is_added_while_its_agent_is_made_again_does_not_come_into_the_new_one() {
+    for had_knowledge in [true, false] {
+        let (setup, spare) = setup_with_spare_agent().await;
+        let (store, tenant) = (setup.world.store.clone(), setup.fixture.bound.tenant.id.clone());
+        if !had_knowledge {
+            succeed(store.delete_knowledge(&tenant, &spare)).await;
+        }
+        let (entry, id) = (entry(&setup, &spare), spare.clone());
+        let model = EmbeddingModel::named("m");
+        model.meanwhile.set(async move {
+            let removal = ConfigRemoval {
+                agents: vec![id.clone()],
+                ..ConfigRemoval::default()
+            };
+            succeed(store.delete_knowledge(&tenant, &id)).await;
+            succeed(store.remove_configuration(&removal)).await;
+            succeed(store.apply_configuration(&entry)).await;
+        });
+        *setup.world.llm.embedding.lock().unwrap() = Some(model);
+        let document = NewDocument {
+            title: "hours.md".to_owned(),
+            content_type: None,
+            bytes: b"We open at nine.".to_vec(),
+        };
+        let added = add_source(&setup.world, &Caller::installation(), &spare, document).await;
+        assert!(matches!(added, Err(KnowledgeError::NoAgent)), "{added:?}");
+        assert_eq!(find_record(&setup, &spare).await, None);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_whose_knowledge_cannot_be_read_can_be_removed_and_made_again() {
+    let site = Site::open().await;
+    let spare = add_spare_agent(&site.setup).await;
+    let database = rusqlite::Connection::open(site.folder.join("recado.db")).unwrap();
+    let spoiled = database.execute("UPDATE knowledge SET body = '{'", []);
+    assert_eq!(spoiled.unwrap(), 1);
+    remove_agent(&site.setup, &spare).await.unwrap();
+    assert_eq!(find_record(&site.setup, &spare).await, None);
+    add_spare_agent(&site.setup).await;
+    let again = find_record(&site.setup, &spare).await;
+    assert_eq!(again.map(|known| known.sources), Some(1));
 }

@@ -1,5 +1,6 @@
 //! Batches of invitations: taken at once, expanded piece by piece, each guest once, and stopped when somebody says so.
 
+use crate::erasure::cut_off;
 use crate::invitations::{occasion_id, setup};
 use crate::world::Setup;
 use recado_domain::access::Caller;
@@ -176,6 +177,37 @@ async fn jobs_that_come_twice_or_late_invite_nobody_twice() {
     leave(&setup, &batch, 0..6).await;
     leave(&setup, &batch, 0..6).await;
     assert_eq!(setup.world.providers.sent(), 6);
+}
+
+#[tokio::test]
+async fn a_piece_that_is_cut_off_anywhere_leaves_a_job_that_goes_on() {
+    let mut polls = 1;
+    loop {
+        let setup = with_guests(3).await;
+        let batch = take(&setup, request(0..3, None)).await.unwrap().batch;
+        let mut jobs = setup.due_turns().await;
+        assert_eq!(jobs, [batch.make_job(0)]);
+        let ended = cut_off(run(&setup, &jobs[0], 1), polls).await;
+        // Its job comes again, beside those that it enqueued.
+        for _ in 0..20 {
+            setup.pass(5);
+            jobs.extend(setup.due_turns().await);
+            let mut waiting = Vec::new();
+            for job in jobs {
+                if run(&setup, &job, 2).await != Verdict::Done {
+                    waiting.push(job);
+                }
+            }
+            jobs = waiting;
+        }
+        assert_eq!(stored(&setup, &batch.id).await.expanded, 3, "{polls}");
+        leave(&setup, &batch, 0..3).await;
+        assert_eq!(setup.world.providers.sent(), 3, "{polls}");
+        if ended {
+            return;
+        }
+        polls += 1;
+    }
 }
 
 #[tokio::test]

@@ -149,6 +149,23 @@ async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
 }
 
 #[tokio::test]
+async fn a_start_sees_that_the_clock_was_set_back_though_no_message_came_while_it_ran_ahead() {
+    let setup = Setup::set(Fixture::new()).await;
+    let store = &setup.world.store;
+    setup.pass(48 * 3600);
+    store.note_clock().await.unwrap();
+    setup.pass(-48 * 3600);
+    // The minute in which a running program sees it, before the times are corrected.
+    store.note_clock().await.unwrap();
+    assert_eq!(
+        store.measure_clock_lag().await.unwrap(),
+        Duration::from_secs(48 * 3600)
+    );
+    store.adjust_to_set_back_clock().await.unwrap();
+    assert_eq!(store.measure_clock_lag().await.unwrap(), Duration::ZERO);
+}
+
+#[tokio::test]
 async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
     let setup = Setup::set(Fixture::new()).await;
     let contact = setup.fixture.other_contact();

@@ -1,6 +1,7 @@
 //! Dead letters, the copies in the dead-letter queues, and what becomes of both.
 
 use crate::bucket;
+use crate::erasure::Site;
 use crate::world::{Setup, beside};
 use futures::future::join_all;
 use recado_domain::access::Caller;
@@ -9,8 +10,8 @@ use recado_domain::event::{EventKind, EventState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::{OperateError, dead_letters};
 use recado_pipeline::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, Inbox, PageRequest, Queues, RecordEventOutcome,
-    SendOutcome,
+    DeadLetterFilter, DeadLetterQueues, DeadLetters, Inbox, OverdueIndex, PageRequest, Queues,
+    RecordEventOutcome, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, process};
@@ -44,6 +45,35 @@ async fn a_copy_without_a_dead_letter_stays_for_as_long_as_one_may_still_come() 
         setup.pass(60);
         assert_eq!(copies(&setup).await, usize::from(comes));
     }
+}
+
+#[tokio::test]
+async fn a_pending_event_whose_record_tells_nothing_is_given_up_and_its_dead_letter_names_it() {
+    let site = Site::open().await;
+    let (setup, store) = (&site.setup, &site.setup.world.store);
+    let job = setup.event(EventKind::Message, json!({"text": "Olá"})).await;
+    let database = rusqlite::Connection::open(site.folder.join("recado.db")).unwrap();
+    let spoil = r#"UPDATE events SET body = '{"job":{"event":7' WHERE id = ?1"#;
+    assert_eq!(database.execute(spoil, [job.event.as_str()]).unwrap(), 1);
+    for _ in 0..2 {
+        setup.pass(121);
+        reconcile(&setup.world).await.unwrap();
+        assert!(succeed(store.list_overdue(setup.now(), 9)).await.is_empty());
+        let page = PageRequest {
+            limit: 9,
+            cursor: None,
+        };
+        let letters = succeed(store.list_dead_letters(&DeadLetterFilter::default(), &page)).await;
+        let [letter] = &letters.items[..] else {
+            panic!("{letters:?}")
+        };
+        assert_eq!(letter.reason, Reason::Poison);
+        assert_eq!(letter.unread_event(), Some(job.event.clone()));
+    }
+    assert_eq!(
+        succeed(store.record_event(&job)).await,
+        RecordEventOutcome::Settled
+    );
 }
 
 #[tokio::test]

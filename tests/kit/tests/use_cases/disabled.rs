@@ -107,6 +107,41 @@ async fn what_a_disabled_instance_owes_waits_until_it_is_enabled() {
     assert_eq!(setup.world.providers.sent(), 1);
 }
 
+/// The check that an instance with a history keeps its tenant ends before the instance is written: a message may come between.
+#[tokio::test]
+async fn a_tenant_that_gets_an_instance_neither_sees_nor_sends_what_the_one_before_owes() {
+    let other = Fixture::new();
+    let given_away = |fixture: &mut Fixture| {
+        let (tenant, agent) = (other.bound.tenant.clone(), other.bound.agent.clone());
+        fixture.bound.instance.tenant = tenant.id.clone();
+        fixture.bound.instance.agent = agent.id.clone();
+        (fixture.bound.tenant, fixture.bound.agent) = (tenant, agent);
+    };
+    let owing_a_turn = setup().await;
+    owing_a_turn
+        .message(&owing_a_turn.fixture, "W1", "oi", false)
+        .await;
+    owing_a_turn.pass(60);
+    configure(&owing_a_turn, given_away).await;
+    owing_a_turn.turns(&owing_a_turn.fixture).await;
+    assert_eq!(owing_a_turn.world.llm.asked.lock().unwrap().len(), 0);
+    // It is given back, since the other one has no history of it.
+    let (world, document) = (&owing_a_turn.world, owing_a_turn.fixture.document());
+    let caller = Caller::installation();
+    let applied = apply_configuration(world, &caller, document, ApplyOptions::default());
+    Box::pin(applied).await.unwrap();
+    owing_a_turn.turns(&owing_a_turn.fixture).await;
+    assert_eq!(owing_a_turn.world.llm.asked.lock().unwrap().len(), 1);
+    let owing_a_send = setup().await;
+    let reply = owing_a_send.replied_to(&owing_a_send.fixture).await;
+    configure(&owing_a_send, given_away).await;
+    assert_ne!(owing_a_send.job(&reply.conversation).await, Verdict::Done);
+    assert_eq!(owing_a_send.world.providers.sent(), 0);
+    configure(&owing_a_send, |_| {}).await;
+    owing_a_send.send(&reply.conversation).await;
+    assert_eq!(owing_a_send.world.providers.sent(), 1);
+}
+
 #[tokio::test]
 async fn nothing_is_accepted_for_a_disabled_instance() {
     let setup = setup().await;

@@ -2,6 +2,7 @@
 //! to answer.
 
 use crate::answers::first_answer;
+use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
@@ -29,6 +30,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::pending;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What becomes of a request to the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -637,6 +639,28 @@ async fn a_draft_without_time_for_the_call_begins_nothing() {
         None
     );
     assert_eq!(guard.answered, Ordinal(0));
+}
+
+#[tokio::test]
+async fn a_begin_that_took_too_long_to_store_is_followed_by_no_call() {
+    let setup = Setup::set(Fixture::new()).await;
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[]));
+    let (request, deadline) = (
+        draft.request("book", EffectAction::Book { span: span(0, 2) }),
+        add_millis(setup.now(), 60_000),
+    );
+    // The clock is read before the write, and after it: 6 seconds later, of the 5 that the entry has beside its call.
+    let readings = AtomicUsize::new(0);
+    let world = interrupt(&setup.world, |asks| {
+        if asks == Asks::Clock && readings.fetch_add(1, Ordering::Relaxed) == 1 {
+            setup.pass(6);
+        }
+    });
+    let guard = draft.guard.clone();
+    let end = perform_effect(&world, &calendar, &guard, &mut draft.drafted, request, deadline).await;
+    assert!(matches!(end, Err(EffectStop::UnderWay(_))), "{end:?}");
+    assert_eq!(*calendar.called.lock().unwrap(), 0);
+    assert_eq!(draft.stored().await.entries[0].state, EffectState::Doing);
 }
 
 #[tokio::test]

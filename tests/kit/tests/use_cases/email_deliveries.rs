@@ -1,7 +1,9 @@
 //! Invitations by e-mail: each is given to its carrier once, whatever the carrier answers and wherever a worker crashes.
 
+use crate::interruptions::{Asks, interrupt};
 use crate::invitations::{occasion_id, page, request, setup_with, try_invite, view};
 use crate::world::Setup;
+use futures::executor::block_on;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::config::{EmailSender, EmailSenderKind};
@@ -21,6 +23,7 @@ use recado_pipeline::{Verdict, occasions, opt_outs, send_email};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Carriers that answer as they are told, else accept.
@@ -425,6 +428,31 @@ async fn a_worker_that_stalls_after_its_attempt_was_stored_does_not_ask_the_carr
     assert!(succeed(later).await);
     work(&setup, &carriers, 30).await;
     assert_eq!(carriers.given(), 1, "it certainly was not sent before");
+    assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
+}
+
+#[tokio::test]
+async fn of_two_workers_that_begin_one_attempt_one_asks_the_carrier() {
+    let setup = setup(EmailSenderKind::Smtp, DeliveryRules::default()).await;
+    let carriers = Carriers::default();
+    let id = invite(&setup).await;
+    let received = setup
+        .world
+        .store
+        .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
+    let job = succeed(received).await.remove(0);
+    let email = send_email::parse_email_job(&job.body).unwrap();
+    // The other worker does all of its work when this one has read the record and not yet stored its attempt.
+    let is_first = AtomicBool::new(true);
+    let world = interrupt(&setup.world, |asks| {
+        if asks == Asks::Number && is_first.swap(false, Ordering::Relaxed) {
+            let other = send_email::handle_email_job(&setup.world, &carriers, &email, 1, None);
+            assert_eq!(block_on(other), Verdict::Done);
+        }
+    });
+    let verdict = send_email::handle_email_job(&world, &carriers, &email, 1, None).await;
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    assert_eq!(carriers.given(), 1);
     assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
 }
 

@@ -80,7 +80,8 @@ async fn status(setup: &Setup, id: &str) -> InvitationStatus {
 
 /// Lets the setup's clock go on until `at`, and one pass of reconcile run.
 pub(crate) async fn pass_until(setup: &Setup, at: Timestamp) {
-    setup.pass(at.duration_since(setup.now()).as_secs());
+    // Not before it: the clock of the kit also moves by parts of a second.
+    setup.pass(at.duration_since(setup.now()).as_secs() + 1);
     reconcile(&setup.world).await.unwrap();
 }
 
@@ -264,4 +265,22 @@ async fn an_invitation_whose_sending_comes_in_quiet_hours_waits_for_their_end_an
     leave(&setup, &message_of(&accepted)).await;
     assert_eq!(setup.world.providers.sent(), 2);
     assert_eq!(status(&setup, id).await, InvitationStatus::Sent);
+}
+
+#[tokio::test]
+async fn a_reply_leaves_while_an_invitation_to_its_contact_is_held_back() {
+    let (setup, _) = quiet_setup().await;
+    // 22 hours later the next quiet hours are two hours ahead: it is taken before them, and sent in them.
+    setup.pass(22 * 3600);
+    let accepted = invite(&setup).await;
+    setup.pass(2 * 3600);
+    leave(&setup, &message_of(&accepted)).await;
+    assert_eq!(setup.world.providers.sent(), 0);
+    setup.message(&setup.fixture, "W1", "Oi", false).await;
+    setup.pass(4);
+    setup.turns(&setup.fixture).await;
+    leave(&setup, &message_of(&accepted)).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+    let id = accepted.invitation.id.as_str();
+    assert_eq!(status(&setup, id).await, InvitationStatus::Queued);
 }

@@ -11,7 +11,9 @@ use recado_domain::reason::Reason;
 use recado_domain::time_words::is_message_time;
 use recado_domain::wake_up::TurnJob;
 use recado_domain::{SignedDuration, Timestamp};
-use recado_pipeline::ports::{ConfigurationStore, ConnectionAnswer, Conversations, SendOutcome};
+use recado_pipeline::ports::{
+    ConfigurationStore, ConnectionAnswer, Conversations, SendOutcome, WriteOutcome,
+};
 use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -213,6 +215,25 @@ async fn sixty_messages_to_people_are_all_read_at_the_opening_after_a_give_back(
     handle_due(&setup).await;
     // (The words on the phone are the first message.)
     assert_all_sixty_are_read_at_the_opening(&setup, [21, 41, 61]).await;
+}
+
+#[tokio::test]
+async fn a_job_of_an_earlier_place_in_the_minute_of_the_opening_answers_the_whole_burst() {
+    let setup = setup(json!({})).await;
+    writes(&setup, &setup.fixture, "W1").await;
+    setup.message(&setup.fixture, "W2", "oi", false).await;
+    setup.pass(4);
+    let _ = setup.due_turns().await;
+    // W2 came between the schedule and the write that keeps its place, so the turn took a place again, and kept that one.
+    let mut kept = conversation(&setup, &setup.fixture).await;
+    kept.scheduled_for = Some(add_millis(opens(&setup), 1_000));
+    kept.raise_revision();
+    let written = setup.world.store.update_conversation(&kept).await.unwrap();
+    assert_eq!(written, WriteOutcome::Written);
+    pass_until(&setup, opens(&setup));
+    handle_due(&setup).await;
+    assert_eq!(calls(&setup), 1);
+    assert!(!conversation(&setup, &setup.fixture).await.owes_answer());
 }
 
 #[tokio::test]

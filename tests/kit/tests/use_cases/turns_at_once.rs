@@ -1,13 +1,15 @@
 //! How many turns of a tenant run at once, where it limits them.
 
 use crate::answers::first_answer;
+use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
+use futures::executor::block_on;
 use recado_domain::answer::AnswerReason;
 use recado_domain::ids::Nonce;
 use recado_domain::millis::add_millis;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
-use recado_pipeline::Verdict;
-use recado_pipeline::ports::{TurnPlaceRecords, WriteOutcome};
+use recado_pipeline::ports::{Conversations, TurnPlaceRecords, WriteOutcome};
+use recado_pipeline::{Verdict, reply};
 use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
 use std::num::NonZeroU32;
@@ -78,6 +80,29 @@ async fn a_turn_waits_uncounted_until_another_gives_its_place_back() {
         setup.now(),
     );
     assert_eq!(again, PlaceAnswer::Taken, "the place was given back");
+}
+
+#[tokio::test]
+async fn a_turn_that_loses_its_lease_gives_its_place_back() {
+    let setup = limited(Some(1)).await;
+    let (store, job) = (&setup.world.store, setup.turn_job(&setup.fixture, None).await);
+    // Another worker writes the conversation between the place and the lease.
+    let world = interrupt(&setup.world, |asks| {
+        if asks == Asks::Number {
+            block_on(async {
+                let mut other = succeed(store.find_conversation(&job.conversation)).await.unwrap();
+                other.raise_revision();
+                let written = succeed(store.update_conversation(&other)).await;
+                assert_eq!(written, WriteOutcome::Written);
+            });
+        }
+    });
+    let body = serde_json::to_string(&job).unwrap();
+    let verdict = reply::handle_turn_message(&world, &body, 1, None).await;
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    assert!(stored(&setup).await.is_some(), "it had a place");
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 1, "the next turn need not wait");
 }
 
 #[tokio::test]

@@ -1,28 +1,32 @@
 //! Published events reach the endpoints of a tenant: at least once, in order where they answer, and each endpoint apart.
 
+use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
+use futures::executor::block_on;
 use recado_domain::access::Caller;
 use recado_domain::config::{Instance, WebhookEndpoint};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::millis::add_millis;
-use recado_domain::published_event::PublishedEvent;
-use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, PostError};
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError};
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
 use recado_pipeline::configure::{ApplyOptions, apply_configuration};
 use recado_pipeline::ports::{
-    ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, WebhookRecords,
+    ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, PublishedEvents,
+    WebhookRecords, WriteOutcome,
 };
 use recado_pipeline::webhooks::{
     FailedChoice, handle_endpoint_job, list_due_jobs, list_jobs_of_news, list_posted_endpoints,
     post_due_events, redrive_failed_events, remove_unknown_states, replay_events, rotate_signing_secret,
     test_endpoint,
 };
-use recado_testkit::builders::{Fixture, change_instance, seen};
+use recado_testkit::builders::{Fixture, change_instance, nonce, seen};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// What an endpoint does with a post.
@@ -106,7 +110,7 @@ impl EndpointPosts for Replaces<'_> {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         apply(self.scene, &[]).await;
         apply(self.scene, &["crm"]).await;
-        // Its first pass makes its state.
+        // There is nothing to post to the new one.
         assert!(!self.scene.pass(&StandIn::new(Does::Accepts), "crm").await);
         *self.made.lock().unwrap() = Some(self.scene.state("crm").await);
         self.inner.post_event(post).await
@@ -174,7 +178,7 @@ impl Scene {
             &self.setup.world,
             posts,
             &self.tenant,
-            &endpoint(id),
+            &endpoint(id).id,
         ))
         .await
     }
@@ -253,6 +257,21 @@ async fn an_endpoint_that_works_is_told_everything_once_and_each_conversations_e
     );
     scene.work(&crm, "crm").await;
     assert_eq!(crm.count(), 12, "and no more");
+}
+
+#[tokio::test]
+async fn an_endpoint_is_told_of_nothing_that_belongs_to_another_tenant() {
+    let scene = Scene::begin(&["crm"]).await;
+    let (store, other) = (&scene.setup.world.store, Fixture::new());
+    succeed(store.apply_configuration(&other.document())).await;
+    let closed = InstanceChange::Connection(seen(ConnectionStatus::Closed, scene.setup.now(), None));
+    change_instance(store, other.instance(), closed).await;
+    let of_other = store.list_published_events(Some(&other.bound.tenant.id), EventCursor::START, 10);
+    assert_eq!(succeed(of_other).await.events.len(), 1);
+    scene.publish(0, 1).await;
+    let crm = StandIn::new(Does::Accepts);
+    scene.work(&crm, "crm").await;
+    assert_eq!((crm.count(), crm.told_of(&scene.instances[0]).len()), (1, 1));
 }
 
 #[tokio::test]
@@ -484,6 +503,27 @@ async fn an_endpoint_that_documents_remove_and_add_again_begins_anew() {
 }
 
 #[tokio::test]
+async fn a_new_endpoint_is_told_what_is_published_before_its_first_pass() {
+    let scene = Scene::begin(&[]).await;
+    scene.publish(0, 1).await;
+    apply(&scene, &["crm"]).await;
+    scene.publish(0, 2).await;
+    let crm = StandIn::new(Does::Accepts);
+    scene.work(&crm, "crm").await;
+    assert_eq!(crm.count(), 2);
+}
+
+#[tokio::test]
+async fn a_pass_of_an_endpoint_that_was_removed_since_it_was_listed_leaves_nothing_behind() {
+    let scene = Scene::begin(&["crm"]).await;
+    apply(&scene, &[]).await;
+    assert!(!scene.pass(&StandIn::new(Does::Fails), "crm").await);
+    let store = &scene.setup.world.store;
+    let left = succeed(store.list_endpoint_states(Some(&scene.tenant), 10)).await;
+    assert_eq!(left, []);
+}
+
+#[tokio::test]
 async fn an_endpoint_that_is_made_again_during_a_post_keeps_its_own_secret_and_place() {
     let scene = Scene::begin(&["crm"]).await;
     let crm = StandIn::new(Does::Fails);
@@ -502,6 +542,65 @@ async fn an_endpoint_that_is_made_again_during_a_post_keeps_its_own_secret_and_p
     let posted = crm.count();
     scene.work(&crm, "crm").await;
     assert_eq!(crm.count(), posted + 1, "what was published since");
+}
+
+/// The process ended when the configuration was written and the records of the endpoint were not yet deleted.
+#[tokio::test]
+async fn what_a_crash_left_of_a_removed_endpoint_is_not_that_of_the_next_of_its_name() {
+    let scene = Scene::begin(&["crm"]).await;
+    let crm = StandIn::new(Does::Accepts);
+    scene.publish(0, 2).await;
+    let before = scene.state("crm").await;
+    let mut document = scene.setup.fixture.document();
+    document.tenants[0].webhooks = Some(Vec::new());
+    succeed(scene.setup.world.store.apply_configuration(&document)).await;
+    apply(&scene, &["crm"]).await;
+    let after = scene.state("crm").await;
+    assert_ne!(after.salts.current, before.salts.current);
+    assert_ne!(after.generation(), before.generation());
+    scene.work(&crm, "crm").await;
+    assert_eq!(crm.count(), 0, "it is told nothing of before it was added");
+    scene.publish(0, 1).await;
+    scene.work(&crm, "crm").await;
+    assert_eq!(crm.count(), 1);
+}
+
+#[tokio::test]
+async fn a_pass_posts_nothing_that_failed_for_an_endpoint_that_was_made_again_since_it_began() {
+    let (scene, crm) = (Scene::begin(&["crm"]).await, StandIn::new(Does::Accepts));
+    let (store, yesterday) = (&scene.setup.world.store, scene.setup.now());
+    scene.publish(0, 1).await;
+    scene.work(&crm, "crm").await;
+    let published = store.list_published_events(Some(&scene.tenant), EventCursor::START, 10);
+    let logged = succeed(published).await.events.remove(0);
+    scene.setup.pass(86_400);
+    let id = endpoint("crm").id;
+    let mut again = EndpointState::start_at(&scene.tenant, &id, logged.cursor, nonce());
+    again.raise_revision();
+    let left = LeftEvent {
+        cursor: logged.cursor,
+        since: yesterday,
+        attempts: 3,
+        is_given_up: false,
+        error: "it answered 500".to_owned(),
+    };
+    let failed = FailedEvent::from_left(&again, left, logged.event, yesterday);
+    // The pass has read the state when it reads the clock for the first time.
+    let is_made = AtomicBool::new(false);
+    let world = interrupt(&scene.setup.world, |asks| {
+        if asks == Asks::Clock && !is_made.swap(true, Ordering::Relaxed) {
+            block_on(async {
+                succeed(store.delete_endpoint_records(&scene.tenant, &id, None)).await;
+                let made = store.save_endpoint_state(&again, std::slice::from_ref(&failed));
+                assert_eq!(succeed(made).await, WriteOutcome::Written);
+            });
+        }
+    });
+    let posted = crm.count();
+    assert!(!succeed(post_due_events(&world, &crm, &scene.tenant, &id)).await);
+    assert_eq!(crm.count(), posted);
+    assert!(scene.pass(&crm, "crm").await);
+    assert_eq!(crm.count(), posted + 1, "by the next pass, with its own secret");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id}
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::instance::SeenStanding;
-use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::model_files::FileOmission;
@@ -35,14 +35,15 @@ use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, Deliveries, DocumentReader,
-    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument,
-    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest,
-    IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
-    LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer,
-    Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse, RefusedFiles,
-    SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange,
-    ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
+    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, CredentialState,
+    Deliveries, DocumentReader, DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook,
+    FetchedDocument, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
+    HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError,
+    Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure,
+    PictureAnswer, Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse,
+    RefusedFiles, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer,
+    ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
+    UnacknowledgedSend,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -61,11 +62,43 @@ pub(crate) struct Time {
     dice: Arc<AtomicU64>,
     /// Milliseconds that pass when the next number is drawn.
     stall: Arc<AtomicI64>,
+    /// What happens at its time, the earliest first, in milliseconds.
+    coming: Arc<Mutex<VecDeque<(i64, Meanwhile)>>>,
 }
 
 impl Time {
     pub(crate) fn pass(&self, milliseconds: i64) {
         self.now.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+
+    /// Lets something happen at this time, if somebody waits then.
+    pub(crate) fn happens_at(
+        &self,
+        at: Timestamp,
+        what: impl Future<Output = ()> + std::marker::Send + 'static,
+    ) {
+        let meanwhile = Meanwhile::default();
+        meanwhile.set(what);
+        let (at, mut coming) = (at.as_millisecond(), self.coming.lock().unwrap());
+        let place = coming.partition_point(|(known, _)| *known <= at);
+        coming.insert(place, (at, meanwhile));
+    }
+
+    /// Lets the time pass, and what comes in it happen at its time.
+    pub(crate) async fn wait(&self, milliseconds: i64) {
+        let until = self.now.load(Ordering::SeqCst) + milliseconds;
+        while let Some((at, what)) = self.take_next(until) {
+            self.now.fetch_max(at, Ordering::SeqCst);
+            let what = what.0.lock().unwrap().take();
+            what.unwrap().await;
+        }
+        self.now.fetch_max(until, Ordering::SeqCst);
+    }
+
+    fn take_next(&self, until: i64) -> Option<(i64, Meanwhile)> {
+        let mut coming = self.coming.lock().unwrap();
+        let is_due = coming.front().is_some_and(|(at, _)| *at <= until);
+        if is_due { coming.pop_front() } else { None }
     }
 
     /// Lets the worker that draws the next random number stall there.
@@ -85,7 +118,7 @@ impl System for Time {
     }
 
     async fn sleep(&self, duration: Duration) {
-        self.pass(i64::try_from(duration.as_millis()).unwrap());
+        self.wait(i64::try_from(duration.as_millis()).unwrap()).await;
         // Who sleeps lets others go on.
         tokio::task::yield_now().await;
     }
@@ -99,6 +132,8 @@ pub(crate) const TEXT_MAX: usize = 200;
 pub(crate) struct Provider {
     pub(crate) outcomes: Arc<Mutex<VecDeque<SendOutcome>>>,
     pub(crate) connection: Arc<Mutex<ConnectionAnswer>>,
+    /// Its answer about the connection to the next question alone.
+    connection_once: Arc<Mutex<Option<ConnectionAnswer>>>,
     /// What it tells of a send of unknown outcome.
     pub(crate) evidence: Arc<Mutex<SendEvidence>>,
     /// Under which names it was asked for that last.
@@ -108,7 +143,12 @@ pub(crate) struct Provider {
     pub(crate) pictured: Arc<Mutex<Vec<ContactAddress>>>,
     /// What it has stored of every message.
     pub(crate) stored_content: Arc<Mutex<Option<Content>>>,
+    /// Every contact's linked identity, as it tells it for a message that is not acknowledged, and how often it was asked.
+    pub(crate) identity: Arc<Mutex<Option<ContactAddress>>>,
+    pub(crate) identities_asked: Arc<AtomicU64>,
     pub(crate) asked: Arc<AtomicU64>,
+    /// The secrets that are not there.
+    pub(crate) lacks: Arc<Mutex<Vec<CredentialRef>>>,
     /// The standing of every number, as it tells it.
     pub(crate) standing: Arc<Mutex<Option<SeenStanding>>>,
     /// Its answer about every template.
@@ -185,6 +225,10 @@ impl Provider {
     pub(crate) fn is(&self, connection: ConnectionAnswer) {
         *self.connection.lock().unwrap() = connection;
     }
+
+    pub(crate) fn answers_once(&self, connection: ConnectionAnswer) {
+        *self.connection_once.lock().unwrap() = Some(connection);
+    }
 }
 
 impl Providers for Provider {
@@ -196,6 +240,15 @@ impl Providers for Provider {
 
     async fn fetch_stored_content(&self, _: &InstanceConfig, _: &str) -> Option<Content> {
         self.stored_content.lock().unwrap().clone()
+    }
+
+    async fn find_unacknowledged_identity(
+        &self,
+        _: &InstanceConfig,
+        _: UnacknowledgedSend<'_>,
+    ) -> Option<ContactAddress> {
+        self.identities_asked.fetch_add(1, Ordering::SeqCst);
+        self.identity.lock().unwrap().clone()
     }
 
     fn capabilities(&self, provider: recado_domain::provider::Provider) -> ProviderCapabilities {
@@ -291,6 +344,14 @@ impl Providers for Provider {
         })
     }
 
+    async fn check_secret(&self, reference: &CredentialRef) -> CredentialState {
+        if self.lacks.lock().unwrap().contains(reference) {
+            CredentialState::Missing(reference.describe_missing())
+        } else {
+            CredentialState::Present
+        }
+    }
+
     async fn query_standing(&self, _: &InstanceConfig) -> Option<SeenStanding> {
         *self.standing.lock().unwrap()
     }
@@ -298,7 +359,8 @@ impl Providers for Provider {
     async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.time.pass(300);
-        self.connection.lock().unwrap().clone()
+        let once = self.connection_once.lock().unwrap().take();
+        once.unwrap_or_else(|| self.connection.lock().unwrap().clone())
     }
 
     async fn check_template(
@@ -404,6 +466,8 @@ pub(crate) struct EmbeddingModel {
     /// The failure of the requests after so many that succeed.
     pub(crate) fails_after: Option<(usize, EmbeddingError)>,
     pub(crate) hangs: bool,
+    /// What happens while it answers.
+    pub(crate) meanwhile: Meanwhile,
     /// The texts of each request.
     pub(crate) asked: Vec<Vec<String>>,
 }
@@ -415,6 +479,7 @@ impl EmbeddingModel {
             dimensions: 256,
             fails_after: None,
             hangs: false,
+            meanwhile: Meanwhile::default(),
             asked: Vec::new(),
         }
     }
@@ -560,6 +625,10 @@ impl Embedder for Model {
         if model.hangs {
             std::future::pending::<()>().await;
         }
+        let meanwhile = model.meanwhile.0.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
         if let Some((_, error)) = model.fails_after.filter(|(after, _)| model.asked.len() > *after) {
             return Err(error);
         }
@@ -692,7 +761,7 @@ impl KnowledgeLibrary for Model {
         name: &SnapshotName,
         question: SearchedQuestion<'_>,
         limit: usize,
-    ) -> Option<Vec<FoundBlock>> {
+    ) -> Option<FoundBlocks> {
         if self.searches_for_ever.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
@@ -904,6 +973,7 @@ impl Setup {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
             dice: Arc::default(),
             stall: Arc::default(),
+            coming: Arc::default(),
         };
         let clock = time.clone();
         let store = open(Clock::new(move || clock.now()));
@@ -912,12 +982,16 @@ impl Setup {
         let providers = Provider {
             outcomes: Arc::default(),
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
+            connection_once: Arc::default(),
             evidence: Arc::new(Mutex::new(SendEvidence::None)),
             looked_for: Arc::default(),
             picture: Arc::default(),
             pictured: Arc::default(),
             stored_content: Arc::default(),
+            identity: Arc::default(),
+            identities_asked: Arc::default(),
             asked: Arc::default(),
+            lacks: Arc::default(),
             template: Arc::new(Mutex::new(TemplateAnswer::Unclear)),
             sent: Arc::default(),
             contents: Arc::default(),
@@ -1118,16 +1192,12 @@ impl Setup {
         conversation
     }
 
-    /// Runs the turn job of a message, or of the turn that is owed (`None`), and returns the conversation and the verdict.
-    pub(crate) async fn run_turn_job(
-        &self,
-        fixture: &Fixture,
-        ordinal: Option<u64>,
-    ) -> (ConversationId, Verdict) {
+    /// The turn job of a message, or of the turn that is owed (`None`).
+    pub(crate) async fn turn_job(&self, fixture: &Fixture, ordinal: Option<u64>) -> TurnJob {
         let latest = succeed(self.world.store.find_latest_conversation(&fixture.thread())).await;
         let conversation = latest.unwrap();
-        let job = TurnJob {
-            conversation: conversation.id.clone(),
+        TurnJob {
+            conversation: conversation.id,
             tenant: conversation.tenant,
             ordinal: ordinal.map_or(conversation.turn_upto, Ordinal),
             correlation: correlation(),
@@ -1135,10 +1205,19 @@ impl Setup {
             due: None,
             file: None,
             batch: None,
-        };
+        }
+    }
+
+    /// Runs the turn job of a message, or of the turn that is owed (`None`), and returns the conversation and the verdict.
+    pub(crate) async fn run_turn_job(
+        &self,
+        fixture: &Fixture,
+        ordinal: Option<u64>,
+    ) -> (ConversationId, Verdict) {
+        let job = self.turn_job(fixture, ordinal).await;
         let body = serde_json::to_string(&job).unwrap();
         let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;
-        (conversation.id, verdict)
+        (job.conversation, verdict)
     }
 
     /// A message arrives, and is processed.

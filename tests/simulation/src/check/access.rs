@@ -27,7 +27,7 @@ pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
 }
 
 /// Whether the event was left out because its author is refused. Who is not refused is not left out.
-pub(super) fn is_left_out<S, Q>(sim: &Simulator<S, Q>, id: &EventId) -> bool
+pub(crate) fn is_left_out<S, Q>(sim: &Simulator<S, Q>, id: &EventId) -> bool
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,

@@ -3,9 +3,11 @@
 use super::Told;
 use super::people::{People, see_to};
 use crate::executor::START_MS;
+use crate::fake_world::Arrived;
 use crate::queue::WorkQueues;
-use crate::simulator::{Kind, Simulator};
-use recado_domain::ids::{MessageId, Ordinal};
+use crate::simulator::{Act, Kind, OperatorRequest, Simulator};
+use crate::witness::Attempt;
+use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_domain::reason::Reason;
@@ -137,13 +139,19 @@ fn needed<S, Q>(sim: &Simulator<S, Q>, messages: &[Message], replies: &[&Message
             sim.common
                 .broken(format!("{} answers what asked for nothing", reply.message_id()));
         }
-        if was_sent(reply) {
+        if was_sent(reply) && !may_be_answered_again(sim, reply) {
             before = before.max(covers(reply));
         }
     }
 }
 
-pub(super) fn covers(reply: &Message) -> Ordinal {
+/// Whether it is the agent's error message, and people had the agent answer again.
+fn may_be_answered_again<S, Q>(sim: &Simulator<S, Q>, reply: &Message) -> bool {
+    let gives_back = |act: &Act| act.request == OperatorRequest::GiveBack;
+    reply.unanswered == Some(Reason::ModelFailed) && sim.ledger().acts.iter().any(gives_back)
+}
+
+pub(crate) fn covers(reply: &Message) -> Ordinal {
     reply.out.as_ref().map(|out| out.covers).unwrap_or_default()
 }
 
@@ -213,28 +221,29 @@ where
                 reply.message_id()
             ));
         }
-        highest = highest.max(covers(reply));
+        if !may_be_answered_again(sim, reply) {
+            highest = highest.max(covers(reply));
+        }
     }
 }
 
-/// No two messages on a phone name the same message of its owner.
+/// No two messages on a phone name the same message of its owner, unless the record of the later one said before that it may have been
+/// sent, or a person asked for it.
 fn named_twice<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    // One that may have been sent says so; one that was dead had not been, and was redriven by a person who was told
-    // what had been answered meanwhile.
-    let maybe = |id: &MessageId| {
-        let all = told.iter().flat_map(|(_, messages)| messages);
-        let mut found = all.filter(|message| message.message_id() == *id);
-        let marked = found.any(|message| message.out.as_ref().is_some_and(|out| out.maybe_sent));
-        marked || super::sends::redriven(sim, id)
-    };
+    let attempts = sim.common.witness().attempts.clone();
     let overtaken = super::reading::overtaken(sim, told);
     for arrived in sim.fake_world.phones().values() {
-        let mut named: BTreeMap<&str, &MessageId> = BTreeMap::new();
-        for one in arrived {
+        let mut named: BTreeMap<&str, &Attempt> = BTreeMap::new();
+        let mut brought: Vec<(&Arrived, &Attempt)> = arrived
+            .iter()
+            .filter_map(|one| Some((one, attempts.get(one.attempt?)?)))
+            .collect();
+        brought.sort_by_key(|(_, attempt)| attempt.claimed_ms);
+        for (one, attempt) in brought {
             let Some(names) = one.text.strip_prefix("re ") else {
                 continue;
             };
@@ -242,9 +251,11 @@ where
                 .split_whitespace()
                 .filter(|name| name.starts_with('m') && !overtaken.contains(*name));
             for name in names {
-                let before = named.insert(name, &one.message);
+                let before = named.insert(name, attempt);
+                let is_other = |before: &&Attempt| before.message != attempt.message;
                 if before
-                    .is_some_and(|before| *before != one.message && !maybe(before) && !maybe(&one.message))
+                    .filter(is_other)
+                    .is_some_and(|before| !is_answered_again(sim, before, attempt))
                 {
                     sim.common
                         .broken(format!("{name} was answered twice, again by {}", one.message));
@@ -252,4 +263,22 @@ where
             }
         }
     }
+}
+
+/// Returns `true` if an attempt may answer again what `before` answered. Its record says that it may have been sent, somebody redrove
+/// either message, or people gave the conversation back to the agent between the two.
+fn is_answered_again<S, Q>(sim: &Simulator<S, Q>, before: &Attempt, attempt: &Attempt) -> bool {
+    // What was dead had not been sent, and was redriven by a person who was told what had been answered meanwhile.
+    let redriven = [before, attempt].map(|one| super::sends::redriven(sim, &one.message));
+    let of_either = |act: &Act| {
+        [before, attempt].into_iter().any(|one| {
+            let conversation = one.message.conversation_and_ordinal();
+            conversation.is_ok_and(|(conversation, _)| conversation == act.conversation)
+        })
+    };
+    let gives_back = |act: &Act| {
+        let is_between = act.over_ms >= before.claimed_ms && act.begun_ms <= attempt.claimed_ms;
+        act.request == OperatorRequest::GiveBack && is_between && of_either(act)
+    };
+    attempt.marked || redriven.contains(&true) || sim.ledger().acts.iter().any(gives_back)
 }

@@ -1,7 +1,7 @@
 //! Each guest gets the invitation once, a batch that was stopped sends nothing from when its client was told, and in the end
 //! each is finished or cancelled. The batches of all numbers of a portfolio write to no more people than are for batches.
 
-use super::Told;
+use super::{Told, unwanted};
 use crate::executor::START_MS;
 use crate::queue::WorkQueues;
 use crate::scenario::STOP_WORD;
@@ -14,9 +14,6 @@ use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-
-/// Time after which a guest's word is heard, also if its event comes again after a crash, in milliseconds.
-const HEARD_AFTER_MS: i64 = 200_000;
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
@@ -46,7 +43,7 @@ where
         }
     }
     keep_limits(sim, &invited);
-    sends_nothing_unwanted(sim, &invited, told);
+    sends_nothing_unwanted(sim, &invited);
     names_itself(sim, told);
     let of_batches: BTreeMap<MessageId, BatchId> = told
         .iter()
@@ -67,30 +64,17 @@ fn find_stop<S, Q>(sim: &Simulator<S, Q>, guest: &InvitedContact) -> Option<i64>
     Some(stop?.sent_at? - START_MS)
 }
 
-/// Nobody is sent an invitation who said long ago that none is wanted: an attempt that ran then may end.
-fn sends_nothing_unwanted<S, Q>(sim: &Simulator<S, Q>, invited: &[InvitedContact], told: &[Told]) {
+/// Nobody is sent an invitation who said that none is wanted: an attempt that ran then may end.
+fn sends_nothing_unwanted<S, Q>(sim: &Simulator<S, Q>, invited: &[InvitedContact]) {
+    let attempts = sim.common.witness().attempts.clone();
     for guest in invited {
-        let Some(stopped_at) = find_stop(sim, guest) else {
-            continue;
-        };
-        let messages = told.iter().flat_map(|(_, messages)| messages);
-        let invitations: BTreeSet<MessageId> = messages
-            .filter(|message| {
-                let out = message.out.as_ref();
-                out.is_some_and(|out| out.invitation.is_some() && out.to == guest.to)
-            })
-            .map(recado_domain::message::Message::message_id)
-            .collect();
-        let unwanted = {
-            let witness = sim.common.witness();
-            let mut attempts = witness.attempts.iter();
-            let is_late = |at: i64| at > stopped_at + HEARD_AFTER_MS;
-            let unwanted = attempts
-                .find(|one| one.requested_ms.is_some_and(is_late) && invitations.contains(&one.message));
-            unwanted.map(|one| one.message.clone())
-        };
-        if let Some(id) = unwanted {
-            sim.common.broken(format!("{id} left, and its guest wanted none"));
+        let stopped = unwanted::list_stopped_spans(sim, &guest.to, None);
+        let of_guest = attempts.iter().filter(|one| one.text == guest.words);
+        let mut requests = of_guest.filter_map(|one| one.requested_ms);
+        if let Some(at) = requests.find(|at| unwanted::is_stopped_at(sim, &stopped, *at)) {
+            let words = &guest.words;
+            sim.common
+                .broken(format!("{words:?} left at {at} ms, and its guest wanted none"));
         }
     }
 }
@@ -111,7 +95,11 @@ where
         let is_named = match &state {
             // Its request was never answered.
             Some(InvitationState::Taken { .. }) => true,
-            Some(InvitationState::Message { message }) => *message == id,
+            // It names the scheduled message that became this one, too.
+            Some(InvitationState::Message { message: named }) => {
+                let scheduled = message.out.as_ref().and_then(|out| out.scheduled.as_ref());
+                *named == id || scheduled.is_some_and(|scheduled| scheduled.as_message_id() == named)
+            }
             _ => false,
         };
         if !is_named {

@@ -61,8 +61,9 @@ where
 /// How long `message` was kept waiting by nothing that is an obstacle, in milliseconds; `None` where it was never claimed, or
 /// where something was disturbed.
 fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option<(MessageId, i64)> {
-    // What waits for the person's other thread may be parked for a minute after that.
-    if message.out.as_ref().is_some_and(|out| !out.beside.is_empty()) {
+    // What waits for the person's other thread may be parked for a minute after that, and invitations may be held back.
+    let out = message.out.as_ref();
+    if out.is_some_and(|out| !out.beside.is_empty() || out.invitation.is_some()) {
         return None;
     }
     let id = message.message_id();

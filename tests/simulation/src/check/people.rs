@@ -92,7 +92,7 @@ pub(super) fn see_to<S, Q>(
 }
 
 /// Whether `answer` is of a person who had read `message`.
-fn answered<S, Q>(sim: &Simulator<S, Q>, answer: &Message, message: &Message) -> bool {
+pub(crate) fn answered<S, Q>(sim: &Simulator<S, Q>, answer: &Message, message: &Message) -> bool {
     let (ledger, words) = (sim.ledger(), answer.content.render_text());
     if answer.out.is_some() {
         let mut acts = ledger.acts_on(&answer.conversation);

@@ -1,7 +1,7 @@
 //! What the phones got agrees with the records: nothing twice without a mark, in order, and not too fast.
 
 use super::persons::Persons;
-use super::{Told, window};
+use super::{Told, meanings, window};
 use crate::executor::START_MS;
 use crate::fake_world::{CLOUD, traits};
 use crate::person::phone;
@@ -24,11 +24,16 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let mut arrivals: BTreeMap<MessageId, usize> = BTreeMap::new();
+    let mut arrivals: BTreeMap<MessageId, Count> = BTreeMap::new();
+    let attempts = sim.common.witness().attempts.clone();
     let mut words: BTreeMap<Words, Balance> = BTreeMap::new();
     for ((instance, phone), arrived) in sim.fake_world.phones() {
         for one in arrived {
-            *arrivals.entry(one.message).or_default() += 1;
+            let attempt = one.attempt.and_then(|place| attempts.get(place));
+            let is_allowed = attempt.is_some_and(|attempt| meanings::is_allowed(sim, attempt));
+            let of_message = arrivals.entry(one.message).or_default();
+            of_message.all += 1;
+            of_message.unmarked += usize::from(!is_allowed);
             let of_words = words.entry((instance.clone(), phone.clone(), one.text));
             of_words.or_default().arrived += 1;
         }
@@ -57,6 +62,13 @@ where
     rate(sim);
 }
 
+/// The numbers of arrivals of a message: all, and those by attempts whose record did not say that it may have been sent before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    all: usize,
+    unmarked: usize,
+}
+
 /// A phone of an instance, and words.
 type Words = (InstanceId, ContactAddress, String);
 
@@ -73,12 +85,12 @@ fn words_of(conversation: &Conversation, message: &Message) -> Words {
     (conversation.instance.clone(), phone(&conversation.address), words)
 }
 
-fn one<S, Q>(sim: &Simulator<S, Q>, message: &Message, out: &Outbox, (arrived, words): (usize, &Balance))
+fn one<S, Q>(sim: &Simulator<S, Q>, message: &Message, out: &Outbox, (count, words): (Count, &Balance))
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let (id, state) = (message.message_id(), &out.state);
+    let (id, state, arrived) = (message.message_id(), &out.state, count.all);
     let broken = |what: String| {
         let whole = format!("{id} is {} and {what}", state.as_str());
         sim.common.broken(whole);
@@ -86,8 +98,9 @@ where
     if state.is_open() {
         broken("the history is over".to_owned());
     }
-    if arrived > 1 && !out.maybe_sent {
-        broken(format!("arrived {arrived} times, unmarked"));
+    if count.unmarked > 1 {
+        let unmarked = count.unmarked;
+        broken(format!("arrived {arrived} times, {unmarked} of them unmarked"));
     }
     let dead_letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
     let is_dead = matches!(state, OutboxState::Dead { .. });
@@ -149,7 +162,7 @@ where
             seen.push(one.message.clone());
             let place = (conversation.number_in_thread(), ordinal);
             let before = newest.entry(conversation.thread_id().clone()).or_default();
-            if place < *before && !redriven(sim, &one.message) {
+            if place < *before && !redriven(sim, &one.message) && !was_held(sim, &one.message) {
                 sim.common.broken(format!(
                     "{} arrived after number {}.{}",
                     one.message, before.0, before.1
@@ -197,6 +210,7 @@ fn order_of_persons<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
             });
             if let Some(earlier) = overtook
                 && !redriven_in(sim, one)
+                && !was_held(sim, one)
             {
                 let what = format!("{one} arrived after {earlier}, which was made later for the same person");
                 sim.common.broken(what);
@@ -224,6 +238,11 @@ fn redriven_in<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
 /// Whether somebody redrove it.
 pub(super) fn redriven<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
     sim.ledger().redriven(id.as_str(), 0, i64::MAX)
+}
+
+/// Returns `true` for an invitation for which nothing else to its contact waited.
+fn was_held<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
+    sim.common.witness().held.contains(id)
 }
 
 /// In no window leave more than burst + rate × (window + skew).

@@ -126,8 +126,11 @@ where
     Q: WorkQueues,
 {
     let by_message = sim.common.witness().by_message();
-    // What belongs to a batch may be stopped meanwhile.
-    let is_stoppable = |message: &&Message| message.out.as_ref().is_some_and(|out| out.batch.is_some());
+    // What belongs to a batch may be stopped meanwhile. Invitations may be held back, and wait otherwise.
+    let is_stoppable = |message: &&Message| {
+        let mut out = message.out.iter();
+        out.any(|out| out.batch.is_some() || out.invitation.is_some())
+    };
     let all = told.iter().flat_map(|(_, messages)| messages);
     for message in all.filter(|message| !is_stoppable(message)) {
         let id = message.message_id();

@@ -1,29 +1,36 @@
 //! Plays histories and tells stories.
 
-use super::{recover, store};
+use super::{index, recover, store};
 use crate::executor::Simulation;
 use crate::history::{Outcome, play};
 use crate::mutation::Mutation;
 use crate::plan::Plan;
 use crate::queue::EitherQueues;
 use crate::scenario::Telling;
-use crate::simulator::{Recover, Style};
+use crate::simulator::{Aids, Style};
 use recado_embedded::Embedded;
 
 /// The store and the queues of a history on the model of SQS, which delivers a message twice with this likelihood.
-fn on_sqs(simulation: &Simulation, twice: f64) -> (Embedded, EitherQueues, Option<Recover>) {
-    (
-        store(simulation),
-        EitherQueues::on_sqs(simulation.clone(), twice),
-        None,
-    )
+fn on_sqs(simulation: &Simulation, twice: f64) -> (Embedded, EitherQueues, Aids) {
+    let store = store(simulation);
+    let aids = aids(&store, false);
+    (store, EitherQueues::on_sqs(simulation.clone(), twice), aids)
 }
 
 /// The store and the queues of a history in one database; `recovers` if the process starts again after a power cut.
-fn on_embedded(simulation: &Simulation, recovers: bool) -> (Embedded, EitherQueues, Option<Recover>) {
+fn on_embedded(simulation: &Simulation, recovers: bool) -> (Embedded, EitherQueues, Aids) {
     let store = store(simulation);
-    let again = recovers.then(|| recover(&store));
-    (store.clone(), EitherQueues::Embedded(store), again)
+    let aids = aids(&store, recovers);
+    (store.clone(), EitherQueues::Embedded(store), aids)
+}
+
+fn aids(store: &Embedded, recovers: bool) -> Aids {
+    Aids {
+        recover: recovers.then(|| recover(store)),
+        index: Some(index(store)),
+        publishes: true,
+        ..Aids::default()
+    }
 }
 
 /// Plays `seed`: odd seeds on the embedded queues, even ones on the model of SQS.

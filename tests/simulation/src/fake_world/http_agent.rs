@@ -22,7 +22,7 @@ impl FakeWorld {
             Vec::new(),
             Shown {
                 read_ms,
-                words: [].into(),
+                ..Shown::default()
             },
         );
         for message in of_contact {

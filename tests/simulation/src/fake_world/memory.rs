@@ -11,6 +11,7 @@ use recado_domain::ids::{EventId, ExternalId, InstanceId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::from_unix_millis;
 use recado_pipeline::ports::{HistoryPage, HistoryRecord, HistorySpan};
+use std::collections::BTreeSet;
 
 /// How many messages a page has: few, so that there are several.
 const PAGE: usize = 4;
@@ -63,6 +64,19 @@ impl FakeWorld {
         let said_at = event.payload["sent_at"].as_i64();
         let at = said_at.map_or_else(|| self.simulation.now(), from_unix_millis);
         self.line(&instance, |line| line.received.push((at, event.clone())));
+    }
+
+    /// Lists what the instance's provider had received by `until`, each once.
+    pub fn list_received(&self, instance: &InstanceId, until: Timestamp) -> Vec<WebhookEvent> {
+        let mut seen = BTreeSet::new();
+        let before = |line: &mut Line| {
+            let received = line
+                .received
+                .iter()
+                .filter(|(at, event)| *at <= until && seen.insert(event.id.clone()));
+            received.map(|(_, event)| event.clone()).collect()
+        };
+        self.line(instance, before).unwrap_or_default()
     }
 
     /// The events of contacts' messages that the instance's provider remembers up to `until`.

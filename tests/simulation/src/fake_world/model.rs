@@ -9,7 +9,7 @@ use recado_domain::config::Calendar;
 use recado_domain::decision::AgentDecision;
 use recado_domain::effects::EffectId;
 use recado_domain::ids::TenantId;
-use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlocks, SnapshotName, SplitDocument};
 use recado_domain::message::TokenUsage;
 use recado_domain::time_words::is_message_time;
 use recado_domain::tools::Tool;
@@ -53,10 +53,15 @@ impl Model {
                 .broken("a model was asked nothing".to_owned());
         }
         let of_contact = request.turns.iter().filter(|turn| turn.speaker == Speaker::User);
+        // Who is asked for a question by itself is shown what the business said, too, and an edit behind its message. That prompt
+        // is not looked at: it answers nobody.
+        let of_contact = of_contact.filter(|turn| !turn.text.contains("Last message of the customer: "));
         let words = of_contact.flat_map(|turn| turn.text.split_whitespace());
         let shown = Shown {
             read_ms: self.injector.read_at.load(Ordering::Relaxed),
             words: words.map(str::to_owned).collect(),
+            system: request.system.clone(),
+            tenant: self.injector.tenant(),
         };
         self.injector
             .common
@@ -127,6 +132,18 @@ impl FakeWorld {
             .collect()
     }
 
+    /// Returns the number of answers that turns of a tenant got from the model, also those that came to nothing.
+    pub fn model_answers_of(&self, tenant: &TenantId) -> u64 {
+        let state = self.state();
+        state.model_answers.get(tenant).copied().unwrap_or_default()
+    }
+
+    fn note_model_answer(&self, tenant: Option<TenantId>) {
+        if let Some(tenant) = tenant {
+            *self.state().model_answers.entry(tenant).or_default() += 1;
+        }
+    }
+
     /// Ends the calls that are under way: those who made them are gone.
     pub(crate) fn end_model_calls(&self, now_ms: i64) {
         for call in &mut self.state().calls {
@@ -193,6 +210,7 @@ impl Embedder for Model {
     }
 
     async fn embed_texts(&self, texts: &[String], _: Duration) -> Result<Embeddings, EmbeddingError> {
+        self.fake_world.note_embedded(texts);
         // Whoever adds the document belongs to the story: nothing happens to them.
         if self.injector.function != CALM_FUNCTION {
             self.injector.step("embedding").await;
@@ -256,7 +274,7 @@ impl KnowledgeLibrary for Model {
         name: &SnapshotName,
         question: SearchedQuestion<'_>,
         limit: usize,
-    ) -> Option<Vec<FoundBlock>> {
+    ) -> Option<FoundBlocks> {
         self.injector.step("search").await;
         let hangs = {
             let mut state = self.fake_world.state();
@@ -352,9 +370,15 @@ impl Llm for Model {
         self.note_call(thinks);
         simulation.sleep(thinks).await;
         self.injector.step("model").await;
-        let (key_is_good, fails, goes_on) = {
+        let (key_is_good, fails, goes_on, is_plain) = {
             let state = self.fake_world.state();
-            (state.model_key_is_good, state.model_fails, state.model_goes_on)
+            let goes_on = state.model_goes_on;
+            (
+                state.model_key_is_good,
+                state.model_fails,
+                goes_on,
+                state.model_is_plain,
+            )
         };
         if !key_is_good {
             return Err(LlmError::Credentials("401".to_owned()));
@@ -370,7 +394,7 @@ impl Llm for Model {
         }
         self.note(request, &asked);
         let asked = leave_files_out(&asked);
-        let text = if simulation.chance(0.1) {
+        let text = if !is_plain && simulation.chance(0.1) {
             "certo".to_owned()
         } else if simulation.chance(goes_on) {
             at_length(&asked, simulation.pick(&[1, 2, 4, 12]))
@@ -379,13 +403,14 @@ impl Llm for Model {
         };
         let decision = self.decide(request);
         // A script or a decision is told by the number of the answer; the others say no number.
-        let is_plain = request.instructions.is_empty() && request.exchanges.is_empty();
-        let text = if is_plain && decision.is_none() {
+        let is_told_nothing = request.instructions.is_empty() && request.exchanges.is_empty();
+        let text = if is_told_nothing && decision.is_none() {
             text
         } else {
             self.numbered(&text, request, decision.as_ref())
         };
         self.injector.common.note(|| format!("the model says: {text}"));
+        self.fake_world.note_model_answer(self.injector.tenant());
         Ok(LlmReply {
             calls: Vec::new(),
             decision,

@@ -81,7 +81,7 @@ impl Edge {
         let Some(external) = bound.instance.resolve_external_id() else {
             return unknown("no name", false);
         };
-        let id = self.take(bound, &external, message);
+        let id = self.take(bound, &external, message, self.injector.attempt());
         if fate == Fate::FailedLater {
             self.owe_failure(bound, &external, message, &id);
         }
@@ -101,13 +101,20 @@ impl Edge {
         }
     }
 
-    fn take(&self, bound: &InstanceConfig, external: &ExternalId, message: &OutgoingMessage) -> String {
+    fn take(
+        &self,
+        bound: &InstanceConfig,
+        external: &ExternalId,
+        message: &OutgoingMessage,
+        attempt: Option<usize>,
+    ) -> String {
         let text = message.content.render_text().clone();
         self.injector
             .common
             .note(|| format!("the phone gets {}: {text}", message.id));
+        let made = (&message.id, attempt);
         self.fake_world
-            .accept(&bound.instance.id, external, &message.to, &message.id, &text)
+            .accept(&bound.instance.id, external, &message.to, made, &text)
     }
 
     fn owe_failure(
@@ -212,7 +219,7 @@ impl Edge {
                 if fate == Fate::AcceptedThenFailed
                     && let Some(external) = bound.instance.resolve_external_id()
                 {
-                    self.take(bound, &external, message);
+                    self.take(bound, &external, message, self.injector.attempt());
                 }
                 simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
                 self.injector.step("refused").await;
@@ -269,6 +276,7 @@ impl Edge {
     /// The request hangs at the provider and goes out when nobody waits for it any more.
     fn go_out_late(&self, bound: &InstanceConfig, message: &OutgoingMessage) {
         let (edge, bound, message) = (self.clone(), bound.clone(), message.clone());
+        let attempt = self.injector.attempt();
         let simulation = self.injector.common.simulation.clone();
         simulation.clone().spawn(Life::default(), async move {
             simulation
@@ -276,7 +284,7 @@ impl Edge {
                 .await;
             let connected = edge.fake_world.line(&bound.instance.id, |line| line.connected);
             if let (Some(true), Some(external)) = (connected, bound.instance.resolve_external_id()) {
-                edge.take(&bound, &external, &message);
+                edge.take(&bound, &external, &message, attempt);
             }
         });
     }
@@ -338,7 +346,7 @@ impl Providers for Edge {
     async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer {
         self.injector.step("connectionState").await;
         if !self.fake_world.is_reachable(&bound.instance.id) {
-            return ConnectionAnswer::Unclear;
+            return ConnectionAnswer::Unreachable;
         }
         let answer = self.fake_world.line(&bound.instance.id, |line| {
             let open = if self.injector.lacks(Mutation::ConnectionEventIsBelieved) {

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 const NONE: usize = usize::MAX;
 
 impl FaultInjector {
-    fn attempt(&self) -> Option<usize> {
+    /// Returns the place of the witness's attempt that the function is at.
+    pub fn attempt(&self) -> Option<usize> {
         let at = self.attempt.load(Ordering::Relaxed);
         (at != NONE).then_some(at)
     }

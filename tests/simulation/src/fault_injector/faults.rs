@@ -19,6 +19,8 @@ pub struct Faults {
     pub freeze: Option<(i64, i64)>,
     /// The one step at which the whole machine dies.
     pub power_cut_at: Option<u64>,
+    /// The steps at which something happens to the whole machine.
+    pub marks: Vec<u64>,
     /// The one step at which whoever comes there stalls, and for how many milliseconds.
     pub stall_at: Option<(u64, i64)>,
     /// A queue that hands nothing out for a while.

@@ -64,6 +64,10 @@ impl FaultInjector {
             .note(|| format!("{} written as {state:?}: {written:?}", message.message_id()));
         if written == WriteOutcome::Written {
             self.note_written(message);
+            let now = self.common.simulation.now();
+            if message.out.as_ref().is_some_and(|out| out.is_held_back(now)) {
+                self.common.witness().held.insert(message.message_id());
+            }
         }
         Ok(written)
     }

@@ -5,6 +5,8 @@ mod effects;
 mod inbox;
 mod instances;
 mod invitations;
+mod knowledge;
+mod overdue;
 mod sessions;
 mod webhooks;
 
@@ -24,19 +26,17 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
+use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    AgentId, ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId,
-    TokenName,
+    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId, TokenName,
 };
 use recado_domain::instance::InFlightSend;
-use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::{OptOut, RecipientKey};
 use recado_domain::provider::Provider;
-use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
@@ -46,9 +46,8 @@ use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
-    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
-    OpenWork, OptOuts, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, PublishedEvents,
-    PublishedPage, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
+    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OptOuts, Page,
+    PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
     TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
     UsageRecords, WaitingForPerson, WriteOutcome,
 };
@@ -86,6 +85,7 @@ impl<S: Store> Deliveries for FaultyPort<S> {
     delegate_calls! {
         record_status(update: &StatusUpdate, expires: Timestamp) -> ();
         record_charged_status(update: &StatusUpdate, expires: Timestamp, charge: &UsageSum) -> ();
+        stop_awaiting(key: &DeliveryKey) -> ();
         find_delivery(key: &DeliveryKey) -> Option<Delivery>;
         find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
     }
@@ -132,15 +132,6 @@ impl<S: Store> TypingSigns for FaultyPort<S> {
     delegate_calls! { directly:
         put_typing_sign(thread: &ThreadId, sign: &TypingSign) -> ();
         find_typing_sign(threads: &[ThreadId]) -> Option<TypingSign>;
-    }
-}
-
-impl<S: Store> KnowledgeRecords for FaultyPort<S> {
-    delegate_calls! {
-        find_knowledge(tenant: &TenantId, agent: &AgentId) -> Option<AgentKnowledge>;
-        save_knowledge(knowledge: &AgentKnowledge) -> WriteOutcome;
-        list_knowledge(tenant: &TenantId, limit: usize) -> Vec<AgentKnowledge>;
-        delete_knowledge(tenant: &TenantId, agent: &AgentId) -> ();
     }
 }
 
@@ -259,23 +250,12 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
             if self.injector.lacks(Mutation::NumbersCountApart) {
                 bound.instance.portfolio = None;
             }
+            if self.injector.function == "sender" && self.injector.lacks(Mutation::DeliveryRulesUnasked) {
+                bound.tenant.deliveries = DeliveryRules::default();
+            }
             self.injector.saw(&bound.tenant.id);
         }
         Ok(bound)
-    }
-}
-
-impl<S: Store> OverdueIndex for FaultyPort<S> {
-    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
-        let listed = self.inner.list_overdue(now, limit);
-        let mut overdue = self.around("list_overdue", listed).await?;
-        if self.injector.lacks(Mutation::FilesForgotten) {
-            overdue.retain(|work| !matches!(work, OverdueWork::File { .. }));
-        }
-        if self.injector.lacks(Mutation::EffectsNotOverdue) {
-            overdue.retain(|work| !matches!(work, OverdueWork::Effects(_)));
-        }
-        Ok(overdue)
     }
 }
 
@@ -381,14 +361,6 @@ impl<S: Store> Gauges for FaultyPort<S> {
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
         list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
-    }
-}
-
-impl<S: Store> PublishedEvents for FaultyPort<S> {
-    delegate_calls! {
-        list_published_events(tenant: Option<&TenantId>, after: EventCursor, limit: usize) -> PublishedPage;
-        find_cursor_before(since: Timestamp) -> EventCursor;
-        find_newest_cursor(tenant: Option<&TenantId>) -> EventCursor;
     }
 }
 

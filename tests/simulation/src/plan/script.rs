@@ -1,6 +1,9 @@
 mod clients;
 mod configuration;
 mod contacts;
+mod endpoints;
+mod entries;
+mod guests;
 mod people;
 mod troubles;
 
@@ -74,9 +77,26 @@ where
     }
     redrives(sim);
     calm(sim);
+    set_beside(plan, sim, &mut name);
+}
+
+/// Starts what only some histories have beside conversations. `name` counts the contacts' messages.
+fn set_beside<S, Q>(plan: &Plan, sim: &Arc<Simulator<S, Q>>, name: &mut usize)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    endpoints::endpoints(sim, plan);
+    entries::entries(sim, plan);
     if plan.lost > 0.0 {
         for line in &plan.lines {
             catch_ups(sim, line, plan.faults.calm_from_ms);
+        }
+    }
+    if plan.has_guests {
+        sim.fake_world.let_mails_end_by_chance();
+        for (number, line) in plan.lines.iter().enumerate() {
+            guests::guests(sim, number, line);
         }
     }
     if plan.has_clients {
@@ -86,7 +106,7 @@ where
                 clients::typing(sim, line, contact);
             }
             if let Some(contact) = line.contacts.first().filter(|_| sim.simulation().chance(0.3)) {
-                clients::large_body(sim, line, contact, &mut name);
+                clients::large_body(sim, line, contact, name);
             }
         }
     }

@@ -14,6 +14,7 @@ impl Story {
                 | Self::ResolvedWithOpen
                 | Self::TwoConversations
                 | Self::OrderOfTwo
+                | Self::InvitedAgain
         )
         .then_some(SignedDuration::from_secs(60))
     }

@@ -1,4 +1,6 @@
 use super::batches::portfolio_bounds;
+use super::endpoints::EndpointStory;
+use super::entries::EntryStory;
 use super::teller::Teller;
 use crate::executor::START_MS;
 use crate::fake_world::{Fate, TOKENS_PER_REPLY};
@@ -184,6 +186,24 @@ pub enum Story {
     InvitedAlone,
     /// Nobody knows what became of the first attempt at an invitation, and the guest wants no more of them before the second.
     InvitedStops,
+    /// Endpoints are told of events.
+    Endpoint(EndpointStory),
+    /// Entries of the configuration are replaced.
+    Entry(EntryStory),
+    /// Guests are invited by e-mail: the carrier puts off, refuses, hangs, and knows a repeat again.
+    Mailed,
+    /// The answers of a mail server are lost, and the client invites again.
+    MailedOnce,
+    /// Guests who are invited by e-mail want no more before the second attempt.
+    MailedStops,
+    /// Each attempt at an invitation arrives, and no answer says so; the client invites again when it was given up.
+    InvitedAgain,
+    /// Clients invite a guest at once, with other facts, and one of them gives up.
+    InvitedRaced,
+    /// Quiet hours begin between two attempts.
+    InvitedQuiet,
+    /// A tenant sends a guest one invitation in an hour, and a client wants two.
+    InvitedCapped,
 }
 
 impl Story {
@@ -266,11 +286,34 @@ impl Story {
         Self::OnePortfolio,
         Self::InvitedAlone,
         Self::InvitedStops,
+        Self::Endpoint(EndpointStory::Told),
+        Self::Endpoint(EndpointStory::Replaced),
+        Self::Endpoint(EndpointStory::ReplacedByDocuments),
+        Self::Endpoint(EndpointStory::RefusedReplaced),
+        Self::Endpoint(EndpointStory::Rotated),
+        Self::Endpoint(EndpointStory::Fails),
+        Self::Endpoint(EndpointStory::SideBySide),
+        Self::Endpoint(EndpointStory::TenantRemoved),
+        Self::Entry(EntryStory::AgentMadeAgain),
+        Self::Entry(EntryStory::ToolTakenAway),
+        Self::Entry(EntryStory::CalendarReplaced),
+        Self::Entry(EntryStory::DocumentReplaced),
+        Self::Entry(EntryStory::DocumentOfBefore),
+        Self::Entry(EntryStory::NumberTakenAway),
+        Self::Mailed,
+        Self::MailedOnce,
+        Self::MailedStops,
+        Self::InvitedAgain,
+        Self::InvitedRaced,
+        Self::InvitedQuiet,
+        Self::InvitedCapped,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
+            Self::Endpoint(story) => story.calm_ms(),
+            Self::Entry(story) => story.calm_ms(),
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
             Self::ActsChanged => 4_200_000,
             Self::ActsClash => 8_000_000,
@@ -304,15 +347,20 @@ impl Story {
             | Self::BatchCancelled
             | Self::OnePortfolio
             | Self::InvitedStops
+            | Self::MailedOnce
             | Self::Knowledge => 600_000,
+            Self::InvitedAgain => 1_200_000,
             _ => 120_000,
         }
     }
 
     /// Who is configured.
     pub fn bounds(self) -> Vec<InstanceConfig> {
-        if self == Self::OnePortfolio {
-            return portfolio_bounds();
+        match self {
+            Self::OnePortfolio => return portfolio_bounds(),
+            Self::Endpoint(story) => return story.bounds(),
+            Self::Entry(story) => return story.bounds(),
+            _ => {}
         }
         let provider = match self {
             Self::UnheardAtMeta
@@ -341,6 +389,7 @@ impl Story {
             _ => {}
         }
         self.equip_agent(&mut bound);
+        self.equip_tenant(&mut bound);
         vec![bound]
     }
 
@@ -412,59 +461,13 @@ impl Story {
             Self::InvitedAlone => tell.invited_alone(),
             Self::InvitedStops => tell.invited_stops(),
             _ if self.acts() => tell.acts(self),
+            _ if self.invites() => tell.invites(self),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);
                 tell.requests(vec![(2_000, OperatorRequest::TakeOver)]);
             }
             _ => self.send_all(&tell),
-        }
-    }
-
-    /// Sets what is told of how the provider takes a message.
-    fn send_all<S, Q>(self, tell: &Teller<S, Q>)
-    where
-        S: Store + Clone + Debug + 'static,
-        Q: WorkQueues,
-    {
-        match self {
-            Self::Disconnections => tell.sends(&[
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Failed,
-            ]),
-            Self::Unheard | Self::UnheardAtMeta => tell.sends(&[Fate::AcceptedUnheard]),
-            Self::NeverExplained => {
-                tell.on_line(|line| line.script_is_steady = true);
-                tell.sends(&[Fate::Unexplained]);
-            }
-            Self::AcceptedThenFailed => {
-                tell.on_line(|line| line.remembers = false);
-                tell.sends(&[Fate::AcceptedThenFailed]);
-            }
-            Self::SecondCopy => {
-                tell.sends(&[Fate::FailedLater, Fate::Late]);
-                tell.redrives_at_once();
-            }
-            Self::EchoAlone => {
-                tell.on_line(|line| line.remembers = false);
-                tell.sends(&[Fate::AcceptedUnheard]);
-            }
-            Self::Lost => tell.sends(&[Fate::LostUnheard]),
-            Self::RefusedOnce => tell.sends(&[Fate::Refused]),
-            Self::Refused => {
-                tell.sends(&[Fate::Refused]);
-                tell.redrives();
-            }
-            Self::FailedLater => {
-                tell.sends(&[Fate::FailedLater]);
-                tell.redrives();
-            }
-            _ => unreachable!("{self:?} is set elsewhere"),
         }
     }
 }

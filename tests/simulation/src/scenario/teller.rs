@@ -64,7 +64,22 @@ where
         written: i64,
         posted: i64,
     ) {
-        let instance = &self.bound().instance;
+        self.says_by(0, (contact, words), from_me, (written, posted));
+    }
+
+    /// Words of a contact of another number, written and posted at these times.
+    pub(super) fn says_on(&self, line: usize, contact: &ContactAddress, words: &str, at: (i64, i64)) {
+        self.says_by(line, (contact, words), false, at);
+    }
+
+    fn says_by(
+        &self,
+        line: usize,
+        (contact, words): (&ContactAddress, &str),
+        from_me: bool,
+        (written, posted): (i64, i64),
+    ) {
+        let instance = &self.sim.bounds[line].instance;
         let Some(external) = instance.resolve_external_id() else {
             return;
         };

@@ -9,6 +9,10 @@ pub struct Aids {
     pub recover: Option<Recover>,
     /// A quick look at the open records, where asking the port takes long.
     pub due: Option<Due>,
+    /// Whether a change is published with its write, so that endpoints can be told of it.
+    pub publishes: bool,
+    /// Indexes the words of messages, where a store does that behind them.
+    pub index: Option<Index>,
 }
 
 /// See [`Aids::recover`].
@@ -19,9 +23,27 @@ pub struct Recover(pub Arc<dyn Fn() + Send + Sync>);
 #[derive(Clone)]
 pub struct Due(pub Arc<dyn Fn() -> Option<Timestamp> + Send + Sync>);
 
+/// Something that happens to the whole machine at a marked step.
+#[derive(Clone)]
+pub struct AtMark(pub Arc<dyn Fn(u64) + Send + Sync>);
+
+/// See [`Aids::index`].
+#[derive(Clone)]
+pub struct Index(pub Arc<dyn Fn() + Send + Sync>);
+
 impl From<Option<Recover>> for Aids {
     fn from(recover: Option<Recover>) -> Self {
-        Self { recover, due: None }
+        Self {
+            recover,
+            publishes: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl Debug for Index {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Index")
     }
 }
 
@@ -34,5 +56,11 @@ impl Debug for Recover {
 impl Debug for Due {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("Due")
+    }
+}
+
+impl Debug for AtMark {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("AtMark")
     }
 }

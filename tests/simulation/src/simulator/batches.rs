@@ -119,8 +119,8 @@ where
         let rows = rows
             .map(|(number, to)| (number + 1, Ok(row(number, to))))
             .collect();
-        let (deps, caller) = (self.calm_deps(), Caller::installation());
-        let added = block_on(occasions::add_guests(&deps, &caller, None, &occasion.id, rows));
+        let (deps, caller, tenant) = (self.calm_deps(), Caller::installation(), Some(&instance.tenant));
+        let added = block_on(occasions::add_guests(&deps, &caller, tenant, &occasion.id, rows));
         assert_eq!(added.expect("the guests are kept").added, guests.len());
         let invited = guests.iter().enumerate().map(|(number, to)| InvitedContact {
             instance: instance.id.clone(),
@@ -169,7 +169,7 @@ where
         let injector = FaultInjector::new(&self.common, "api");
         let (world, caller) = (self.world(&injector), injector.clone());
         let request = BatchRequest {
-            tenant: None,
+            tenant: Some(self.bounds[line].instance.tenant.clone()),
             occasion: occasion_id(line),
             guests: (0..guests).map(guest_id).collect(),
             channel: InvitationChannel::Whatsapp,

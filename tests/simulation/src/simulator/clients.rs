@@ -106,6 +106,16 @@ where
         });
     }
 
+    /// A client repeats an order, until that is answered.
+    pub async fn order_again(self: &Arc<Self>, order: &ClientOrder) {
+        for _ in 0..20 {
+            if self.order_once(order).await.is_some() {
+                break;
+            }
+            self.simulation().sleep(8_000).await;
+        }
+    }
+
     async fn take_back(self: &Arc<Self>, place: usize, id: &str) {
         let Ok(id) = ScheduledId::parse(id) else { return };
         self.ledger().orders[place].asks_back = true;

@@ -9,7 +9,10 @@ use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClientBatch, ClientOrder, Erasure, InvitedContact, OperatorRequest, Removal, ToldLimit};
+use super::{
+    ClientBatch, ClientOrder, Entries, Erasure, GuestLedger, InvitedContact, OperatorRequest, Removal,
+    ToldLimit,
+};
 
 /// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
 pub const LINGERS_MS: i64 = 600_000;
@@ -37,6 +40,8 @@ pub struct Ledger {
     pub invited: Vec<InvitedContact>,
     /// Limits of a portfolio, in the order in which its provider told them.
     pub limits: Vec<ToldLimit>,
+    /// Guests who are invited by WhatsApp and by e-mail.
+    pub guests: GuestLedger,
     /// Contacts that were erased.
     pub erased: Vec<Erasure>,
     /// Tenants that were removed.
@@ -47,6 +52,10 @@ pub struct Ledger {
     pub typed: BTreeSet<String>,
     /// Instances whose configuration was changed.
     pub configured: BTreeSet<InstanceId>,
+    /// Entries of the configuration that are replaced.
+    pub entries: Entries,
+    /// Whether anything posts to endpoints.
+    pub has_posts: bool,
     /// Posts and requests that have begun and not ended.
     pub pending: usize,
 }

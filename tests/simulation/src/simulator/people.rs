@@ -106,7 +106,7 @@ where
     }
 
     /// An operator applies a changed configuration, again until that is answered.
-    pub async fn configure(self: &Arc<Self>, change: ConfigDocument) {
+    pub async fn configure(self: &Arc<Self>, change: ConfigDocument) -> bool {
         let instances = change.instances.iter().map(|instance| instance.id.clone());
         self.ledger().configured.extend(instances);
         for _ in 0..20 {
@@ -119,10 +119,11 @@ where
                     .is_ok()
             };
             if self.answered_in(injector, REQUEST_PATIENCE_MS, request).await == Some(true) {
-                break;
+                return true;
             }
             self.simulation().sleep(8_000).await;
         }
+        false
     }
 
     /// An operator moves a dead-letter queue's copy back to the end of its queue, in the console.

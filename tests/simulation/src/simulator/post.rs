@@ -55,6 +55,15 @@ where
             ledger.posted.insert(event.id.clone());
             ledger.note_said(event);
         }
+        self.post_unchanged(items, after_ms);
+    }
+
+    /// Posts a webhook again that was posted before.
+    pub fn post_again(self: &Arc<Self>, item: WebhookItem, after_ms: i64) {
+        self.post_unchanged(vec![item], after_ms);
+    }
+
+    fn post_unchanged(self: &Arc<Self>, items: Vec<WebhookItem>, after_ms: i64) {
         self.ledger().pending += 1;
         let sim = Arc::clone(self);
         self.simulation().spawn(Life::default(), async move {

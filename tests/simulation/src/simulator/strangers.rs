@@ -351,7 +351,7 @@ where
     pub fn let_strangers_ask(self: &Arc<Self>, ways: &[Way], are_limited: bool) {
         for bound in &self.bounds {
             self.send_voice_notes(&bound.instance);
-            self.invite_guest(bound);
+            self.add_invited_guest(bound);
         }
         let tenants: BTreeSet<&TenantId> = self.bounds.iter().map(|bound| &bound.tenant.id).collect();
         for own in tenants {

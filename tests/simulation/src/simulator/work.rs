@@ -1,12 +1,13 @@
 use super::{Simulator, Style, whole_seconds};
 use crate::executor::Life;
+use crate::fake_world::Edge;
 use crate::fault_injector::FaultInjector;
 use crate::queue::{Got, WorkQueues};
 use futures::future::join_all;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{Store, System};
-use recado_pipeline::{Verdict, handle_turns_message, process, send};
+use recado_pipeline::{Verdict, handle_turns_message, process, send, send_email};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -125,9 +126,14 @@ where
         let verdict = match queue {
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,
             QueueName::Turns => handle_turns_message(&world, &got.body, got.receives, None).await,
-            QueueName::Outbound => {
-                send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await
-            }
+            QueueName::Outbound => match send_email::parse_email_job(&got.body) {
+                Some(job) => {
+                    let carriers = Edge::new(self.fake_world.clone(), injector.clone());
+                    let (receives, deadline) = (got.receives, Some(deadline));
+                    send_email::handle_email_job(&world, &carriers, &job, receives, deadline).await
+                }
+                None => send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await,
+            },
         };
         // Done, and nobody knows yet.
         injector.step("acknowledge").await;

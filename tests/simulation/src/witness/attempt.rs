@@ -8,6 +8,8 @@ use recado_pipeline::ports::SendOutcome;
 pub struct Attempt {
     /// Which message.
     pub message: MessageId,
+    /// Text of the message.
+    pub text: String,
     /// Whether the agent speaks, and not its last words.
     pub by_ai: bool,
     /// The how manieth it is, as it is counted in the record.
@@ -68,6 +70,7 @@ impl Attempt {
     pub(super) fn of(message: &Message, out: &Outbox, at_ms: i64) -> Self {
         Self {
             message: message.message_id(),
+            text: message.content.render_text(),
             by_ai: out.yields_to_takeover(),
             number: out.attempts,
             marked: out.maybe_sent,

@@ -44,6 +44,7 @@ impl Bench {
             outbound_dlq_url: Some(url("outbound-dlq.fifo").await),
             schedule_group: Some(make_group(&clients, &name).await),
             scheduler_role_arn: Some(format!("arn:aws:iam::{ACCOUNT}:role/scheduler")),
+            parameter_prefix: None,
         };
         let queues = AwsQueues::new(clients.clone(), config.clone(), OsSystem);
         Self {

@@ -304,20 +304,20 @@ fn run_deploy(
     let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
     let parameters = [
         format!("EvolutionApiUrl={}", stand_ins.evolution.url()),
-        format!("MetaBaseUrl={}", stand_ins.meta.url()),
-        format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
-        format!("ResendBaseUrl={}", resend.url()),
-        format!("SesBaseUrl={}", ses.url()),
-        format!("TranscriptionUrl={}", crate::files::start_transcriber()),
+        format!("META_BASE_URL={}", stand_ins.meta.url()),
+        format!("ANTHROPIC_BASE_URL={}", stand_ins.anthropic.url()),
+        format!("RESEND_BASE_URL={}", resend.url()),
+        format!("SES_BASE_URL={}", ses.url()),
+        format!("RECADO_TRANSCRIPTION_URL={}", crate::files::start_transcriber()),
         "Simulation=off".to_owned(),
-        "EmbeddingsUrl=simulated".to_owned(),
+        "RECADO_EMBEDDINGS_URL=simulated".to_owned(),
         format!("VectorBucket={VECTOR_BUCKET}"),
-        "KnowledgeVectorsInMemory=0".to_owned(),
+        "RECADO_KNOWLEDGE_VECTORS_IN_MEMORY=0".to_owned(),
         // A request that hung is repeated after this; the audit waits for some.
-        "UnknownWaitSeconds=30".to_owned(),
-        "LogAwsRequests=true".to_owned(),
+        "RECADO_UNKNOWN_WAIT_SECONDS=30".to_owned(),
+        "RECADO_LOG_AWS_REQUESTS=true".to_owned(),
         // The endpoints that are told of events are on this machine.
-        "PrivateTools=true".to_owned(),
+        "RECADO_PRIVATE_TOOLS=true".to_owned(),
     ];
     let mut command = Command::new(script);
     command.args(["deploy", "--port", port, "--account", ACCOUNT]);

@@ -24,8 +24,8 @@ impl<A: System> DynamoStore<A> {
         let of = |id: &ToolId| TableKey::for_configured(ConfigurationKind::Tool, id.as_str());
         let keys = agent.tools.iter().map(of).collect();
         let found = self.table.get_records(what, keys, false).await?;
-        let tools = found.iter().map(|item| item::decode_record(what, item));
-        let mut tools: Vec<Tool> = tools.collect::<PortResult<_>>()?;
+        // Without a readable record the agent answers without the tool, as if there were none.
+        let mut tools: Vec<Tool> = item::decode_readable(what, &found);
         tools.sort_by(|a, b| a.id.cmp(&b.id));
         let named: BTreeSet<&CalendarId> = tools.iter().filter_map(|tool| tool.calendar.as_ref()).collect();
         let calendars: Vec<Calendar> = if named.is_empty() {
@@ -34,8 +34,7 @@ impl<A: System> DynamoStore<A> {
             let of = |id: &CalendarId| TableKey::for_configured(ConfigurationKind::Calendar, id.as_str());
             let keys = named.into_iter().map(of).collect();
             let found = self.table.get_records(what, keys, false).await?;
-            let calendars = found.iter().map(|item| item::decode_record(what, item));
-            calendars.collect::<PortResult<_>>()?
+            item::decode_readable(what, &found)
         };
         let functions = tools
             .into_iter()

@@ -13,7 +13,8 @@ fn worst() -> Value {
     let mut instances = vec![instance("open-01", "open"), instance(&long, "closed")];
     instances.extend((0..30).map(|number| instance(&format!("more-{number}"), "open")));
     json!({
-        "url": "http://127.0.0.1:8080", "version": "0.1.0",
+        "url": "http://127.0.0.1:8080", "version": "0.1.0", "status": "unhealthy",
+        "service": {"status": "unhealthy", "problem": "the disk is full"},
         "health": {"status": "unhealthy", "instances": instances, "dlq_depth": 7, "open": 12345, "at_least": true, "unknown": 3,
             "parked_conversations": 1, "oldest_message_age_seconds": 90,
             "queues": {"inbound": {"waiting": 3, "in_flight": 2, "delayed": 1, "oldest_message_age_seconds": 12},
@@ -30,21 +31,22 @@ fn worst() -> Value {
 fn the_screen_fits_eighty_columns_and_tells_the_worst_first() {
     let screen = strip_str(&format_status(&worst())).to_string();
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
-    assert!(screen.lines().count() <= 30, "{screen}");
-    assert!(screen.starts_with("Recado 0.1.0 at http://127.0.0.1:8080: unhealthy\n"));
+    assert!(screen.lines().count() <= 31, "{screen}");
+    assert!(screen.starts_with("Recado 0.1.0 at http://127.0.0.1:8080: unhealthy\nthe disk is full\n\n"));
     let first = screen.lines().find(|line| line.starts_with("Instances")).unwrap();
     assert!(
         first.contains("a-name-that-is-long…") && first.contains("closed"),
         "{screen}"
     );
     for told in [
-        "and 20 more: recado status --json",
+        "  the model's key is missing or refused, since ",
+        "and 26 more: recado status --json",
         "inbound: 3 waiting, 2 in work, 1 for later",
         "12345 or more open",
         "200 or more conversations wait for a person, since 2026-0",
         "7 (recado dlq list)",
         "critical disconnected: ",
-        "12 today (UTC); half within 4.1 s, 95 % within 8.2 s",
+        "12 written today (UTC); half within 4.1 s, 95 % within 8.2 s",
         "1.2 messages waited on average, 12345 at most; 1 new dead letter",
         "b was not connected for 1 minute",
     ] {
@@ -59,7 +61,7 @@ fn the_screen_fits_eighty_columns_and_tells_the_worst_first() {
 #[test]
 fn a_quiet_installation_says_so_in_a_line_for_each_subject() {
     let quiet = json!({
-        "url": "http://127.0.0.1:8080", "version": "0.1.0",
+        "url": "http://127.0.0.1:8080", "version": "0.1.0", "status": "healthy",
         "health": {"status": "healthy", "dlq_depth": 0, "open": 0, "queues": {"inbound": {"waiting": 0}},
             "instances": [{"id": "suporte-01", "provider": "evolution", "connection": "open", "simulated": false}]},
         "waiting_for_a_person": {"conversations": 0}, "alerts": [], "last_24_hours": {"minutes": 0}, "replies": {"today": 0},
@@ -74,8 +76,15 @@ Messages       none is open
 People         nobody waits for a person
 Dead letters   none
 Alerts         none
-Replies        0 today (UTC)
+Replies        0 written today (UTC)
 Last 24 hours  no minute was sampled yet
 ";
     assert_eq!(screen, expected);
+}
+
+#[test]
+fn an_instance_whose_model_fails_says_since_when() {
+    let failing = json!({"id": "suporte-01", "provider": "evolution", "connection": "open", "model_fails_since": "2026-03-01T08:00:00Z"});
+    let told = format_instance(&failing).join("\n");
+    assert!(told.contains("the model fails since 2026-0"), "{told}");
 }

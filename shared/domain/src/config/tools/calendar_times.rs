@@ -1,14 +1,17 @@
 //! The free times that a model is told of, and what day it is.
 
 use super::calendar::{AskedSlots, CalendarFunction, USUAL_WINDOW};
-use crate::calendar::{FreeSlot, SlotQuery, TimeSpan};
+use crate::calendar::{FreeSlot, SlotQuery, TimeSpan, format_day_for_model};
 use crate::effects::{CellSpan, HeldCell};
 use crate::time_words::describe_time;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-/// Greatest number of free slots that the model reads at once.
-const SLOTS_MAX: usize = 40;
+/// Greatest number of free slots that the model reads at once: those of a whole week, where an appointment may begin each quarter of an hour.
+const SLOTS_MAX: usize = 200;
+
+/// Greatest number of free slots of which each has a line of its own.
+const LINES_MAX: usize = 40;
 
 /// Greatest number of other times that are offered where one is taken.
 const OTHER_TIMES_MAX: usize = 8;
@@ -125,8 +128,19 @@ impl CalendarFunction {
         nearest
     }
 
+    /// Lists slots, each in a line of its own. Those of a day stand in one line if there are many.
     fn describe_each_slot(&self, slots: &[FreeSlot]) -> String {
-        let lines = slots.iter().map(|slot| slot.format_for_model(&self.zone));
+        if slots.len() <= LINES_MAX {
+            let lines = slots.iter().map(|slot| slot.format_for_model(&self.zone));
+            return lines.collect::<Vec<_>>().join("\n");
+        }
+        // The offset changes within a day on which the clocks change.
+        let day_of = |slot: &FreeSlot| {
+            let offset = self.zone.to_offset(slot.start);
+            (offset.to_datetime(slot.start).date(), offset)
+        };
+        let days = slots.chunk_by(|one, next| day_of(one) == day_of(next));
+        let lines = days.map(|day| format_day_for_model(day, &self.zone));
         lines.collect::<Vec<_>>().join("\n")
     }
 }
@@ -224,6 +238,44 @@ mod tests {
         let whole = [("2027-03-01T00:00:00Z", "2027-04-01T00:00:00Z")];
         let found = offered(&function("09:00-18:00"), wished, &whole, "2027-03-01T08:00:00Z");
         assert!(found.is_empty(), "{found:?}");
+    }
+
+    /// What the model reads of the free times of these days, a week before the first.
+    fn told(function: &CalendarFunction, from: &str, to: &str) -> String {
+        let now = at(&format!("{from}T00:00:00Z")) - SignedDuration::from_hours(7 * 24);
+        let asked = function.read_slots_question(&json!({"from": from, "to": to}), now);
+        function.describe_free_slots(&asked.unwrap(), (&[], &[]), now)
+    }
+
+    #[test]
+    fn the_free_times_of_a_week_are_told_at_once_by_day_if_they_are_many() {
+        let function = function("09:00-18:00");
+        let two_days = told(&function, "2027-03-08", "2027-03-09");
+        assert_eq!(two_days.lines().count(), 36);
+        assert!(two_days.starts_with("Mon 2027-03-08 09:00-09:30 (start 2027-03-08T09:00:00"));
+        let week = told(&function, "2027-03-08", "2027-03-14");
+        assert_eq!(week.lines().count(), 7);
+        assert!(
+            week.starts_with("Mon 2027-03-08 09:00 (start 2027-03-08T09:00:00"),
+            "{week}"
+        );
+        assert!(week.contains("), 09:30, 10:00, "), "{week}");
+        assert!(week.ends_with(", 17:00, 17:30"), "{week}");
+        let two_weeks = told(&function, "2027-03-08", "2027-03-21");
+        assert!(
+            two_weeks.ends_with("\nThere are more: ask again from 2027-03-19."),
+            "{two_weeks}"
+        );
+    }
+
+    #[test]
+    fn a_time_that_occurs_twice_stands_in_two_lines() {
+        let mut function = function("00:00-24:00");
+        function.zone = TimeZone::get("America/New_York").unwrap();
+        let day = told(&function, "2027-11-07", "2027-11-07");
+        let lines: Vec<&str> = day.lines().collect();
+        assert!(lines[0].ends_with(", 01:00, 01:30"), "{day}");
+        assert!(lines[1].starts_with("Sun 2027-11-07 01:00 (start 2027-11-07T01:00:00-05:00), 01:30, 02:00"));
     }
 
     #[test]

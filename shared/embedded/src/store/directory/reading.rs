@@ -1,13 +1,14 @@
 //! Reads the configuration of a tenant, of all, and single entries by their names.
 
 use crate::db_error::DbError;
-use crate::sql_records::{query_all, query_one, query_readable};
+use crate::sql_records::{keep_readable, query_all, query_one, query_readable};
 use crate::store::alerts::{select_alert_config, select_installation_value};
 use recado_domain::config::{Agent, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
 use recado_domain::ids::{CalendarId, TenantId, ToolId};
 use recado_domain::price::PriceList;
 use recado_domain::tools::Tool;
-use rusqlite::Connection;
+use recado_ports::unreadable_record::UNREADABLE_INSTANCE;
+use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
 
 /// The name of the prices in the table `installation`.
@@ -74,14 +75,12 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
     }
     let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
     for id in &names.tools {
-        let sql = "SELECT body FROM tools WHERE id = ?1";
-        let found: Option<Tool> = query_readable(connection, sql, [id.as_str()])?;
+        let found = select_tool(connection, id)?;
         tools.extend(found.map(|found| (found.id.to_string(), found)));
     }
     let mut calendars: BTreeMap<String, Calendar> = BTreeMap::new();
     for id in &names.calendars {
-        let sql = "SELECT body FROM calendars WHERE id = ?1";
-        let found: Option<Calendar> = query_readable(connection, sql, [id.as_str()])?;
+        let found = select_calendar(connection, id)?;
         calendars.extend(found.map(|found| (found.id.to_string(), found)));
     }
     for id in &names.agents {
@@ -91,13 +90,12 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
     }
     for id in &names.instances {
         let sql = "SELECT body FROM instances WHERE id = ?1";
-        let found: Option<Instance> = query_readable(connection, sql, [id.as_str()])?;
+        let found = select_instance(connection, sql, [id.as_str()])?;
         instances.extend(found.map(|found| (found.id.to_string(), found)));
     }
     for (provider, external) in &names.externals {
         let sql = "SELECT body FROM instances WHERE provider = ?1 AND external = ?2";
-        let found: Option<Instance> =
-            query_readable(connection, sql, [provider.as_str(), external.as_str()])?;
+        let found = select_instance(connection, sql, [provider.as_str(), external.as_str()])?;
         instances.extend(found.map(|found| (found.id.to_string(), found)));
     }
     Ok(ConfigDocument {
@@ -120,12 +118,26 @@ fn select_if<T>(
     if named { select() } else { Ok(None) }
 }
 
+/// Returns the instance that the query finds; `None` also for one that cannot be read, which is told.
+fn select_instance(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<Option<Instance>, DbError> {
+    let found = query_one(connection, sql, params);
+    if found.as_ref().is_err_and(DbError::is_of_one_row) {
+        tracing::error!("{UNREADABLE_INSTANCE}");
+    }
+    Ok(keep_readable("instances", found)?.flatten())
+}
+
+/// Returns a tool. An agent answers without one that cannot be read, as if there were none.
 fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
-    query_one(connection, "SELECT body FROM tools WHERE id = ?1", [id.as_str()])
+    query_readable(connection, "SELECT body FROM tools WHERE id = ?1", [id.as_str()])
 }
 
 fn select_calendar(connection: &Connection, id: &CalendarId) -> Result<Option<Calendar>, DbError> {
-    query_one(
+    query_readable(
         connection,
         "SELECT body FROM calendars WHERE id = ?1",
         [id.as_str()],

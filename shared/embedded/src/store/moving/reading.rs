@@ -93,7 +93,18 @@ fn read_rows(
     let mut rows = statement.query(params_from_iter(values))?;
     let (mut records, mut count, mut last) = (Vec::new(), 0, None);
     while let Some(row) = rows.next()? {
-        records.extend((table.parse)(row)?);
+        match (table.parse)(row) {
+            Ok(record) => records.extend(record),
+            Err(error) if error.is_of_one_row() => {
+                let key = read_key(row, first_key, table.key.len())?;
+                return Err(DbError::Row {
+                    table: table.name,
+                    key: serde_json::to_string(&key)?,
+                    error: Box::new(error),
+                });
+            }
+            Err(error) => return Err(error),
+        }
         count += 1;
         if count == PAGE {
             last = Some(read_key(row, first_key, table.key.len())?);

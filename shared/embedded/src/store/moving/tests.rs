@@ -1,6 +1,9 @@
 use super::tables::{TABLES, UNMOVED_TABLES};
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
+use recado_ports::ports::{ConfigurationStore, MovableRecords, PortError};
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 use std::collections::BTreeSet;
 
 #[test]
@@ -17,4 +20,29 @@ fn every_table_moves_or_is_named_as_one_that_does_not() {
     let moved = TABLES.iter().map(|table| table.name);
     let named: BTreeSet<String> = moved.chain(UNMOVED_TABLES).map(str::to_owned).collect();
     assert_eq!(stored, named, "a table that nobody named would be left behind");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_ends_the_reading_by_its_name() {
+    let (store, fixture) = (Embedded::in_memory(Clock::from_system()).unwrap(), Fixture::new());
+    let error = block_on(async {
+        succeed(store.apply_configuration(&fixture.document())).await;
+        let spoil = |c: &rusqlite::Connection| Ok(c.execute("UPDATE agents SET body = '{'", [])?);
+        assert_eq!(succeed(store.run_write("spoil", spoil)).await, 1);
+        let mut place = None;
+        loop {
+            match store.read_moved_records(place.as_deref()).await {
+                Ok(page) => place = Some(page.next.expect("the agent comes before the end")),
+                Err(error) => break error,
+            }
+        }
+    });
+    let PortError::Invalid { source, .. } = error else {
+        panic!("{error:?}")
+    };
+    let told = source.to_string();
+    assert!(
+        told.contains("`agents`") && told.contains(fixture.bound.agent.id.as_str()),
+        "{told}"
+    );
 }

@@ -43,6 +43,8 @@ pub(in crate::api) struct ConversationView {
     /// Time since which the contact waits for a person: people owe an answer, or the agent handed the conversation over
     /// and nobody has taken it. Absent if no person is waited for.
     waiting_since: Option<Timestamp>,
+    /// `true` if a person is waited for and nobody who may answer looked at the newest message.
+    unseen: bool,
     /// The agent's note of its last hand-over, until the agent has the conversation again.
     hand_over_note: Option<HandOverNoteView>,
     /// The labels that people gave it, in alphabetical order.
@@ -117,6 +119,7 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
         let status = conversation.listed_status().unwrap_or(conversation.status);
         let (waiting_since, agent_returns_at) =
             (conversation.person_owed_since(), conversation.return_due_at());
+        let unseen = conversation.is_unseen();
         let contact = ContactView::from(&conversation);
         let hold = conversation.thread_hold.filter(|hold| hold.by.is_some());
         let (held_by, held_since) = hold.map(|hold| (hold.by, hold.at)).unzip();
@@ -132,6 +135,7 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             last_inbound_at: conversation.last_inbound_at,
             marketing_stopped_at: conversation.marketing_stopped_at,
             waiting_since,
+            unseen,
             agent_returns_at,
             needs_person: conversation.needs_person,
             owed_answer: owed.map(AnswerView::from),

@@ -284,7 +284,7 @@ async fn the_removal_of_a_tenant_is_audited_and_for_the_installation_alone() {
 }
 
 #[tokio::test]
-async fn the_change_is_told_in_short() {
+async fn the_change_is_told_as_before_and_after() {
     let world = TwoTenants::new().await;
     let path = format!("/v1/conversations/{}", world.one.conversation);
     for body in [
@@ -321,10 +321,8 @@ async fn the_change_is_told_in_short() {
         panic!("one change: {found:?}");
     };
     assert_ne!(before, after);
-    assert!(
-        after.contains("\"name\":\"xxx") && after.chars().count() < 200,
-        "{after}"
-    );
+    // A change of the configuration is kept whole, so that it can be undone.
+    assert!(after.contains(&"x".repeat(500)), "{after}");
 }
 
 #[tokio::test]

@@ -75,6 +75,21 @@ async fn version_one_has_a_flat_body_without_headers() {
 }
 
 #[tokio::test]
+async fn the_answer_of_another_program_is_no_webhook_that_was_set() {
+    let (case, server) = (
+        case(),
+        StandIn::start(vec![Does::Answers(200, "<p>Shop</p>")]).await,
+    );
+    let refused = case
+        .at(&server, 2)
+        .set_webhook(&case.wanted(WebhookAuthMethod::Token))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("not Evolution API's"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_version_that_does_not_know_every_event_is_told_those_that_are_needed() {
     let script = vec![Does::Answers(400, "{}"), Does::Answers(201, "{}")];
     let (case, server) = (case(), StandIn::start(script).await);

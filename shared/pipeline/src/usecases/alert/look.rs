@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::alert::{
     AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
-    IntakeLook, TenantBudgetLook,
+    IntakeLook, MissingSecret, TenantBudgetLook,
 };
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::AlertConfig;
@@ -44,6 +44,8 @@ pub struct KnownState<'a> {
     pub disk_free: Option<u64>,
     /// The state of the installation, if it was just read; `None`: the pass reads it.
     pub reading: Option<&'a InstallationReading>,
+    /// The secrets that entries name and that are not there. `None`: they were not looked for, and what was told of them stays.
+    pub missing_secrets: Option<&'a [MissingSecret]>,
 }
 
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
@@ -97,6 +99,7 @@ pub(super) async fn look_at_installation(
         budgets,
         budgets_left_out,
         failing_endpoints: known("webhook endpoints", endpoints),
+        missing_secrets: known_state.missing_secrets.map(<[MissingSecret]>::to_vec),
     };
     let looked_at = Some(now);
     (look, AlertWatch { looked_at, backlog })

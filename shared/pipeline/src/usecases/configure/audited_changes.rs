@@ -7,21 +7,14 @@ use recado_domain::ids::TenantId;
 use recado_domain::price::PriceList;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// The longest text of a field that the audit shows, in characters.
-const FIELD_MAX: usize = 80;
+/// The longest text of a field that the audit shows, in characters. So a prompt is found again as it was.
+const FIELD_MAX: usize = 16_000;
 
-/// Fields with parts that the audit shows. Other fields with parts are told by their names alone: they hold numbers of contacts
-/// (`access`), addresses of people (`google`, `email_senders`) or long texts, and an entry outlives an erasure.
-const SHOWN_PARTS: [&str; 6] = [
-    "agent_returns",
-    "budget",
-    "deliveries",
-    "pair_rate",
-    "rate",
-    "retention",
-];
+/// Fields that the audit tells by their names alone. They hold numbers of contacts (`access`), addresses of people (`google`,
+/// `email_senders`) or URLs that may be secrets (`webhooks`), and an entry outlives an erasure.
+const HIDDEN_PARTS: [&str; 4] = ["access", "email_senders", "google", "webhooks"];
 
 /// What stands in the audit for the content of a field that it does not show.
 const NOT_SHOWN: &str = "(not shown)";
@@ -56,17 +49,16 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
     .concat()
 }
 
-/// Tells the models whose prices change.
+/// Tells the prices that change.
 fn compare_prices(before: Option<&PriceList>, after: Option<&PriceList>) -> Option<AuditedAction> {
     let prices = |list: Option<&PriceList>| list.map_or_else(Vec::new, |list| list.prices.clone());
     let (before, after) = (prices(before), prices(after));
-    let gone = before.iter().filter(|price| !after.contains(price));
-    let new = after.iter().filter(|price| !before.contains(price));
-    let models: BTreeSet<&str> = gone.chain(new).map(|price| price.model.as_str()).collect();
-    (!models.is_empty()).then(|| {
+    let gone: Vec<_> = before.iter().filter(|price| !after.contains(price)).collect();
+    let new: Vec<_> = after.iter().filter(|price| !before.contains(price)).collect();
+    let write = |prices| serde_json::to_string(prices).unwrap_or_default();
+    (!gone.is_empty() || !new.is_empty()).then(|| {
         let changed = AuditAction::ConfigurationChanged;
-        let models: Vec<&str> = models.into_iter().collect();
-        AuditedAction::on_object(changed, None, "prices", "prices").with_result(models.join(", "))
+        AuditedAction::on_object(changed, None, "prices", "prices").with_change(write(&gone), write(&new))
     })
 }
 
@@ -110,22 +102,20 @@ fn compare_entries<T: Serialize + PartialEq>(
             }
         }
     }
-    changes.extend(
-        removed
-            .into_values()
-            .map(|entry| audited(entry).with_result("removed")),
-    );
+    changes.extend(removed.into_values().map(|entry| {
+        let fields: Vec<String> = to_fields(entry).keys().cloned().collect();
+        audited(entry).with_change(shorten_fields(entry, &fields), "removed")
+    }));
     changes
 }
 
-/// Writes the named fields as JSON, each long text cut. Fields with parts are written by their names alone unless they may be
-/// shown.
+/// Writes the named fields as JSON, each long text cut. The fields of [`HIDDEN_PARTS`] are written by their names alone.
 fn shorten_fields<T: Serialize>(entry: &T, names: &[String]) -> String {
     let shorten = |name: &str, value: &Value| match value {
         Value::String(text) if text.chars().count() > FIELD_MAX => {
             Value::String(text.chars().take(FIELD_MAX).chain(['…']).collect())
         }
-        Value::Array(_) | Value::Object(_) if !SHOWN_PARTS.contains(&name) => Value::from(NOT_SHOWN),
+        Value::Array(_) | Value::Object(_) if HIDDEN_PARTS.contains(&name) => Value::from(NOT_SHOWN),
         value => value.clone(),
     };
     let all = to_fields(entry);

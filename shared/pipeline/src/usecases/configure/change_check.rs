@@ -2,12 +2,13 @@
 
 use super::questions::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_instance, is_changed};
 use super::template_check::check_templates;
-use super::{AskedParties, ConfigurationChange, ConfigureError};
+use super::{AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::steps::model_check::{ask_http_agent, ask_model};
+use crate::steps::named_secrets::find_missing;
 use futures::future::join3;
 use futures::stream::{self, StreamExt};
-use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig};
+use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig, NamedSecret};
 use recado_ports::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers};
 use std::collections::BTreeSet;
 
@@ -45,8 +46,38 @@ pub(super) async fn check_changes(
     let (models, providers, templates) = join3(models, providers, templates).await;
     let mut warnings = models?;
     warnings.extend(providers);
+    if asks != AskedParties::Nobody {
+        warnings.extend(check_secrets(deps, changes, document).await);
+    }
     warnings.extend(templates?);
     Ok(warnings)
+}
+
+/// Looks for the secrets that new and changed entries name.
+async fn check_secrets(
+    deps: &impl Deps,
+    changes: &[ConfigurationChange],
+    document: &ConfigDocument,
+) -> Vec<String> {
+    use ConfigurationChangeKind::{Changed, Created};
+    // The alerts are one entry, whatever destination names the secret.
+    let is_fresh = |named: &NamedSecret<'_>| {
+        changes.iter().any(|change| {
+            let is_its = change.kind == named.kind && (change.id == named.id || named.tenant.is_none());
+            is_its && matches!(change.what, Created | Changed)
+        })
+    };
+    let mut named = document.list_named_secrets();
+    named.retain(is_fresh);
+    let missing = find_missing(deps, named).await.into_iter();
+    missing
+        .map(|one| {
+            format!(
+                "{}: {}: what needs it fails until it is there",
+                one.entry, one.why
+            )
+        })
+        .collect()
 }
 
 async fn check_models(
@@ -177,6 +208,9 @@ fn describe_answer(answer: ConnectionAnswer) -> Option<String> {
         ConnectionAnswer::Refused(why) => Some(format!(
             "its provider refuses every request ({why}): its messages wait"
         )),
+        ConnectionAnswer::Unreachable => {
+            Some("its provider does not answer; is its URL right, and does it run?".to_owned())
+        }
         ConnectionAnswer::Unclear => {
             Some("its provider does not answer clearly; is its URL right?".to_owned())
         }

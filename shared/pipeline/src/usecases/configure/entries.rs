@@ -1,8 +1,8 @@
 //! Lists, creates, changes and removes single tenants, calendars, tools, agents and instances. Their checks are those of a document.
 
 use super::audited_changes::list_audited_changes;
+use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints, list_states_before};
 use super::prune::plan_removal;
-use super::removed_endpoints::forget_removed_endpoints;
 use super::surroundings::read_surroundings;
 use super::{
     ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
@@ -194,6 +194,7 @@ async fn write_entry<T: ConfigEntry>(
         asks,
         ..ApplyOptions::default()
     };
+    let states = list_states_before(deps, &change).await?;
     let (known, _) = check_document(deps, caller, &mut change, options).await?;
     let before = T::list_of(&known).iter().find(|known| known.entry_id() == id);
     match (before, expected) {
@@ -209,6 +210,7 @@ async fn write_entry<T: ConfigEntry>(
     let unchanged = |change: &ConfigurationChange| change.what == ConfigurationChangeKind::Unchanged;
     if !changes.iter().all(unchanged) {
         audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
+        forget_left_endpoints(deps, &states, &known).await?;
         let nothing = ConfigRemoval::default();
         let written = deps.store().replace_configuration(&change, &nothing, &known);
         if written.await? == WriteOutcome::Conflict {
@@ -219,7 +221,7 @@ async fn write_entry<T: ConfigEntry>(
                 Some(_) => ConfigureError::Changed(T::KIND),
             });
         }
-        forget_removed_endpoints(deps, &known, &change).await?;
+        follow_endpoint_changes(deps, &states, &known, &change).await?;
         tracing::info!(by = %caller.name, kind = T::KIND, id, "an entry of the configuration was written");
     }
     let stored = T::list_of(&change).first().cloned();

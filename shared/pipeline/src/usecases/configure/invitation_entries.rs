@@ -13,6 +13,7 @@ use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
 use recado_ports::ports::{ConfigurationStore, InvitationRecords, PortResult};
+use serde::Serialize;
 
 /// The occasions and templates of a document.
 #[derive(Default)]
@@ -110,18 +111,11 @@ impl InvitationEntries {
             ));
         }
         for template in &self.templates {
-            let known = deps
-                .store()
-                .list_invitation_templates(&template.tenant, Some(&template.name))
-                .await?;
-            let is_it = |one: &&InvitationTemplate| {
-                one.channel == template.channel && one.language == template.language
-            };
-            let known = known.iter().find(is_it);
+            let known = find_template(deps, template).await?;
             changes.push(change_of(
                 "invitation_template",
                 template.name.as_str(),
-                known,
+                known.as_ref(),
                 template,
             ));
         }
@@ -135,14 +129,27 @@ impl InvitationEntries {
         caller: &Caller,
         changes: &[ConfigurationChange],
     ) -> PortResult<()> {
-        let tenants = self.occasions.iter().map(|one| &one.tenant);
-        let tenants = tenants.chain(self.templates.iter().map(|one| &one.tenant));
-        let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
-        let audited = changes.iter().zip(tenants).filter(|(change, _)| is_new(change));
-        let action = AuditAction::ConfigurationChanged;
-        let actions = audited
-            .map(|(change, tenant)| AuditedAction::on_object(action, Some(tenant), change.kind, &change.id));
-        audit_actions(deps, caller, actions.collect::<Vec<_>>()).await?;
+        let (of_occasions, of_templates) = changes.split_at(self.occasions.len().min(changes.len()));
+        let mut actions = Vec::new();
+        for (occasion, change) in self.occasions.iter().zip(of_occasions) {
+            let known = find_readable_occasion(deps, occasion).await?;
+            actions.extend(describe_change(
+                change,
+                &occasion.tenant,
+                known.as_ref(),
+                occasion,
+            ));
+        }
+        for (template, change) in self.templates.iter().zip(of_templates) {
+            let known = find_template(deps, template).await?;
+            actions.extend(describe_change(
+                change,
+                &template.tenant,
+                known.as_ref(),
+                template,
+            ));
+        }
+        audit_actions(deps, caller, actions).await?;
         for occasion in &self.occasions {
             write_occasion(deps, caller, occasion).await?;
         }
@@ -156,6 +163,39 @@ impl InvitationEntries {
 /// Returns the occasion as it is stored. `None` also if the record cannot be read: it is written anew then.
 async fn find_readable_occasion(deps: &impl Deps, occasion: &Occasion) -> PortResult<Option<Occasion>> {
     pass_over_unreadable(deps.store().find_occasion(&occasion.tenant, &occasion.id).await)
+}
+
+/// Finds the stored template of the same name, channel and language.
+async fn find_template(
+    deps: &impl Deps,
+    template: &InvitationTemplate,
+) -> PortResult<Option<InvitationTemplate>> {
+    let known = deps
+        .store()
+        .list_invitation_templates(&template.tenant, Some(&template.name))
+        .await?;
+    let is_it =
+        |one: &InvitationTemplate| one.channel == template.channel && one.language == template.language;
+    Ok(known.into_iter().find(is_it))
+}
+
+/// Tells the audit what an entry was and what it is. `None`: it is as it was.
+fn describe_change<T: Serialize>(
+    change: &ConfigurationChange,
+    tenant: &TenantId,
+    known: Option<&T>,
+    new: &T,
+) -> Option<AuditedAction> {
+    if change.what == ConfigurationChangeKind::Unchanged {
+        return None;
+    }
+    let action = AuditAction::ConfigurationChanged;
+    let audited = AuditedAction::on_object(action, Some(tenant), change.kind, &change.id);
+    let write = |entry: &T| serde_json::to_string(entry).unwrap_or_default();
+    Some(match known {
+        Some(known) => audited.with_change(write(known), write(new)),
+        None => audited.with_result(write(new)),
+    })
 }
 
 /// Plans the reminders of an occasion, writes it, and withdraws the reminders that it no longer has.

@@ -1,13 +1,14 @@
-//! Checks the URLs that a token of a tenant names.
+//! Checks the URLs and the mail servers that a token of a tenant names.
 
 use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError};
-use recado_domain::web_url::is_public_https;
+use recado_domain::web_url::{is_public_host, is_public_https};
 use std::collections::BTreeSet;
 
-/// Checks that the URLs which a tenant's token changes lead to public hosts, by https. The installation may allow others. Each
-/// is judged again before each request. (Base URLs of instances have a check of their own.) `known` is what is configured.
+/// Checks that the URLs and mail servers which a tenant's token changes lead to public hosts, URLs by https. The installation may allow
+/// others. Each is judged again before each request. (Base URLs of instances have a check of their own.) The URLs of webhook endpoints are checked
+/// whoever changes them: to another one nothing would ever be posted. `known` is what is configured.
 ///
 /// # Errors
 ///
@@ -18,16 +19,45 @@ pub(super) fn check_named_urls(
     change: &ConfigDocument,
     known: &ConfigDocument,
 ) -> Result<(), ConfigError> {
-    if caller.scope.tenant().is_none() || deps.settings().private_tools {
+    let is_of_tenant = caller.scope.tenant().is_some();
+    if is_of_tenant && !deps.settings().private_mail_servers {
+        let (changed, kept) = (list_mail_servers(change), list_mail_servers(known));
+        if let Some(entry) = find_other_host(changed, kept, is_public_host) {
+            return Err(ConfigError::NamedMailServer(entry));
+        }
+    }
+    if deps.settings().private_tools {
         return Ok(());
     }
-    let kept: BTreeSet<(String, &str)> = list_named_urls(known).collect();
-    let mut changed = list_named_urls(change).filter(|named| !kept.contains(named));
-    let refused = changed.find(|(_, url)| !is_public_https(url));
-    match refused {
-        Some((entry, _)) => Err(ConfigError::NamedUrl(entry)),
-        None => Ok(()),
+    if is_of_tenant {
+        let (changed, kept) = (list_named_urls(change), list_named_urls(known));
+        let refused = find_other_host(changed, kept, is_public_https);
+        return refused.map_or(Ok(()), |entry| Err(ConfigError::NamedUrl(entry)));
     }
+    let (changed, kept) = (list_endpoint_urls(change), list_endpoint_urls(known));
+    let refused = find_other_host(changed, kept, is_public_https);
+    refused.map_or(Ok(()), |entry| Err(ConfigError::EndpointUrl(entry)))
+}
+
+/// Returns the place of a changed URL or host that is not allowed; `None`: there is none.
+fn find_other_host<'a>(
+    mut changed: impl Iterator<Item = (String, &'a str)>,
+    kept: impl Iterator<Item = (String, &'a str)>,
+    is_allowed: fn(&str) -> bool,
+) -> Option<String> {
+    let kept: BTreeSet<(String, &str)> = kept.collect();
+    let refused = changed.find(|named| !kept.contains(named) && !is_allowed(named.1));
+    refused.map(|(entry, _)| entry)
+}
+
+/// Lists the hosts of the mail servers of a document, each behind the words for its place.
+fn list_mail_servers(change: &ConfigDocument) -> impl Iterator<Item = (String, &str)> {
+    change.tenants.iter().flat_map(|tenant| {
+        tenant.email_senders.iter().filter_map(move |sender| {
+            let place = format!("tenant `{}`: email sender `{}`: server", tenant.id, sender.id);
+            Some((place, sender.server_parts()?.host))
+        })
+    })
 }
 
 /// Lists the URLs of a document, each behind the words for its place.
@@ -50,7 +80,12 @@ fn list_named_urls(change: &ConfigDocument) -> impl Iterator<Item = (String, &st
         let endpoint = agent.http.as_ref()?;
         Some((format!("agent `{}`: http.url", agent.id), endpoint.url.as_str()))
     });
-    let endpoints = change.tenants.iter().flat_map(|tenant| {
+    tools.chain(agents).chain(list_endpoint_urls(change))
+}
+
+/// Lists the URLs of webhook endpoints, each behind the words for its place.
+fn list_endpoint_urls(change: &ConfigDocument) -> impl Iterator<Item = (String, &str)> {
+    change.tenants.iter().flat_map(|tenant| {
         let endpoints = tenant.webhooks.iter().flatten();
         endpoints.map(|endpoint| {
             (
@@ -58,6 +93,5 @@ fn list_named_urls(change: &ConfigDocument) -> impl Iterator<Item = (String, &st
                 endpoint.url.as_str(),
             )
         })
-    });
-    tools.chain(agents).chain(endpoints)
+    })
 }

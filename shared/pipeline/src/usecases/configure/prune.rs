@@ -1,6 +1,6 @@
 //! Removes what a document does not name, with the knowledge of agents: finds out which instances have a history, and which still owe replies.
 
-use super::removed_endpoints::forget_removed_endpoints;
+use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints};
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
@@ -8,6 +8,7 @@ use crate::steps::owed_replies::count_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
+use recado_domain::webhook_endpoint::EndpointState;
 use recado_ports::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
     PortResult,
@@ -48,7 +49,7 @@ impl PlannedRemoval {
 pub(super) async fn write_changes(
     deps: &impl Deps,
     caller: &Caller,
-    known: &ConfigDocument,
+    (known, states): (&ConfigDocument, &[EndpointState]),
     mut change: ConfigDocument,
     plan: PrunePlan,
 ) -> PortResult<()> {
@@ -68,8 +69,9 @@ pub(super) async fn write_changes(
     if !instances.is_empty() {
         store.remove_configuration(&instances).await?;
     }
+    forget_left_endpoints(deps, states, known).await?;
     store.apply_configuration(&change).await?;
-    forget_removed_endpoints(deps, known, &change).await?;
+    follow_endpoint_changes(deps, states, known, &change).await?;
     if !others.is_empty() {
         let removed = |agent: &&Agent| others.agents.contains(&agent.id);
         let agents: Vec<&Agent> = known.agents.iter().filter(removed).collect();

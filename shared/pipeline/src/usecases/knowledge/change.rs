@@ -1,8 +1,9 @@
 //! Adds and removes sources: writes a new snapshot, and then makes it the present one.
 
+use super::KnowledgeError;
+use super::changed_knowledge::ChangedKnowledge;
 use super::vectors::{VectorMaking, VectorState, describe_vectors, make_block_vectors};
 use super::writing::{audit_change, change_snapshot};
-use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
@@ -60,14 +61,15 @@ pub async fn add_source(
     agent: &AgentId,
     document: NewDocument,
 ) -> Result<AddedSource, KnowledgeError> {
-    add_source_within(deps, caller, agent, document, None).await
+    let knowledge = ChangedKnowledge::begin(deps, caller, agent).await?;
+    add_source_within(deps, caller, &knowledge, document, None).await
 }
 
 /// Does the same; no vectors are made after the time `vectors_until`.
 pub(super) async fn add_source_within(
     deps: &impl Deps,
     caller: &Caller,
-    agent: &AgentId,
+    knowledge: &ChangedKnowledge,
     document: NewDocument,
     vectors_until: Option<Timestamp>,
 ) -> Result<AddedSource, KnowledgeError> {
@@ -75,25 +77,24 @@ pub(super) async fn add_source_within(
     if title.is_empty() || title.chars().count() > TITLE_MAX || title.chars().any(char::is_control) {
         return Err(KnowledgeError::Title);
     }
-    let tenant = find_tenant(deps, caller, agent).await?;
-    let id = SourceId::of_title(agent, &title);
+    let id = SourceId::of_title(&knowledge.agent, &title);
     let content_hash = hash_content(&document.bytes);
-    let present = read_present(deps, &tenant, agent).await?;
+    let present = knowledge.read_present(deps).await?;
     let before = present.find_source(&id).cloned();
     if let Some(source) = before
         .clone()
         .filter(|before| before.content_hash == content_hash)
     {
         let unchanged = (present, source);
-        return complete_vectors(deps, caller, &tenant, agent, unchanged, vectors_until).await;
+        return complete_vectors(deps, caller, knowledge, unchanged, vectors_until).await;
     }
     let named = (id, title, content_hash);
-    let (source, blocks, unread_pages) = read_document(deps, &tenant, named, document).await?;
+    let (source, blocks, unread_pages) = read_document(deps, &knowledge.tenant, named, document).await?;
     let limits = deps.settings().knowledge;
     let planned = present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?;
     let making = make_missing_vectors(deps, &planned, &source.id, vectors_until).await;
-    audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
-    let (next, refused) = change_snapshot(deps, &tenant, agent, present, &making.made, |present| {
+    audit_change(deps, caller, knowledge, format!("added {}", source.id)).await?;
+    let (next, refused) = change_snapshot(deps, knowledge, present, &making.made, |present| {
         Ok(present.with_changes(limits, &[], vec![(source.clone(), blocks.clone())])?)
     })
     .await?;
@@ -158,8 +159,7 @@ async fn make_missing_vectors(
 async fn complete_vectors(
     deps: &impl Deps,
     caller: &Caller,
-    tenant: &TenantId,
-    agent: &AgentId,
+    knowledge: &ChangedKnowledge,
     (present, source): (KnowledgeSnapshot, KnowledgeSource),
     until: Option<Timestamp>,
 ) -> Result<AddedSource, KnowledgeError> {
@@ -168,15 +168,9 @@ async fn complete_vectors(
     let (next, refused) = if making.made.has_no_vectors() {
         (present, None)
     } else {
-        audit_change(
-            deps,
-            caller,
-            tenant,
-            agent,
-            format!("vectors of {} are made", source.id),
-        )
-        .await?;
-        change_snapshot(deps, tenant, agent, present, &making.made, |present| {
+        let change = format!("vectors of {} are made", source.id);
+        audit_change(deps, caller, knowledge, change).await?;
+        change_snapshot(deps, knowledge, present, &making.made, |present| {
             Ok(present.with_changes(limits, &[], Vec::new())?)
         })
         .await?
@@ -197,22 +191,15 @@ pub async fn remove_source(
     agent: &AgentId,
     id: &SourceId,
 ) -> Result<(), KnowledgeError> {
-    let tenant = find_tenant(deps, caller, agent).await?;
-    let present = read_present(deps, &tenant, agent).await?;
+    let knowledge = ChangedKnowledge::begin(deps, caller, agent).await?;
+    let present = knowledge.read_present(deps).await?;
     present.find_source(id).ok_or(KnowledgeError::NoSource)?;
-    audit_change(deps, caller, &tenant, agent, format!("removed {id}")).await?;
+    audit_change(deps, caller, &knowledge, format!("removed {id}")).await?;
     let limits = deps.settings().knowledge;
-    change_snapshot(
-        deps,
-        &tenant,
-        agent,
-        present,
-        &MadeVectors::default(),
-        |present| {
-            present.find_source(id).ok_or(KnowledgeError::NoSource)?;
-            Ok(present.with_changes(limits, std::slice::from_ref(id), Vec::new())?)
-        },
-    )
+    change_snapshot(deps, &knowledge, present, &MadeVectors::default(), |present| {
+        present.find_source(id).ok_or(KnowledgeError::NoSource)?;
+        Ok(present.with_changes(limits, std::slice::from_ref(id), Vec::new())?)
+    })
     .await?;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Adds web pages to an agent's knowledge, as many as one request has time for.
 
+use super::KnowledgeError;
 use super::change::{AddedSource, NewDocument, add_source_within};
-use super::{KnowledgeError, find_tenant};
+use super::changed_knowledge::ChangedKnowledge;
 use crate::Deps;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
@@ -64,7 +65,7 @@ pub async fn add_pages(
     agent: &AgentId,
     urls: &[String],
 ) -> Result<Vec<PageOutcome>, KnowledgeError> {
-    find_tenant(deps, caller, agent).await?;
+    let knowledge = ChangedKnowledge::begin(deps, caller, agent).await?;
     let begun = deps.system().now();
     let mut seen = BTreeSet::new();
     let urls = urls.iter().map(|url| url.trim().to_owned());
@@ -86,7 +87,7 @@ pub async fn add_pages(
                     bytes: page.bytes,
                 };
                 let vectors_until = Some(add_duration(begun, VECTORS_WITHIN));
-                let added = add_source_within(deps, caller, agent, document, vectors_until).await;
+                let added = add_source_within(deps, caller, &knowledge, document, vectors_until).await;
                 added.map_err(PageRefusal::from)
             }
             Err(refusal) => Err(refusal),

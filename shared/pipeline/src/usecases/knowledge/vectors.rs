@@ -1,8 +1,9 @@
 //! Gives the blocks of an agent's sources their vectors, where the installation has an embedding model. A document never waits for it:
 //! blocks without a vector are found by their words.
 
+use super::KnowledgeError;
+use super::changed_knowledge::ChangedKnowledge;
 use super::writing::{audit_change, change_snapshot};
-use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
@@ -138,8 +139,8 @@ pub async fn embed_knowledge(
     agent: &AgentId,
     again: bool,
 ) -> Result<VectorState, KnowledgeError> {
-    let tenant = find_tenant(deps, caller, agent).await?;
-    let present = read_present(deps, &tenant, agent).await?;
+    let knowledge = ChangedKnowledge::begin(deps, caller, agent).await?;
+    let present = knowledge.read_present(deps).await?;
     let model = deps.llm().embedding_model().map(str::to_owned);
     let is_dropped = |snapshot: &KnowledgeSnapshot| {
         let present = snapshot.vectors.as_ref();
@@ -154,9 +155,9 @@ pub async fn embed_knowledge(
     if making.made.has_no_vectors() {
         return Ok(describe_vectors(deps, &present, None, making.gap));
     }
-    audit_change(deps, caller, &tenant, agent, "vectors are made".to_owned()).await?;
+    audit_change(deps, caller, &knowledge, "vectors are made".to_owned()).await?;
     let limits = deps.settings().knowledge;
-    let (next, refused) = change_snapshot(deps, &tenant, agent, present, &making.made, |present| {
+    let (next, refused) = change_snapshot(deps, &knowledge, present, &making.made, |present| {
         let mut next = present.with_changes(limits, &[], Vec::new())?;
         if is_dropped(&next) {
             next.vectors = None;

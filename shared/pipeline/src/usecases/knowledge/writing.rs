@@ -1,12 +1,12 @@
 //! Writes the next snapshot, and then makes it the present one.
 
+use super::KnowledgeError;
+use super::changed_knowledge::ChangedKnowledge;
 use super::overflow::{delete_spare_vectors, find_vector_room, put_overflow};
-use super::{KnowledgeError, find_record, read_present};
 use crate::Deps;
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
 };
@@ -23,13 +23,12 @@ const MIME_TYPE: &str = "application/octet-stream";
 pub(super) async fn audit_change(
     deps: &impl Deps,
     caller: &Caller,
-    tenant: &TenantId,
-    agent: &AgentId,
+    knowledge: &ChangedKnowledge,
     change: String,
 ) -> Result<(), KnowledgeError> {
-    let action = AuditAction::KnowledgeChanged;
-    let done = AuditedAction::on_object(action, Some(tenant), "agent", agent.as_str()).with_result(change);
-    Ok(audit_action(deps, caller, done).await?)
+    let (tenant, agent) = (Some(&knowledge.tenant), knowledge.agent.as_str());
+    let done = AuditedAction::on_object(AuditAction::KnowledgeChanged, tenant, "agent", agent);
+    Ok(audit_action(deps, caller, done.with_result(change)).await?)
 }
 
 /// A snapshot with a change, and the reason why it did not take new vectors.
@@ -37,11 +36,10 @@ type ChangedSnapshot = (KnowledgeSnapshot, Option<VectorGap>);
 
 /// Writes the snapshot that `change` makes of the present one, and makes it the present one. The vectors that were made are added, and
 /// the present one was read already. If another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
-/// Returns what was written, and why vectors were not.
+/// Returns what was written, and why vectors were not. Of an agent that was removed meanwhile nothing is written.
 pub(super) async fn change_snapshot(
     deps: &impl Deps,
-    tenant: &TenantId,
-    agent: &AgentId,
+    knowledge: &ChangedKnowledge,
     present: KnowledgeSnapshot,
     made: &MadeVectors,
     change: impl Fn(&KnowledgeSnapshot) -> Result<KnowledgeSnapshot, KnowledgeError>,
@@ -50,8 +48,9 @@ pub(super) async fn change_snapshot(
     retry_lost_write(PortError::contended("knowledge"), present, |present| async move {
         let mut next = deps.llm().renew_analysis(change(&present)?).await?;
         let refused = next.add_made_vectors(made, room).err();
+        let (tenant, agent) = (&knowledge.tenant, &knowledge.agent);
         let index = next.find_vector_index(tenant, agent);
-        let name = announce_snapshot(deps, tenant, agent, index.as_ref()).await?;
+        let name = announce_snapshot(deps, knowledge, index.as_ref()).await?;
         let not_put = put_overflow(deps, index.as_ref(), &mut next, made, room).await;
         let refused = not_put.or(refused);
         let bytes = next.to_bytes()?;
@@ -63,13 +62,13 @@ pub(super) async fn change_snapshot(
             FileError::Store(error) => error,
             other => PortError::unavailable("knowledge", other),
         })?;
-        if let Some(known) = switch_to_snapshot(deps, tenant, agent, &name, &next).await? {
+        if let Some(known) = switch_to_snapshot(deps, knowledge, &name, &next).await? {
             delete_spare_files(deps, &known).await;
             delete_spare_vectors(deps, (tenant, agent), &present, &next).await;
             return Ok(WriteAttempt::Done((next, refused)));
         }
         deps.queues().delete_file(&key).await?;
-        Ok(WriteAttempt::Lost(read_present(deps, tenant, agent).await?))
+        Ok(WriteAttempt::Lost(knowledge.read_present(deps).await?))
     })
     .await
 }
@@ -78,13 +77,12 @@ pub(super) async fn change_snapshot(
 /// vectors, before any is put.
 async fn announce_snapshot(
     deps: &impl Deps,
-    tenant: &TenantId,
-    agent: &AgentId,
+    knowledge: &ChangedKnowledge,
     index: Option<&VectorIndexName>,
 ) -> Result<SnapshotName, KnowledgeError> {
     let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
     retry_lost_write(PortError::contended("knowledge"), (), |()| async {
-        let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
+        let (mut known, now) = (knowledge.find_record(deps).await?, deps.system().now());
         let deletable = known.list_deletable(now);
         for spare in &deletable {
             deps.queues().delete_file(&spare.file_key()).await?;
@@ -99,16 +97,18 @@ async fn announce_snapshot(
     .await
 }
 
-/// Makes a written snapshot the present one. `None`: another writer was faster.
+/// Makes a written snapshot the present one. `None`: another writer was faster, or the agent was removed meanwhile.
 async fn switch_to_snapshot(
     deps: &impl Deps,
-    tenant: &TenantId,
-    agent: &AgentId,
+    knowledge: &ChangedKnowledge,
     name: &SnapshotName,
     next: &KnowledgeSnapshot,
 ) -> Result<Option<AgentKnowledge>, KnowledgeError> {
     retry_lost_write(PortError::contended("knowledge"), (), |()| async {
-        let mut known = find_record(deps, tenant, agent).await?;
+        let mut known = match knowledge.find_record(deps).await {
+            Err(KnowledgeError::NoAgent) => return Ok(WriteAttempt::Done(None)),
+            found => found?,
+        };
         if known.snapshot.as_ref() == Some(name) {
             return Ok(WriteAttempt::Done(Some(known)));
         }

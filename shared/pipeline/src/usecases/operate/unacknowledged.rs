@@ -15,6 +15,7 @@ pub async fn list_unacknowledged(
     let filter = UnacknowledgedFilter {
         tenant: caller.scope.tenant().cloned(),
         instance,
+        due_from: None,
     };
     let now = deps.system().now();
     deps.store().list_unacknowledged(&filter, now, page).await

@@ -50,6 +50,9 @@ pub(super) async fn record_delivery_failure(
     }
     if is_of_an_earlier_attempt(&message, &failed.update, known_as) {
         tracing::info!(message_id = %id, "an attempt failed that was repeated since");
+        if message.out.identity_attempt.is_some() {
+            note_refused_first_contact(deps, bound, &message).await?;
+        }
         return Ok(());
     }
     let marked = message

@@ -2,7 +2,7 @@
 
 use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
 use crate::Deps;
-use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::working_instances::WorkingPages;
 use jiff::Timestamp;
@@ -122,7 +122,7 @@ impl PicturePass {
 
 /// Asks for a contact's picture; `None` if its instance cannot be asked.
 async fn ask_for_picture(deps: &impl Deps, conversation: &Conversation) -> PortResult<Option<PictureAnswer>> {
-    let Some(bound) = find_enabled_instance(deps, &conversation.instance).await? else {
+    let Some(bound) = find_instance_of(deps, &conversation.instance, &conversation.tenant).await? else {
         return Ok(None);
     };
     if !capabilities(deps, &bound).has_pictures {

@@ -4,6 +4,7 @@
 use crate::Deps;
 use crate::steps::dead_letter_erasure::erase_event_body;
 use crate::steps::dead_letter_purge::purge_named_record;
+use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::upload;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -44,12 +45,15 @@ pub(super) async fn look_at_dead_letters(deps: &impl Deps) -> PortResult<usize> 
             .list_dead_letters(&DeadLetterFilter::default(), &page)
             .await?;
         let periods = &read_periods(deps, &found.items).await?;
-        let ended: Vec<bool> = stream::iter(found.items)
-            .map(|dead_letter| async move { keep_or_give_up(deps, &dead_letter, periods).await })
+        // A record that cannot be read keeps its own letter, and no other.
+        let ended: Vec<Option<bool>> = stream::iter(found.items)
+            .map(|dead_letter| async move {
+                pass_over_unreadable(keep_or_give_up(deps, &dead_letter, periods).await.map(Some))
+            })
             .buffer_unordered(SIDE_BY_SIDE)
             .try_collect()
             .await?;
-        given_up += ended.into_iter().filter(|ended| *ended).count();
+        given_up += ended.into_iter().flatten().filter(|ended| *ended).count();
         match found.next_cursor {
             Some(cursor) => page.cursor = Some(cursor),
             None => return Ok(given_up),

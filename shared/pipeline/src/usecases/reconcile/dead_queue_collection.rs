@@ -10,7 +10,7 @@ use crate::steps::give_up::{
 };
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::wake_up;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{
     DeadLetter, DeadLetterContent, QueueName, RedrivenLetter, unreadable_letter_id,
 };
@@ -32,16 +32,25 @@ const BATCHES_MAX: usize = 200;
 /// Maximum time of one pass: a received message is handed out again after some seconds.
 const COLLECT_TIME: SignedDuration = SignedDuration::from_secs(4);
 
+/// Time between two looks through a whole queue, in minutes. A copy that stays costs a read at each look.
+const FULL_LOOK_MINUTES: i64 = 10;
+
 /// Age below which a copy without a dead letter is kept: the copy is made before its dead letter.
 const COPY_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Error text of a message that its queue gave up.
 const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
 
-/// Processes the dead-letter queue of `queue`. Returns how many messages were removed.
+fn is_full_look(now: Timestamp) -> bool {
+    now.as_second().div_euclid(60) % FULL_LOOK_MINUTES == 0
+}
+
+/// Processes the dead-letter queue of `queue`: all of it each ten minutes, and as long as there is something to remove. Returns how
+/// many messages were removed.
 pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> PortResult<usize> {
     let mut gone = 0;
-    let until = add_duration(deps.system().now(), COLLECT_TIME);
+    let now = deps.system().now();
+    let until = add_duration(now, COLLECT_TIME);
     for _ in 0..BATCHES_MAX {
         // The time is checked between batches only: every received message must be processed, because it is hidden from
         // the next read for a while.
@@ -52,6 +61,7 @@ pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> Po
         if batch.is_empty() {
             break;
         }
+        let before = gone;
         for copy in batch {
             let goes = match &copy.copy_of {
                 Some(dead_letter) => is_obsolete_copy(deps, &copy, dead_letter).await?,
@@ -61,6 +71,9 @@ pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> Po
                 deps.queues().remove_dead_message(&copy).await?;
                 gone += 1;
             }
+        }
+        if gone == before && !is_full_look(now) {
+            break;
         }
     }
     Ok(gone)

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Longest time for one effect. A tool that does not answer must not hold the pass up; what is cut off here is asked again.
 const ONE_EFFECT: Duration = Duration::from_secs(30);
 
-/// Time of a pass within which work on effects and bookings begins. With the longest time of one it ends before the function does, and
+/// Time of a pass within which work on what is overdue begins. With the longest time of one effect it ends before the function does, and
 /// leaves time for what comes after it. The rest is still due in the next pass.
 pub(super) const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 

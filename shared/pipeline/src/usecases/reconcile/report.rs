@@ -1,5 +1,6 @@
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::queue_message::format_error_chain;
+use recado_domain::alert::MissingSecret;
 use recado_domain::sample::MinuteSample;
 use recado_ports::ports::PortResult;
 
@@ -14,6 +15,8 @@ pub struct ReconcileReport {
     pub turns: usize,
     /// Instances that were asked for their connection state.
     pub probes: usize,
+    /// Open instances whose providers were asked whether they still are.
+    pub asked: usize,
     /// Parked conversations released or given up.
     pub parked: usize,
     /// Scheduled messages that fell due.
@@ -37,6 +40,10 @@ pub struct ReconcileReport {
     pub pictures: usize,
     /// Numbers of which a provider told the quality and the limit.
     pub standings: usize,
+    /// The secrets that entries name and that are not there; `None`: this pass did not look for them.
+    pub missing_secrets: Option<Vec<MissingSecret>>,
+    /// First messages that are sent once more, to linked identities.
+    pub identity_attempts: usize,
     /// Actions that failed.
     pub failed: usize,
     /// The sample of the installation that was stored.

@@ -2,8 +2,9 @@
 
 use super::SIDE_BY_SIDE;
 use crate::Deps;
-use crate::steps::installation_reading::{InstallationReading, read_installation};
+use crate::steps::installation_reading::InstallationReading;
 use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
@@ -16,12 +17,16 @@ const TENANTS_MAX: usize = 99;
 /// Maximum number of instances whose states are read for their rate.
 const RATES_MAX: usize = 100;
 
-/// Stores the sample of the installation and those of tenants, the worst first. Returns the installation's, with the
-/// state that it was made of.
-pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<(MinuteSample, InstallationReading)> {
-    let reading = read_installation(deps.store(), deps.system().now()).await?;
-    let slots = read_slots(deps, &reading).await?;
+/// Stores the sample of the installation, with the looks at connections, and those of tenants, the worst first. Returns the
+/// installation's.
+pub(super) async fn record_samples(
+    deps: &impl Deps,
+    reading: &InstallationReading,
+    looks: Vec<ConnectionLook>,
+) -> PortResult<MinuteSample> {
+    let slots = read_slots(deps, reading).await?;
     let mut installation = reading.to_sample(&slots);
+    installation.looks = looks;
     let mut samples = reading.to_tenant_samples(&slots);
     // A tenant with an instance that cannot send goes first: its uptime is counted from the samples.
     samples.sort_by_key(|sample| {
@@ -39,7 +44,7 @@ pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<(MinuteSample
     samples.push(installation.clone());
     let expires = add_duration(deps.system().now(), SAMPLE_RETENTION);
     deps.store().put_samples(&samples, expires).await?;
-    Ok((installation, reading))
+    Ok(installation)
 }
 
 /// Reads the numbers of send slots of the instances for which messages wait.

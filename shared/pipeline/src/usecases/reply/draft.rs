@@ -130,6 +130,11 @@ impl DraftedReply {
         }
     }
 
+    /// Returns `true` if the contact gets the agent's error message because the model failed.
+    pub(super) fn is_model_failure(&self) -> bool {
+        self.failure == Some(Reason::ModelFailed)
+    }
+
     /// Returns `true` if the contact gets the agent's error message, or is told of a pause.
     pub(super) fn is_error_reply(&self) -> bool {
         self.failure.is_some()

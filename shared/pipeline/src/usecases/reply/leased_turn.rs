@@ -5,6 +5,7 @@ use super::steps::take_place::TurnPlace;
 use super::turn_time::TurnTime;
 use crate::Deps;
 use crate::steps::effects::DraftedJournal;
+use jiff::Timestamp;
 use recado_domain::config::{AgentStep, InstanceConfig};
 use recado_domain::conversation::{AgentPause, Conversation, Draft, UnsentUse};
 use recado_domain::usage::ModelUse;
@@ -34,6 +35,8 @@ pub(super) struct LeasedTurn<'a> {
     pub(super) place: Option<TurnPlace>,
     /// The time that the turn has.
     pub(super) time: TurnTime,
+    /// The time before which the reply does not leave.
+    pub(super) leaves_at: Timestamp,
 }
 
 impl LeasedTurn<'_> {

@@ -13,6 +13,7 @@ pub(super) mod fallback_model;
 pub(super) mod fetch_files;
 pub(super) mod find_instance;
 pub(super) mod find_knowledge;
+pub(super) mod hold_reply;
 pub(super) mod http_agent;
 pub(super) mod model_reply;
 pub(super) mod read_conversation;

@@ -46,6 +46,12 @@ impl TurnTime {
         let left = self.ends.duration_since(now) - MODEL_TIME_MIN;
         left.clamp(SignedDuration::ZERO, usual)
     }
+
+    /// Returns the time from `now` until `at`, or until the turn must commit if that is sooner.
+    pub(super) fn left_until(self, at: Timestamp, now: Timestamp) -> Duration {
+        let left = at.min(self.ends).duration_since(now);
+        left.max(SignedDuration::ZERO).unsigned_abs()
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +93,15 @@ mod tests {
         }
         let early = TurnTime::from_start(at(0), Some(at(90)));
         assert_eq!(early, TurnTime::from_start(at(0), None));
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_time_or_when_the_turn_must_commit() {
+        let time = TurnTime::from_start(at(0), None);
+        for (now, until, expected) in [(1, 3, 2), (3, 3, 0), (9, 3, 0), (84, 90, 1), (86, 90, 0)] {
+            let left = time.left_until(at(until), at(now));
+            assert_eq!(left.as_secs(), expected, "from {now} s until {until} s");
+        }
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
     let out = &message.out;
     OutgoingMessage {
         id: message.message_id(),
-        to: out.to.clone(),
+        to: out.attempt_address().clone(),
         content: message.content_as_sent().into_owned(),
         options: out.options.clone(),
         attempt: out.attempts.max(1),

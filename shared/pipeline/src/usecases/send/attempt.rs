@@ -203,7 +203,7 @@ async fn claim_message(
     );
     let flight = InFlightSend {
         message: message.message_id(),
-        to: message.out.to.clone(),
+        to: message.out.attempt_address().clone(),
         nonce: nonce.clone(),
         claimed_at: now,
         until,

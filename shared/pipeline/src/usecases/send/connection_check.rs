@@ -79,10 +79,12 @@ pub(super) async fn check_connection(
     }
     let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
         // After a time-out, an unclear answer counts as a second time-out.
-        ConnectionAnswer::Unclear if suspect.is_some() => (ConnectionStatus::Closed, None),
+        ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear if suspect.is_some() => {
+            (ConnectionStatus::Closed, None)
+        }
         // An unclear answer does not change the stored connection state. The time of the check is stored, so that it is
         // not repeated at once.
-        ConnectionAnswer::Open | ConnectionAnswer::Unclear => {
+        ConnectionAnswer::Open | ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear => {
             // The check may have taken so long that the slot was missed.
             let missed = is_slot_missed(slot, deps.system().now());
             return if missed { Err(RETRY_SOON) } else { Ok(()) };
@@ -123,6 +125,9 @@ pub(super) async fn record_accepted_send(
     let fresh = message.model.is_some() && add_duration(message.stored_at, KEY_PROVEN_WITHIN) > now;
     if known.llm_needs_credentials && fresh {
         changes.push(InstanceChange::ModelKeyMissing(false));
+    }
+    if known.model_failures.is_some() && fresh {
+        changes.push(InstanceChange::ModelAnswered);
     }
     let was_on_trial = known.is_on_trial();
     let mut known = known.clone();

@@ -2,6 +2,7 @@
 //! its batch may be stopped, and what it reminds of may be off.
 
 use super::expiry::{cancel_if_expired, cancel_unwanted, cancel_void_reminder};
+use super::identity_attempt::keep_sent;
 use super::{SendContext, StepResult, Stop, require_written};
 use crate::Deps;
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
@@ -9,6 +10,7 @@ use jiff::Timestamp;
 use recado_domain::invitations::BATCH_PERMIT;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
+use recado_domain::outbox::OutboxState;
 use recado_ports::ports::{OutboxStore, System};
 
 /// Passes over an invitation that is held back: nothing else to the contact waits for it. `reconcile` comes back to it.
@@ -17,6 +19,25 @@ pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepR
         return Err(Stop::Finished);
     }
     Ok(())
+}
+
+/// Passes over a queued message that nothing else waits for: it is held back, or its batch is paused.
+pub(super) async fn pass_over_waiting(
+    deps: &impl Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+) -> StepResult {
+    if message.out.state != OutboxState::Queued {
+        return Ok(());
+    }
+    pass_over_held_back(deps, message)?;
+    let Some(batch) = &message.out.batch else {
+        return Ok(());
+    };
+    match judge_attempt(deps, &context.bound.tenant, Some(batch), None).await? {
+        AttemptPermission::Paused => Err(Stop::Finished),
+        _ => Ok(()),
+    }
 }
 
 /// Asks whether a message may leave now. Returns the time until which the answer holds; `None` if nothing was to be asked. What may not
@@ -38,7 +59,11 @@ pub(super) async fn check_permission(
     }
     let invitation = out.invitation.as_deref();
     let tenant = &context.bound.tenant;
-    match judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await? {
+    let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
+    if judged != AttemptPermission::Granted && out.is_identity_attempt() {
+        return keep_sent(deps, message, "it may not leave now").await;
+    }
+    match judged {
         AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
         AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
         AttemptPermission::Paused => Err(Stop::Finished),

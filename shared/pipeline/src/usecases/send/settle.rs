@@ -21,7 +21,8 @@ use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{
-    DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System, WriteOutcome,
+    Deliveries, DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System,
+    WriteOutcome,
 };
 use std::time::Duration;
 
@@ -65,14 +66,8 @@ pub(super) async fn settle_outcome(
         }
         SendOutcome::Unreached { why } => {
             Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
-            let timeout = UnansweredAttempt::Unreached;
-            Box::pin(count_timeout(
-                deps,
-                context,
-                timeout,
-                ConnectionStatus::Unreachable,
-            ))
-            .await?;
+            let (attempt, status) = (UnansweredAttempt::Unreached, ConnectionStatus::Unreachable);
+            Box::pin(count_timeout(deps, context, attempt, status)).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Retryable { why, after } => {
@@ -201,6 +196,7 @@ pub(super) async fn store_sent(
     landed: Option<&InFlightSend>,
     why: Option<&str>,
 ) -> StepResult {
+    let number_key = find_number_key(context.bound, message, provider_message_id.as_ref());
     message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context.bound, message);
     let why = why.map(str::to_owned);
@@ -225,8 +221,25 @@ pub(super) async fn store_sent(
         settled.await?
     };
     require_written(settled)?;
+    if let Some(key) = number_key {
+        deps.store().stop_awaiting(&key).await?;
+    }
     record_sent_message(message, deps.system().now());
     Ok(())
+}
+
+/// Returns the key of the attempt for the number, if the one by the linked identity is accepted as `accepted_as`. Its acknowledgement is not
+/// waited for any more.
+fn find_number_key(
+    bound: &InstanceConfig,
+    message: &Outgoing,
+    accepted_as: Option<&String>,
+) -> Option<DeliveryKey> {
+    let attempt = message.out.identity_attempt.as_ref();
+    let before = attempt.filter(|attempt| attempt.pending)?.before.as_ref()?;
+    let external = bound.instance.resolve_external_id()?;
+    let is_other = accepted_as != Some(before);
+    is_other.then(|| DeliveryKey::from_provider_id(bound.instance.provider, &external, before))
 }
 
 async fn settle_accepted(

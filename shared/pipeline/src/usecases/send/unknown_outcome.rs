@@ -125,6 +125,11 @@ async fn other_names(
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
 async fn repeat_or_give_up(deps: &impl Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
+    if message.out.is_identity_attempt() {
+        // It is made once.
+        let why = "no evidence that it was sent to the linked identity".to_owned();
+        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
+    }
     if message.out.restored && !capabilities(deps, context.bound).has_history {
         let why = "restored from a backup, and the provider cannot be asked what was sent since".to_owned();
         return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;

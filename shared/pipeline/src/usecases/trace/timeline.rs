@@ -312,6 +312,7 @@ fn describe_knowledge(known: &TurnKnowledge) -> Value {
         "search": known.search.as_str(),
         "vectors": known.vectors.map(VectorGap::as_str),
         "blocks": blocks.collect::<Value>(),
+        "whole": known.whole,
         "gap": known.gap,
     })
 }

@@ -1,8 +1,9 @@
 //! Lists and shows endpoints with their states, and what people do with one.
 
-use super::{WebhookError, load_state};
+use super::WebhookError;
 use crate::Deps;
 use crate::steps::audit::audit_action;
+use crate::steps::endpoint_state::load_endpoint_state;
 use crate::steps::invited_tenant::choose_tenant;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
@@ -94,7 +95,7 @@ pub async fn begin_posts(
     id: &str,
 ) -> Result<ConfiguredEndpoint, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, Some(tenant), id).await?;
-    let state = load_state(deps, &tenant.id, &endpoint.id).await?;
+    let state = load_endpoint_state(deps, &tenant.id, &endpoint.id).await?;
     Ok(ConfiguredEndpoint {
         tenant: tenant.id,
         endpoint,
@@ -113,7 +114,7 @@ async fn change_state(
     change: impl Fn(&mut EndpointState),
 ) -> PortResult<EndpointState> {
     retry_lost_write(PortError::contended("webhook endpoint"), (), |()| async {
-        let mut state = load_state(deps, tenant, endpoint).await?;
+        let mut state = load_endpoint_state(deps, tenant, endpoint).await?;
         change(&mut state);
         state.raise_revision();
         let written = deps.store().save_endpoint_state(&state, &[]).await?;
@@ -184,7 +185,7 @@ pub async fn test_endpoint(
     id: &str,
 ) -> Result<(PublishedEvent, Result<PostAnswer, PostError>), WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
-    let state = load_state(deps, &tenant.id, &endpoint.id).await?;
+    let state = load_endpoint_state(deps, &tenant.id, &endpoint.id).await?;
     let done = audited(AuditAction::WebhookTested, &tenant.id, &endpoint.id);
     audit_action(deps, caller, done).await?;
     let now = deps.system().now();

@@ -1,7 +1,7 @@
 //! The pass of one endpoint: posts what is next, and stores the results.
 
-use super::load_state;
 use crate::Deps;
+use crate::steps::endpoint_state::{find_endpoint, load_listed_state};
 use futures::future::{join, join_all};
 use jiff::Timestamp;
 use recado_domain::config::WebhookEndpoint;
@@ -60,9 +60,12 @@ pub async fn remove_unknown_states(deps: &impl Deps) -> PortResult<()> {
         .map(|(tenant, endpoint)| (tenant, endpoint.id))
         .collect();
     for state in states {
+        let generation = Some(state.generation());
         let place = (state.tenant, state.endpoint);
         if !configured.contains(&place) {
-            deps.store().delete_endpoint_records(&place.0, &place.1).await?;
+            let (tenant, endpoint) = &place;
+            let deleted = deps.store().delete_endpoint_records(tenant, endpoint, generation);
+            deleted.await?;
         }
     }
     Ok(())
@@ -78,14 +81,22 @@ fn wanted<'a>(
     events.map(|logged| (logged.cursor, &logged.event))
 }
 
-/// Posts to one endpoint what is next and due. Returns `true` if more may follow at once.
+/// Posts to one endpoint what is next and due. Returns `true` if more may follow at once. `id`: an endpoint that was listed before,
+/// and that may have been changed since, or removed and made again.
 pub async fn post_due_events(
     deps: &impl Deps,
     posts: &impl EndpointPosts,
     tenant: &TenantId,
-    endpoint: &WebhookEndpoint,
+    id: &WebhookEndpointId,
 ) -> PortResult<bool> {
-    let mut state = load_state(deps, tenant, &endpoint.id).await?;
+    let Some(mut state) = load_listed_state(deps, tenant, id).await? else {
+        return Ok(false);
+    };
+    // Read after the state: an entry from before it would have the events of a new endpoint posted to the URL of the one before.
+    let Some(endpoint) = find_endpoint(deps, tenant, id).await? else {
+        return Ok(false);
+    };
+    let endpoint = &endpoint;
     if endpoint.disabled {
         return forget_failures(deps, state).await;
     }

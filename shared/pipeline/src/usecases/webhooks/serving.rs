@@ -2,7 +2,9 @@
 
 use super::posting::{list_posted_endpoints, post_due_events};
 use crate::Deps;
+use crate::steps::endpoint_state::load_listed_state;
 use crate::steps::invited_tenant::find_tenant;
+use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::WEBHOOK_ENDPOINTS_MAX;
@@ -52,7 +54,7 @@ async fn serve_endpoint(
     let Some(endpoint) = endpoints.find(|endpoint| endpoint.id == job.endpoint) else {
         return Ok(Verdict::Done);
     };
-    while post_due_events(deps, posts, &tenant.id, endpoint).await? {
+    while post_due_events(deps, posts, &tenant.id, &endpoint.id).await? {
         let pass_ends = add_duration(deps.system().now(), PASS_TIME);
         if deadline.is_some_and(|deadline| pass_ends > deadline) {
             return Ok(Verdict::RETRY_SOON);
@@ -93,7 +95,11 @@ pub async fn list_due_jobs(deps: &impl Deps) -> PortResult<Vec<EndpointJob>> {
         if endpoint.disabled {
             continue;
         }
-        let state = super::load_state(deps, &tenant, &endpoint.id).await?;
+        // A state that cannot be read holds up its own endpoint alone.
+        let state = load_listed_state(deps, &tenant, &endpoint.id).await;
+        let Some(state) = pass_over_unreadable(state)? else {
+            continue;
+        };
         let now = deps.system().now();
         if !state.may_post(now) {
             continue;

@@ -85,7 +85,7 @@ pub(crate) async fn fetch_connection(client: &AwsSocialClient, timeout: Duration
         Err(SdkError::ServiceError(refused)) if refused.raw().status().as_u16() < 500 => {
             ConnectionAnswer::Open
         }
-        Err(_) => ConnectionAnswer::Unclear,
+        Err(_) => ConnectionAnswer::Unreachable,
     }
 }
 

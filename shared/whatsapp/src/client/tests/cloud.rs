@@ -133,7 +133,7 @@ async fn a_number_of_dialog360_counts_as_open_unless_its_key_is_refused() {
         ConnectionAnswer::NeedsCredentials
     );
     for does in [Does::Answers(503, ""), Does::Breaks] {
-        assert_eq!(answer(does).await, ConnectionAnswer::Unclear);
+        assert_eq!(answer(does).await, ConnectionAnswer::Unreachable);
     }
 }
 

@@ -19,8 +19,8 @@ async fn a_meta_number_is_open_while_its_token_is_good() {
             Does::Answers(400, r#"{"error":{"message":"(#4) x","code":4}}"#),
             ConnectionAnswer::Open,
         ),
-        (Does::Answers(500, "{}"), ConnectionAnswer::Unclear),
-        (Does::Hangs, ConnectionAnswer::Unclear),
+        (Does::Answers(500, "{}"), ConnectionAnswer::Unreachable),
+        (Does::Hangs, ConnectionAnswer::Unreachable),
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let whatsapp = whatsapp(&stand_in.url, Some("token-1"), Simulation::Off);
@@ -101,8 +101,11 @@ async fn the_connection_is_what_evolution_says_of_it() {
         (Does::Answers(401, "{}"), ConnectionAnswer::NeedsCredentials),
         (Does::Answers(404, "{}"), ConnectionAnswer::Closed),
         (Does::Answers(500, "{}"), ConnectionAnswer::Unclear),
+        (Does::Answers(502, "<html>"), ConnectionAnswer::Unreachable),
+        (Does::Answers(503, "{}"), ConnectionAnswer::Unreachable),
+        (Does::Answers(504, ""), ConnectionAnswer::Unreachable),
         (Does::Answers(200, "<html>"), ConnectionAnswer::Unclear),
-        (Does::Hangs, ConnectionAnswer::Unclear),
+        (Does::Hangs, ConnectionAnswer::Unreachable),
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);

@@ -129,3 +129,46 @@ async fn what_is_stored_of_a_message_is_asked_for_by_its_id() {
     let client = whatsapp(&silent.url, Some("key-1"), Simulation::Off);
     assert_eq!(client.fetch_stored_content(&meta_number(), "A1").await, None);
 }
+
+#[tokio::test]
+async fn the_linked_identity_is_asked_for_only_while_evolution_knows_of_no_acknowledgement() {
+    let waits = r#"{"messages":{"records":[{"key":{"id":"A1"},"message":{},"MessageUpdate":[{"status":"PENDING"}]}]}}"#;
+    let told = r#"{"messages":{"records":[{"key":{"id":"A1"},"message":{},"MessageUpdate":[{"status":"SERVER_ACK"}]}]}}"#;
+    let found = r#"[{"exists":true,"jid":"5511900000001@s.whatsapp.net","number":"5511900000001","lid":"100000000000001@lid"}]"#;
+    let none = r#"[{"exists":true,"jid":"5511900000001@s.whatsapp.net","number":"5511900000001"}]"#;
+    let (identity, other) = ("100000000000001@lid", "100000000000002@lid");
+    for (first, second, known_as, expected, requests) in [
+        (waits, found, None, Some(identity), 2),
+        (waits, none, None, None, 2),
+        (waits, "<html>", None, None, 2),
+        (told, found, None, None, 1),
+        (r#"{"messages":{"records":[]}}"#, found, None, None, 1),
+        (waits, found, Some(other), Some(other), 1),
+        (told, found, Some(other), None, 1),
+    ] {
+        let script = vec![Does::Answers(200, first), Does::Answers(200, second)];
+        let stand_in = StandIn::start(script).await;
+        let client = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+        let address = |text: &str| ContactAddress::parse(text).unwrap();
+        let (to, known_as) = (address(PHONE), known_as.map(address));
+        let send = UnacknowledgedSend {
+            to: &to,
+            provider_message_id: "A1",
+            known_as: known_as.as_ref(),
+        };
+        let answer = client
+            .find_unacknowledged_identity(&evolution_instance(), send)
+            .await;
+        assert_eq!(answer, expected.map(address), "{first} {second}");
+        let asked = stand_in.requests();
+        assert_eq!(asked.len(), requests, "{first} {second}");
+        if requests == 2 {
+            assert_eq!(asked[1].body, serde_json::json!({"numbers": ["5511900000001"]}));
+        }
+        let version_1 = bound(Provider::Evolution, "suporte-01", 1);
+        for bound in [version_1, meta_number()] {
+            assert_eq!(client.find_unacknowledged_identity(&bound, send).await, None);
+        }
+        assert_eq!(stand_in.requests().len(), requests);
+    }
+}

@@ -7,6 +7,7 @@ mod described;
 pub(super) mod kinds;
 mod media;
 mod notices;
+mod payment;
 pub(super) mod protocol;
 mod reply;
 mod shop;

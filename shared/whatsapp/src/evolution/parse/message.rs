@@ -8,7 +8,7 @@ use super::context;
 use super::unused_fields::drop_unused_fields;
 use super::webhook_file::take_webhook_file;
 use crate::wire::json::{get_text, parse_integer, parse_timestamp};
-use recado_domain::content::Content;
+use recado_domain::content::{Content, SystemNote};
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
@@ -80,7 +80,10 @@ enum WithoutContent {
     /// The contact clicked an advertisement and wrote nothing.
     Welcome,
     /// WhatsApp's program could not decrypt the message.
-    Unreadable,
+    Unreadable {
+        /// The contact came from an advertisement.
+        is_lead: bool,
+    },
 }
 
 impl WithoutContent {
@@ -91,26 +94,31 @@ impl WithoutContent {
         if from_me || content::has_content(message) || message.get("protocolMessage").is_some() {
             return None;
         }
+        let is_lead = context::parse_context(data).referral.is_some();
         if is_undecrypted(data) {
-            return Some(Self::Unreadable);
+            return Some(Self::Unreadable { is_lead });
         }
         // `call` tells from which advertisement a click came.
         let is_empty = content::find_lone_mark(message).is_none_or(|mark| mark == "call");
-        (is_empty && context::parse_context(data).referral.is_some()).then_some(Self::Welcome)
+        (is_empty && is_lead).then_some(Self::Welcome)
     }
 
     /// Returns the word that distinguishes its event from that of a message with the same id.
     fn event_prefix(self) -> &'static str {
         match self {
             Self::Welcome => "welcome",
-            Self::Unreadable => "unreadable",
+            Self::Unreadable { .. } => "unreadable",
         }
     }
 
     fn content(self) -> Content {
         match self {
             Self::Welcome => Content::Welcome,
-            Self::Unreadable => content::unreadable_note(),
+            Self::Unreadable { is_lead: false } => content::unreadable_note(),
+            Self::Unreadable { is_lead: true } => Content::System {
+                what: SystemNote::UnreadableLead,
+                text: None,
+            },
         }
     }
 }

@@ -224,6 +224,12 @@ impl<S: Store> Conversations for FaultyPort<S> {
             let reason = recado_domain::reason::Reason::WhatsappPermanentError;
             out.state = OutboxState::Dead { at, reason };
         }
+        if self.injector.function == "api"
+            && self.injector.lacks(Mutation::PossiblySentForgotten)
+            && let Some(out) = found.as_mut().and_then(|message| message.out.as_mut())
+        {
+            out.maybe_sent = false;
+        }
         Ok(found)
     }
 }

@@ -1,13 +1,17 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
+use recado_domain::email::EmailState;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
+use recado_domain::invitations::{
+    Guest, Invitation, InvitationState, InvitationTemplate, LogMonth, Occasion, PhoneKey,
+};
 use recado_pipeline::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortResult,
     Store, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
+use std::sync::atomic::Ordering;
 
 impl<S: Store> InvitationRecords for FaultyPort<S> {
     delegate_calls! {
@@ -25,7 +29,6 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
             tenant: &TenantId, phone: &PhoneKey, occasion: Option<&OccasionId>
         ) -> Vec<Guest>;
         delete_guest(guest: &Guest) -> ();
-        save_invitation(invitation: &Invitation) -> WriteOutcome;
         find_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Invitation>;
         list_invitations_of_month(
             tenant: &TenantId, month: LogMonth, page: &PageRequest
@@ -50,7 +53,37 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
     ) -> PortResult<InvitationOutcome> {
         let is_forgotten = self.injector.lacks(Mutation::SingleClaimsForgotten);
         let claims = if is_forgotten { &[] } else { claims };
-        let begins = self.inner.begin_invitation(invitation, claims, now);
+        let mut invitation = invitation.clone();
+        if self.injector.lacks(Mutation::PlanNotStored)
+            && let InvitationState::Taken { planned } = &mut invitation.state
+        {
+            *planned = None;
+        }
+        let begins = self.inner.begin_invitation(&invitation, claims, now);
         self.around("begin_invitation", begins).await
+    }
+
+    async fn save_invitation(&self, invitation: &Invitation) -> PortResult<WriteOutcome> {
+        let begins_attempt = matches!(
+            &invitation.state,
+            InvitationState::Email { outbox } if matches!(outbox.state, EmailState::Sending { .. })
+        );
+        let effect = async {
+            let is_unwritten = begins_attempt && self.injector.lacks(Mutation::MailGoesFirst);
+            let written = if is_unwritten {
+                WriteOutcome::Written
+            } else {
+                self.inner.save_invitation(invitation).await?
+            };
+            if written == WriteOutcome::Written {
+                self.injector.note_mail_written(invitation);
+            }
+            if begins_attempt && self.injector.lacks(Mutation::MailClockNotRead) {
+                let now = self.injector.common.simulation.now().as_millisecond();
+                self.injector.frozen.store(now, Ordering::Relaxed);
+            }
+            Ok(written)
+        };
+        self.around("save_invitation", effect).await
     }
 }

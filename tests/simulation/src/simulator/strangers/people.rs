@@ -208,7 +208,7 @@ where
     }
 
     /// Has a contact of the line as a guest of its tenant with an invitation, in a batch, and opted out.
-    pub(super) fn invite_guest(&self, bound: &InstanceConfig) {
+    pub(super) fn add_invited_guest(&self, bound: &InstanceConfig) {
         let deps = self.calm_deps();
         let (tenant, now) = (bound.tenant.id.clone(), deps.system.now());
         let contact = address(line_number(&bound.instance), 0);

@@ -1,7 +1,7 @@
 //! Exports the log of deliveries of a month, page by page.
 
 use super::InvitationError;
-use super::lookup::{InvitationView, READS_AT_ONCE, view_invitation};
+use super::lookup::{InvitationView, READS_AT_ONCE, view_listed_invitation};
 use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -53,7 +53,7 @@ pub async fn export_invitations(
         .await?;
     let wanted = found.items.into_iter().filter(|one| filter.may_include(one));
     let views: Vec<Option<InvitationView>> = stream::iter(wanted)
-        .map(|invitation| view_invitation(deps, caller, invitation))
+        .map(|invitation| view_listed_invitation(deps, caller, invitation))
         .buffered(READS_AT_ONCE)
         .try_collect()
         .await?;

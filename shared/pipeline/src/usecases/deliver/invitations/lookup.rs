@@ -5,6 +5,7 @@ use super::preparation::{find_contact_conversation, parse_phone};
 use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::message_view::{MessageView, find_message_view};
+use crate::steps::unreadable::pass_over_unreadable;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -162,7 +163,7 @@ pub async fn list_invitations(
         .list_invitations(&tenant.id, occasion, None, page)
         .await?;
     let items: Vec<Option<InvitationView>> = stream::iter(found.items)
-        .map(|invitation| view_invitation(deps, caller, invitation))
+        .map(|invitation| view_listed_invitation(deps, caller, invitation))
         .buffered(READS_AT_ONCE)
         .try_collect()
         .await?;
@@ -170,6 +171,15 @@ pub async fn list_invitations(
         items: items.into_iter().flatten().collect(),
         next_cursor: found.next_cursor,
     })
+}
+
+/// Reads what became of an invitation among others. `None`: its message is gone, or cannot be read, and the others are told without it.
+pub(super) async fn view_listed_invitation(
+    deps: &impl Deps,
+    caller: &Caller,
+    invitation: Invitation,
+) -> PortResult<Option<InvitationView>> {
+    pass_over_unreadable(view_invitation(deps, caller, invitation).await)
 }
 
 /// Reads what became of an invitation. `None`: its message is gone.

@@ -3,6 +3,7 @@ use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use crate::Deps;
 use crate::steps::email_outbox::find_email_failure;
 use crate::steps::outgoing::find_outgoing;
+use crate::steps::unreadable::pass_over_unreadable;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -50,8 +51,11 @@ pub async fn forecast_redrive(
         .lines
         .into_iter()
         .flat_map(OrderedLetters::into_letter_ids);
-    let looks = stream::iter(ids).map(|id| forecast_letter(deps, id));
-    let found: Vec<LetterForecast> = looks.buffer_unordered(SIDE_BY_SIDE).try_collect().await?;
+    // What cannot be read is none of what is counted.
+    let looks = stream::iter(ids)
+        .map(|id| async move { pass_over_unreadable(forecast_letter(deps, id).await.map(Some)) });
+    let found: Vec<Option<LetterForecast>> = looks.buffer_unordered(SIDE_BY_SIDE).try_collect().await?;
+    let found: Vec<LetterForecast> = found.into_iter().flatten().collect();
     let count = |is: fn(&LetterForecast) -> bool| found.iter().filter(|found| is(found)).count();
     Ok(RedriveForecast {
         selected: selected.count,

@@ -118,7 +118,8 @@ async fn queue_for_opening(
     Ok(changed.state.opening.map_or(opens_at, |queue| queue.last_at))
 }
 
-fn begin_of_minute(at: Timestamp) -> Timestamp {
+/// Returns the minute in which `at` lies: a conversation has one scheduled job in it.
+pub(super) fn begin_of_minute(at: Timestamp) -> Timestamp {
     let past = SignedDuration::from_millis(at.as_millisecond().rem_euclid(60_000));
     add_duration(at, -past)
 }

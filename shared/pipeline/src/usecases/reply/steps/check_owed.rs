@@ -1,5 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Owed`]: checks that the agent owes an answer now.
 
+use super::check_hours::begin_of_minute;
 use crate::Deps;
 use crate::steps::effects::note_untold_effects;
 use crate::steps::typing_signs;
@@ -24,8 +25,12 @@ pub(in crate::usecases::reply) async fn check_owed(
     newest: &[Message],
 ) -> Result<(), TurnStop> {
     let (now, wait_max) = (deps.system().now(), deps.settings().debounce_max);
-    // Of several messages in the minute of the opening, only the first one's job is scheduled: it stands for all.
-    let is_scheduled = job.due.is_some() && job.due == conversation.scheduled_for;
+    // A conversation has one scheduled job in the minute of the opening, the first one's: it stands for all messages, also if it was
+    // scheduled for an earlier place of that minute than the one that was stored in the end.
+    let is_scheduled = match (job.due, conversation.scheduled_for) {
+        (Some(due), Some(stored)) => begin_of_minute(due) == begin_of_minute(stored),
+        _ => false,
+    };
     let named = if is_scheduled {
         conversation.turn_upto
     } else {

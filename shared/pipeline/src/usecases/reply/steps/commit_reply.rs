@@ -23,8 +23,8 @@ use recado_ports::ports::{
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
-/// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that (`restart_drafts`).
-/// The write that ends it sums up what the turn used.
+/// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that: by
+/// `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &impl Deps,
@@ -41,6 +41,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
         pause,
         draft,
         journal,
+        leaves_at,
         ..
     } = turn;
     let ready = ReadyReply {
@@ -54,6 +55,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
         pause,
         steps,
         dropped_max,
+        leaves_at,
     };
     retry_lost_write(TurnEnd::ChangedMeanwhile, conversation, |conversation| {
         try_to_commit_reply(deps, &ready, conversation)
@@ -77,6 +79,8 @@ struct ReadyReply<'a> {
     journal_rev: Option<u64>,
     /// The number of drafts in a row that may be dropped because the contact wrote.
     dropped_max: u32,
+    /// The time before which the reply does not leave.
+    leaves_at: Timestamp,
     drafted_at: Timestamp,
 }
 
@@ -87,7 +91,10 @@ async fn try_to_commit_reply(
 ) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
     let (draft, reply, unsent) = (&ready.draft, &ready.reply, &ready.unsent);
     let before = conversation.clone();
-    if conversation.drop_outdated_draft(draft, ready.dropped_max) {
+    // Who writes before a reply may leave gets one reply to all.
+    let is_early = conversation.is_continued_before(draft, ready.leaves_at);
+    let dropped_max = ready.dropped_max.max(u32::from(is_early));
+    if conversation.drop_outdated_draft(draft, dropped_max) {
         let saves = save_conversation_with_use(deps, &mut conversation, unsent);
         if saves.await? == WriteOutcome::Written {
             return Err(TurnEnd::DraftDropped.into());
@@ -106,13 +113,14 @@ async fn try_to_commit_reply(
     if let Some(pause) = ready.pause {
         conversation.pause_agent(pause);
     }
+    conversation.note_reply_outcome(draft, reply.is_model_failure(), now);
     let last_words = decided == CommittedDecision::LastWords;
     conversation.raise_revision();
     let of_turn = (draft, ordinal, &ready.job.correlation);
     let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
     let committed = (&conversation, parts.as_slice(), ready.journal_rev);
     if save_reply(deps, ready.job, draft, committed).await? == WriteOutcome::Written {
-        measure_commit(deps, &conversation, draft, ready.drafted_at);
+        measure_commit(deps, &conversation, ready);
         log_decision(&conversation.instance, decision, decided);
         return Ok(WriteAttempt::Done(()));
     }
@@ -192,11 +200,12 @@ async fn save_reply(
     Ok(WriteOutcome::Written)
 }
 
-/// Records the time that the commit took, and the whole turn.
-fn measure_commit(deps: &impl Deps, conversation: &Conversation, draft: &Draft, drafted_at: Timestamp) {
+/// Records the time that the commit took, and the whole turn. An error message is no reply.
+fn measure_commit(deps: &impl Deps, conversation: &Conversation, ready: &ReadyReply<'_>) {
     let (instance, now) = (&conversation.instance, deps.system().now());
-    measure::record_turn_part(instance, TurnPart::Commit, drafted_at, now);
-    if let Some(asked_at) = draft.turn.answers_since() {
+    measure::record_turn_part(instance, TurnPart::Commit, ready.drafted_at, now);
+    let asked_at = ready.draft.turn.answers_since();
+    if let Some(asked_at) = asked_at.filter(|_| !ready.reply.is_error_reply()) {
         measure::record_stage(instance, MessageStage::Turn, asked_at, now);
     }
 }

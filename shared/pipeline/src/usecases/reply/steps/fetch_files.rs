@@ -1,7 +1,7 @@
 //! The step [`recado_domain::turn::TurnStep::Files`]: fetches the files of the messages that the turn reads.
 
 use crate::Deps;
-use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::file_fetch::{
     fetch_again_within, fetch_files_within, list_failed_fetches, list_waiting_files,
 };
@@ -68,7 +68,7 @@ impl UnreadFiles {
         let Some(first) = self.0.first().filter(|_| left) else {
             return Ok(());
         };
-        if let Some(bound) = find_enabled_instance(deps, &first.instance).await? {
+        if let Some(bound) = find_instance_of(deps, &first.instance, &first.tenant).await? {
             complete_files(deps, &bound, self.0).await;
         }
         Ok(())

@@ -13,7 +13,7 @@ use recado_ports::ports::Providers;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
-/// Number of blocks that the model is shown at most.
+/// Number of blocks that the model is shown at most, where it is not shown all.
 const BLOCKS_MAX: usize = 5;
 
 /// Maximum time to read the snapshot and to search it, beside that for the question's vector.
@@ -22,7 +22,8 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 /// Maximum number of characters of the contact's messages that are searched for.
 const QUESTION_MAX: usize = 2_000;
 
-/// Finds the blocks that answer the contact's messages, and returns them as the model reads them. The turn goes on without them if
+/// Finds the blocks that answer the contact's messages, and returns them as the model reads them. If all the agent's documents are short,
+/// those that were not found stand behind. The turn goes on without them if
 /// the snapshot cannot be read, is damaged or takes too long; its record says so.
 pub(in crate::usecases::reply) async fn find_knowledge(
     deps: &impl Deps,
@@ -38,7 +39,10 @@ pub(in crate::usecases::reply) async fn find_knowledge(
     let question = make_standalone(deps, turn, question).await;
     let found = search_within(deps, turn, &name, &question).await;
     let (record, text) = match found {
-        Ok(found) => (TurnKnowledge::from_found(&found), render_knowledge(&found.blocks)),
+        Ok(found) => (
+            TurnKnowledge::from_found(&found),
+            render_knowledge(&found.blocks, &found.rest),
+        ),
         Err(gap) => (TurnKnowledge::from_gap(gap), None),
     };
     turn.draft.turn.knowledge = Some(record);

@@ -2,7 +2,7 @@
 
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::steps::connection::record_missing_model_key;
+use crate::steps::model_state::{record_missing_model_key, record_model_failure};
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::refused_files::{ask_without_refused_files, leave_out_unopened_files};
@@ -117,6 +117,7 @@ pub(super) async fn draft_from_answer(
         Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
         Ok(LlmReply { model, usage, .. }) => {
             tracing::error!("the model answered with nothing");
+            record_model_failure(deps, &bound.instance.id, &turn.conversation.id).await?;
             let mut drafted = DraftedReply::error_reply(deps, bound, Reason::ModelFailed);
             drafted.add_unused_answers([ModelUse { model, tokens: usage }]);
             Ok(drafted)
@@ -127,6 +128,7 @@ pub(super) async fn draft_from_answer(
         }
         Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_) | LlmError::FilesRefused(_))) => {
             tracing::error!(%error, "the model failed: the agent's error message is the reply");
+            record_model_failure(deps, &bound.instance.id, &turn.conversation.id).await?;
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
     }

@@ -150,7 +150,7 @@ async fn without_a_connection_nothing_has_left_and_any_answer_shows_that_there_i
     let time = Duration::from_millis(500);
     assert_eq!(
         fetch_connection(&AwsSocialClient::new(nowhere), time).await,
-        ConnectionAnswer::Unclear
+        ConnectionAnswer::Unreachable
     );
     let denied = Does::Answers(403, r#"{"__type":"AccessDeniedException","message":"x"}"#);
     for (does, expected) in [
@@ -159,8 +159,8 @@ async fn without_a_connection_nothing_has_left_and_any_answer_shows_that_there_i
             ConnectionAnswer::Open,
         ),
         (denied, ConnectionAnswer::Open),
-        (Does::Answers(503, "{}"), ConnectionAnswer::Unclear),
-        (Does::Hangs, ConnectionAnswer::Unclear),
+        (Does::Answers(503, "{}"), ConnectionAnswer::Unreachable),
+        (Does::Hangs, ConnectionAnswer::Unreachable),
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let client = AwsSocialClient::new(config(&stand_in.url).credentials_provider(keys()));

@@ -1,6 +1,7 @@
 //! Reads the kinds that businesses send: templates, buttons, lists. Another business may write to this instance, and
 //! messages that the instance's owner sends through other programs arrive here, too.
 
+use super::payment::describe_payment_button;
 use crate::wire::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
 use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, ListRow, ListSection};
 use serde_json::Value;
@@ -174,22 +175,25 @@ fn content_with_list(
 fn parse_interactive(body: &Value) -> Option<Content> {
     let at = |field: &str, name: &str| body.get(field).and_then(|part| get_untrimmed_text(part, name));
     let header = at("header", "title").or_else(|| at("header", "subtitle"));
-    let cards = render_cards(body);
+    let flow = body.get("nativeFlowMessage");
+    let buttons = list_members(flow.and_then(|flow| flow.get("buttons")));
+    let read: Vec<(&str, Value)> = buttons.iter().filter_map(parse_button_parameters).collect();
+    let payments = read
+        .iter()
+        .filter_map(|(_, given)| describe_payment_button(given));
+    let further: Vec<String> = render_cards(body).into_iter().chain(payments).collect();
     let (said, header) = match (at("body", "text"), header) {
         (Some(said), header) => (said, header),
         (None, Some(header)) => (header, None),
         (None, None) => match body.get("header").and_then(file_caption) {
             Some(caption) => (caption, None),
-            None if !cards.is_empty() => (String::new(), None),
+            None if !further.is_empty() => (String::new(), None),
             None => return None,
         },
     };
-    let said = [said].into_iter().chain(cards).filter(|part| !part.is_empty());
+    let said = [said].into_iter().chain(further).filter(|part| !part.is_empty());
     let said = said.collect::<Vec<_>>().join("\n\n");
     let footer = at("footer", "text");
-    let flow = body.get("nativeFlowMessage");
-    let buttons = list_members(flow.and_then(|flow| flow.get("buttons")));
-    let read: Vec<(&str, Value)> = buttons.iter().filter_map(parse_button_parameters).collect();
     if let Some((_, choices)) = read.iter().find(|(name, _)| *name == "single_select") {
         let rows = |section: &Value| {
             let rows = list_members(section.get("rows")).iter();

@@ -53,8 +53,10 @@ pub(super) fn describe_kind(kind: &str, body: &Value) -> Option<Content> {
         "richResponseMessage" => describe_pieces(body),
         _ => {
             let (_, label, places) = DESCRIPTIONS.iter().find(|(known, _, _)| *known == kind)?;
-            let words: Vec<String> = places.iter().filter_map(|place| text_at(body, place)).collect();
-            Some(labelled_text(label, &words))
+            Some(labelled_text(
+                label,
+                places.iter().map(|place| text_at(body, place)),
+            ))
         }
     }
 }
@@ -68,7 +70,8 @@ fn text_at(body: &Value, place: &str) -> Option<String> {
     get_untrimmed_text(inside, name)
 }
 
-fn labelled_text(label: &str, words: &[String]) -> Content {
+fn labelled_text(label: &str, words: impl IntoIterator<Item = Option<String>>) -> Content {
+    let words: Vec<String> = words.into_iter().flatten().collect();
     let text = format!("[{label}] {}", words.join("\n"));
     Content::from_text(text.trim_end())
 }
@@ -85,8 +88,7 @@ fn describe_event(body: &Value) -> Content {
         get_untrimmed_text(body, "joinLink"),
     ];
     let label = if cancelled { "event cancelled" } else { "event" };
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    labelled_text(label, &words)
+    labelled_text(label, words)
 }
 
 /// Describes an invitation to an event: its name, begin, end, caption and link.
@@ -98,8 +100,7 @@ fn describe_event_invitation(body: &Value) -> Content {
         get_untrimmed_text(body, "caption"),
         get_untrimmed_text(body, "callLink"),
     ];
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    labelled_text("event invitation", &words)
+    labelled_text("event invitation", words)
 }
 
 fn describe_time(body: &Value, field: &str, word: &str) -> Option<String> {
@@ -130,8 +131,7 @@ fn describe_payment(label: &str, body: &Value) -> Content {
         .filter(|note| super::has_content(note))
         .map(|note| super::parse_content(note, None).render_text());
     let amount = format_price(body, "amount1000", "currencyCodeIso4217");
-    let words: Vec<String> = amount.into_iter().chain(note).collect();
-    labelled_text(label, &words)
+    labelled_text(label, [amount, note])
 }
 
 fn describe_pieces(body: &Value) -> Option<Content> {

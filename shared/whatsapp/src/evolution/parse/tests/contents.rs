@@ -225,6 +225,32 @@ fn native_flows_are_buttons_or_a_menu() {
 }
 
 #[test]
+fn a_payment_shows_the_pix_key_and_what_is_to_be_paid() {
+    let shown = |name: &str, given: &Value, beside: &Value| {
+        let mut body = json!({"nativeFlowMessage": {"buttons": [{"name": name, "buttonParamsJson": given.to_string()}]}});
+        for (field, value) in beside.as_object().unwrap() {
+            body[field] = value.clone();
+        }
+        content(&json!({ "interactiveMessage": body }))
+    };
+    let key = json!({"payment_settings": [{"type": "pix_static_code", "pix_static_code": {
+        "merchant_name": "Ana Souza", "key": "ana@pix.example", "key_type": "EMAIL"}}, {"type": "cards"}]});
+    assert_eq!(
+        shown("payment_info", &key, &json!({})),
+        json!({"type": "text", "text": "[payment] Pix: Ana Souza, EMAIL, ana@pix.example"})
+    );
+    let order = json!({"currency": "BRL", "reference_id": "4711", "total_amount": {"value": 12_345, "offset": 100},
+        "order": {"items": [{"name": "Escova", "quantity": 2, "amount": {"value": 5_000, "offset": 100}}, {"name": ""}]},
+        "payment_settings": [{"type": "payment_link", "payment_link": {"uri": "https://pay.example/4711"}}]});
+    assert_eq!(
+        shown("review_and_pay", &order, &json!({"body": {"text": "Seu pedido"}})),
+        json!({"type": "text", "text": "Seu pedido\n\n[payment] 2 x Escova at 50.00 BRL\ntotal 123.45 BRL\nto pay: https://pay.example/4711"})
+    );
+    let nothing = shown("payment_info", &json!({"payment_settings": []}), &json!({}));
+    assert_eq!(nothing["type"], "unsupported");
+}
+
+#[test]
 fn notes_of_the_chat_ask_for_nothing() {
     for message in [
         json!({"pinInChatMessage": {"key": {"id": "A"}, "type": "PIN_FOR_ALL"}}),

@@ -172,6 +172,11 @@ fn what_could_not_be_decrypted_is_a_line_until_the_message_itself_comes() {
         assert_eq!(event(&body).address, message.address, "both keep their order");
         assert_eq!(event(&body).id, event(&body).id);
     }
+    let ad = json!({"messageStubType": 2, "contextInfo": {
+        "externalAdReply": {"title": "Clareamento", "sourceType": "ad", "sourceId": "120000000000009"}}});
+    let lead = said(&empty(&json!(null), &ad));
+    assert!(lead.content.is_unreadable() && lead.content.expects_answer());
+    assert_eq!(lead.context.render_text(), "[came from the ad Clareamento]");
     let other = empty(&json!(null), &json!({"messageStubType": 27}));
     assert_eq!(ignored(&other), "message without content");
     let read = said(&empty(

@@ -201,6 +201,14 @@ fn a_preference_is_never_taken_for_that_of_a_contact_it_does_not_name() {
     assert_eq!(of(stop("user_id", "BR.2")).as_str(), "BR.2");
     assert_eq!(of(stop("user_id", "BR.1")).as_str(), MARIA);
     assert_eq!(of(stop("x", "y")).as_str(), MARIA, "it names nobody");
+    let beside_number =
+        json!({"contacts": [{"wa_id": MARIA}], "user_preferences": [stop("user_id", "BR.2")]});
+    let told = said(&event(items(&body("user_preferences", &beside_number)).remove(0)));
+    assert_eq!(
+        told.address.as_str(),
+        "BR.2",
+        "nobody says that they are one person"
+    );
 }
 
 #[test]

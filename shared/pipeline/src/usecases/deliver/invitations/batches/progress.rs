@@ -2,7 +2,7 @@
 //! bounded number at a time.
 
 use super::super::InvitationError;
-use super::super::lookup::view_invitation;
+use super::super::lookup::view_listed_invitation;
 use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::verdict::Verdict;
@@ -221,6 +221,6 @@ async fn read_status(
         // Its message need not be read to know that its end is ahead.
         return Ok(Some(InvitationStatus::Queued.into()));
     }
-    let view = view_invitation(deps, caller, invitation).await?;
+    let view = view_listed_invitation(deps, caller, invitation).await?;
     Ok(view.map(|view| view.status.into()))
 }

@@ -1,7 +1,7 @@
 //! Lists the recipients of a batch, with what became of each.
 
 use super::super::InvitationError;
-use super::super::lookup::view_invitation;
+use super::super::lookup::view_listed_invitation;
 use super::progress::{CHUNKS_AT_ONCE, RecipientLook, refresh_if_stale};
 use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
@@ -114,6 +114,6 @@ async fn read_failure(
     caller: &Caller,
     invitation: Invitation,
 ) -> PortResult<Option<String>> {
-    let view = view_invitation(deps, caller, invitation).await?;
+    let view = view_listed_invitation(deps, caller, invitation).await?;
     Ok(view.and_then(|view| view.explain_failure()))
 }

@@ -1,0 +1,128 @@
+//! The kinds of refusals that clients can tell apart, such as pages in the language of their reader.
+
+use recado_domain::conversation::{AnnotationError, ConversationError};
+use recado_pipeline::NotSendable;
+use recado_pipeline::configure::ConfigureError;
+use recado_pipeline::deliver::DeliverError;
+use recado_pipeline::operate::OperateError;
+use recado_pipeline::tokens::TokenError;
+use serde::Serialize;
+
+/// The kind of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProblemCode {
+    /// The role of the token does not include the request.
+    Role,
+    /// The body is too large.
+    TooLarge,
+    /// Others keep changing the conversation.
+    Busy,
+    /// The idempotency key was used for another request.
+    KeyReused,
+    /// The conversation is resolved.
+    Resolved,
+    /// The conversation was taken over.
+    TakenOver,
+    /// The conversation was answered meanwhile.
+    Answered,
+    /// A newer message has come in.
+    NewerMessage,
+    /// The instance is disabled.
+    InstanceDisabled,
+    /// The provider of the instance cannot send the content.
+    ProviderLacksIt,
+    /// The message that the request refers to has not been sent yet.
+    NotYetSent,
+    /// The label is no single word.
+    LabelForm,
+    /// The conversation has as many labels as it may.
+    TooManyLabels,
+    /// The note is empty or too long.
+    NoteLength,
+    /// The conversation has as many notes as it may.
+    NotesFull,
+    /// The end of the effect is known, or the effect is still under way.
+    EffectNotUnknown,
+    /// The record of the dead letter cannot be read.
+    DamagedLetter,
+    /// The entry was changed since the version that the request names.
+    ChangedMeanwhile,
+    /// Messages are still owed.
+    StillOwed,
+    /// There is a token with this name.
+    TokenNameTaken,
+    /// The name cannot be that of a token.
+    TokenName,
+    /// The time at which the token expires is over.
+    TokenExpired,
+}
+
+impl ProblemCode {
+    pub(crate) fn of_operate_error(error: &OperateError) -> Option<Self> {
+        match error {
+            OperateError::NotSendable(why) => Self::of_unsendable(why),
+            OperateError::KeyReused => Some(Self::KeyReused),
+            OperateError::Refused(why) => Some(Self::of_conversation_error(*why)),
+            OperateError::Annotation(why) => Some(Self::of_annotation_error(*why)),
+            OperateError::EffectNotUnknown => Some(Self::EffectNotUnknown),
+            OperateError::DamagedLetter => Some(Self::DamagedLetter),
+            OperateError::Busy => Some(Self::Busy),
+            OperateError::NotFound(_) | OperateError::Port(_) => None,
+        }
+    }
+
+    pub(crate) fn of_deliver_error(error: &DeliverError) -> Option<Self> {
+        match error {
+            DeliverError::NotSendable(why) => Self::of_unsendable(why),
+            DeliverError::KeyReused => Some(Self::KeyReused),
+            DeliverError::Busy => Some(Self::Busy),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn of_configure_error(error: &ConfigureError) -> Option<Self> {
+        match error {
+            ConfigureError::Changed(_) => Some(Self::ChangedMeanwhile),
+            ConfigureError::StillOwes(_) => Some(Self::StillOwed),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn of_token_error(error: &TokenError) -> Option<Self> {
+        match error {
+            TokenError::Name => Some(Self::TokenName),
+            TokenError::NameTaken => Some(Self::TokenNameTaken),
+            TokenError::Expired => Some(Self::TokenExpired),
+            TokenError::NotFound(_) | TokenError::Port(_) => None,
+        }
+    }
+
+    fn of_unsendable(why: &NotSendable) -> Option<Self> {
+        match why {
+            NotSendable::InstanceDisabled => Some(Self::InstanceDisabled),
+            NotSendable::Provider(_) => Some(Self::ProviderLacksIt),
+            NotSendable::NotYetSent(_) => Some(Self::NotYetSent),
+            _ => None,
+        }
+    }
+
+    fn of_conversation_error(why: ConversationError) -> Self {
+        match why {
+            ConversationError::Resolved => Self::Resolved,
+            ConversationError::TakenOver => Self::TakenOver,
+            ConversationError::Answered => Self::Answered,
+            ConversationError::NewerMessage => Self::NewerMessage,
+        }
+    }
+
+    fn of_annotation_error(why: AnnotationError) -> Self {
+        match why {
+            AnnotationError::LabelForm => Self::LabelForm,
+            AnnotationError::TooManyLabels => Self::TooManyLabels,
+            AnnotationError::NoteLength => Self::NoteLength,
+            AnnotationError::NotesFull => Self::NotesFull,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Reads the states of webhook endpoints, and makes those of new ones.
+
+use crate::Deps;
+use crate::steps::invited_tenant::find_tenant;
+use recado_domain::config::WebhookEndpoint;
+use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::webhook_endpoint::EndpointState;
+use recado_ports::ports::{PortError, PortResult, PublishedEvents, WebhookRecords, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
+
+/// Returns the state of an endpoint. A new endpoint gets one, and is told what is published from now on.
+pub(crate) async fn load_endpoint_state(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+) -> PortResult<EndpointState> {
+    let store = deps.store();
+    if let Some(state) = store.find_endpoint_state(tenant, endpoint).await? {
+        return Ok(state);
+    }
+    let newest = store.find_newest_cursor(Some(tenant)).await?;
+    let mut state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
+    state.raise_revision();
+    if store.save_endpoint_state(&state, &[]).await? == WriteOutcome::Written {
+        return Ok(state);
+    }
+    // Another process made it meanwhile.
+    let made = store.find_endpoint_state(tenant, endpoint).await?;
+    made.ok_or_else(|| PortError::contended("webhook endpoint"))
+}
+
+/// Makes the state of an endpoint that was added to the configuration just now. A state that is there belongs to one that had the name
+/// before, or to nobody who was told its secret.
+pub(crate) async fn begin_endpoint_state(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+) -> PortResult<EndpointState> {
+    let store = deps.store();
+    if let Some(left) = store.find_endpoint_state(tenant, endpoint).await? {
+        let generation = Some(left.generation());
+        store
+            .delete_endpoint_records(tenant, endpoint, generation)
+            .await?;
+    }
+    load_endpoint_state(deps, tenant, endpoint).await
+}
+
+/// Returns the state of an endpoint that was listed before. `None`: it was removed since, and a state that was made for it here is
+/// removed again, since an endpoint that gets the name later is another one.
+pub(crate) async fn load_listed_state(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+) -> PortResult<Option<EndpointState>> {
+    let store = deps.store();
+    if let Some(state) = store.find_endpoint_state(tenant, endpoint).await? {
+        return Ok(Some(state));
+    }
+    let state = load_endpoint_state(deps, tenant, endpoint).await?;
+    if find_endpoint(deps, tenant, endpoint).await?.is_some() {
+        return Ok(Some(state));
+    }
+    let generation = Some(state.generation());
+    store
+        .delete_endpoint_records(tenant, endpoint, generation)
+        .await?;
+    Ok(None)
+}
+
+/// Returns an endpoint as it is configured now; `None` if it is not.
+pub(crate) async fn find_endpoint(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+) -> PortResult<Option<WebhookEndpoint>> {
+    let configured = find_tenant(deps, tenant).await?;
+    Ok(configured.and_then(|tenant| {
+        let mut endpoints = tenant.webhook_endpoints().iter();
+        endpoints.find(|known| known.id == *endpoint).cloned()
+    }))
+}

@@ -1,0 +1,107 @@
+//! Looks for the secrets that entries of the configuration name.
+
+use crate::Deps;
+use crate::steps::working_instances::{TenantPages, WorkingPages};
+use futures::stream::{self, StreamExt};
+use recado_domain::alert::MissingSecret;
+use recado_domain::config::{ConfigDocument, NamedSecret};
+use recado_ports::ports::{Alerts, ConfigurationStore, CredentialState, PageRequest, PortResult, Providers};
+use std::collections::HashSet;
+
+/// Number of secrets that are read side by side.
+const READ_AT_ONCE: usize = 16;
+
+/// Number of entries that are read at once.
+const PAGE: usize = 500;
+
+/// Returns those of the named secrets that are not there. One that cannot be read now counts as there.
+pub(crate) async fn find_missing(deps: &impl Deps, named: Vec<NamedSecret<'_>>) -> Vec<MissingSecret> {
+    let looks: Vec<_> = named.into_iter().map(|one| look_for(deps, one)).collect();
+    let found: Vec<Option<MissingSecret>> = stream::iter(looks).buffered(READ_AT_ONCE).collect().await;
+    found.into_iter().flatten().collect()
+}
+
+async fn look_for(deps: &impl Deps, named: NamedSecret<'_>) -> Option<MissingSecret> {
+    match deps.providers().check_secret(named.reference).await {
+        CredentialState::Missing(why) => Some(MissingSecret {
+            tenant: named.tenant.cloned(),
+            entry: named.describe_place(),
+            why,
+        }),
+        CredentialState::Present | CredentialState::Simulated | CredentialState::Unclear => None,
+    }
+}
+
+/// Returns the secrets that are not there and that an entry of a working tenant names, or the alerts. Entries are read page by page,
+/// so that the memory does not grow with their number.
+pub(crate) async fn find_all_missing(deps: &impl Deps) -> PortResult<Vec<MissingSecret>> {
+    let store = deps.store();
+    let alerts = ConfigDocument {
+        alerts: Some(store.read_alert_config().await?),
+        ..ConfigDocument::default()
+    };
+    let mut missing = find_missing(deps, alerts.list_named_secrets()).await;
+    let mut disabled = HashSet::new();
+    let mut pages = TenantPages::begin(store);
+    while let Some(tenants) = pages.next_page().await? {
+        let off = tenants.iter().filter(|tenant| tenant.disabled);
+        disabled.extend(off.map(|tenant| tenant.id.clone()));
+        let page = ConfigDocument {
+            tenants,
+            ..ConfigDocument::default()
+        };
+        missing.extend(find_missing(deps, page.list_named_secrets()).await);
+    }
+    let mut pages = WorkingPages::begin(store).await?;
+    while let Some(instances) = pages.next_page().await? {
+        let page = ConfigDocument {
+            instances,
+            ..ConfigDocument::default()
+        };
+        missing.extend(find_missing(deps, page.list_named_secrets()).await);
+    }
+    missing.extend(Box::pin(find_missing_of_agents(deps)).await?);
+    missing.retain(|one| {
+        one.tenant
+            .as_ref()
+            .is_none_or(|tenant| !disabled.contains(tenant))
+    });
+    Ok(missing)
+}
+
+/// Returns the secrets that are not there and that agents, their tools and calendars name.
+async fn find_missing_of_agents(deps: &impl Deps) -> PortResult<Vec<MissingSecret>> {
+    let (store, mut missing) = (deps.store(), Vec::new());
+    let begin = || {
+        Some(PageRequest {
+            limit: PAGE,
+            cursor: None,
+        })
+    };
+    let (mut calendars, mut tools, mut agents) = (begin(), begin(), begin());
+    while calendars.is_some() || tools.is_some() || agents.is_some() {
+        let mut page = ConfigDocument::default();
+        if let Some(next) = calendars.take() {
+            let found = store.list_calendars(None, &next).await?;
+            (page.calendars, calendars) = (found.items, follow(found.next_cursor));
+        }
+        if let Some(next) = tools.take() {
+            let found = store.list_tools(None, &next).await?;
+            (page.tools, tools) = (found.items, follow(found.next_cursor));
+        }
+        if let Some(next) = agents.take() {
+            let found = store.list_agents(None, &next).await?;
+            (page.agents, agents) = (found.items, follow(found.next_cursor));
+        }
+        missing.extend(find_missing(deps, page.list_named_secrets()).await);
+    }
+    Ok(missing)
+}
+
+/// Returns the request for the page at `cursor`; `None`: there is none.
+fn follow(cursor: Option<String>) -> Option<PageRequest> {
+    cursor.map(|cursor| PageRequest {
+        limit: PAGE,
+        cursor: Some(cursor),
+    })
+}

@@ -1,0 +1,74 @@
+//! The knowledge that a request changes, as long as its agent is the one of the beginning of the request.
+
+use super::{KnowledgeError, find_tenant, read_snapshot_of};
+use crate::Deps;
+use recado_domain::access::Caller;
+use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot};
+use recado_ports::ports::{KnowledgeRecords, PortError, WriteOutcome};
+use recado_ports::random_id::generate_nonce;
+
+/// The knowledge of an agent that a request changes. An agent that is removed and made again under its name has another knowledge.
+#[derive(Debug, Clone)]
+pub(super) struct ChangedKnowledge {
+    pub(super) tenant: TenantId,
+    pub(super) agent: AgentId,
+    generation: u64,
+}
+
+impl ChangedKnowledge {
+    /// Finds the knowledge of a configured agent. An agent without a record gets one: its generation tells the agent from one that is
+    /// made again.
+    pub(super) async fn begin(
+        deps: &impl Deps,
+        caller: &Caller,
+        agent: &AgentId,
+    ) -> Result<Self, KnowledgeError> {
+        let tenant = find_tenant(deps, caller, agent).await?;
+        let known = match deps.store().find_knowledge(&tenant, agent).await? {
+            Some(known) => known,
+            None => make_record(deps, caller, &tenant, agent).await?,
+        };
+        Ok(Self {
+            generation: known.generation(),
+            tenant,
+            agent: agent.clone(),
+        })
+    }
+
+    /// Returns the record. [`KnowledgeError::NoAgent`]: the agent was removed since, and perhaps made again.
+    pub(super) async fn find_record(&self, deps: &impl Deps) -> Result<AgentKnowledge, KnowledgeError> {
+        let known = deps.store().find_knowledge(&self.tenant, &self.agent).await?;
+        let same = known.filter(|known| known.generation() == self.generation);
+        same.ok_or(KnowledgeError::NoAgent)
+    }
+
+    /// Reads the present snapshot; the empty one before the first.
+    pub(super) async fn read_present(&self, deps: &impl Deps) -> Result<KnowledgeSnapshot, KnowledgeError> {
+        read_snapshot_of(deps, &self.find_record(deps).await?).await
+    }
+}
+
+/// Makes the record of an agent that has none. An agent that was removed until then gets none: that removal found nothing to delete.
+async fn make_record(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> Result<AgentKnowledge, KnowledgeError> {
+    let nonce = generate_nonce(deps.system());
+    let known = AgentKnowledge::begin(tenant.clone(), agent.clone(), &nonce);
+    if deps.store().save_knowledge(&known).await? == WriteOutcome::Conflict {
+        // Another request made it meanwhile.
+        let made = deps.store().find_knowledge(tenant, agent).await?;
+        return made.ok_or_else(|| PortError::contended("knowledge").into());
+    }
+    match find_tenant(deps, caller, agent).await {
+        Ok(owner) if owner == *tenant => Ok(known),
+        Ok(_) | Err(KnowledgeError::NoAgent) => {
+            deps.store().delete_knowledge(tenant, agent).await?;
+            Err(KnowledgeError::NoAgent)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,156 @@
+//! Records of the run time of which an attribute is not what it should be: they count as none, and are written anew.
+
+use crate::world::World;
+use futures::executor::block_on;
+use recado_domain::config::{ConfigDocument, ConfigNames};
+use recado_domain::instance::{ConnectionStatus, InstanceChange};
+use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
+use recado_domain::price::PriceList;
+use recado_domain::rate::Rate;
+use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
+use recado_dynamo_simulation::RecordKey;
+use recado_pipeline::ports::{
+    ConfigurationStore, InstanceStates, KnowledgeRecords, Reservation, TurnPlaceRecords, WriteOutcome,
+};
+use recado_testkit::builders::{Fixture, at, change_instance, nonce, seen};
+use recado_testkit::ports::succeed;
+use serde_json::json;
+use std::num::NonZeroU32;
+
+fn damage(world: &World, (pk, sk): (String, &str), attribute: &str) {
+    let sk = sk.to_owned();
+    world.dynamo.damage(&RecordKey { pk, sk }, attribute).unwrap();
+}
+
+fn close() -> InstanceChange {
+    InstanceChange::Connection(seen(ConnectionStatus::Closed, at(10), Some(at(60_000))))
+}
+
+/// A world with an instance that is closed, and of whose state one attribute is damaged.
+fn closed_and_damaged(fixture: &Fixture, attribute: &str) -> World {
+    let (world, id) = (World::new(), fixture.instance());
+    assert!(block_on(change_instance(&world.store, id, close())).done);
+    damage(&world, (format!("I#{id}"), "STATE"), attribute);
+    world
+}
+
+const DAMAGED: [&str; 4] = ["connection", "probe_at", "arrival", "rev"];
+
+#[test]
+fn a_state_that_cannot_be_read_is_the_default_one_until_a_change_writes_it_anew() {
+    for attribute in DAMAGED {
+        let fixture = Fixture::new();
+        let (world, id) = (closed_and_damaged(&fixture, attribute), fixture.instance());
+        block_on(async {
+            let state = succeed(world.store.read_instance_state(id)).await;
+            assert_eq!(state.connection, ConnectionStatus::Open, "{attribute}");
+            assert!(
+                change_instance(&world.store, id, close()).await.done,
+                "{attribute}"
+            );
+            let state = succeed(world.store.read_instance_state(id)).await;
+            assert_eq!(state.connection, ConnectionStatus::Closed, "{attribute}");
+        });
+    }
+}
+
+#[test]
+fn a_slot_is_reserved_though_the_state_cannot_be_read() {
+    for attribute in DAMAGED {
+        for yields in [false, true] {
+            let fixture = Fixture::new();
+            let (world, id) = (closed_and_damaged(&fixture, attribute), fixture.instance());
+            let (rate, now) = (Rate::EVOLUTION, at(20));
+            let reserved = block_on(async {
+                if yields {
+                    succeed(world.store.reserve_yielding_slot(id, rate, false, now)).await
+                } else {
+                    succeed(world.store.reserve_slot(id, rate, now)).await
+                }
+            });
+            assert!(
+                matches!(reserved, Reservation::Slot { at, .. } if at == now),
+                "{attribute}: {reserved:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn turns_take_places_though_the_places_of_before_cannot_be_read() {
+    for attribute in ["taken", "rev"] {
+        let (world, fixture) = (World::new(), Fixture::new());
+        let tenant = &fixture.bound.tenant.id;
+        let conversation = fixture.conversation(1).id;
+        let find = || block_on(succeed(world.store.find_turn_places(tenant)));
+        let take = |mut places: TurnPlaces| {
+            let turn = (&conversation, &nonce());
+            let answer = places.ask_for_place(NonZeroU32::MIN, turn, at(0), at(95_000));
+            assert_eq!(answer, PlaceAnswer::Taken, "{attribute}");
+            block_on(succeed(world.store.save_turn_places(tenant, &places)))
+        };
+        assert_eq!(take(TurnPlaces::default()), WriteOutcome::Written, "{attribute}");
+        damage(&world, (format!("W#{tenant}"), "W"), attribute);
+        let damaged = find().unwrap();
+        assert_eq!(take(damaged.clone()), WriteOutcome::Written, "{attribute}");
+        // What was read before that is no longer the newest.
+        assert_eq!(take(damaged), WriteOutcome::Conflict, "{attribute}");
+    }
+}
+
+#[test]
+fn damaged_prices_are_passed_over_and_can_be_written_anew() {
+    let world = World::new();
+    let entries = ConfigDocument {
+        prices: Some(PriceList::default()),
+        ..ConfigDocument::default()
+    };
+    let names = ConfigNames {
+        prices: true,
+        ..ConfigNames::default()
+    };
+    block_on(async {
+        Box::pin(succeed(world.store.apply_configuration(&entries))).await;
+        damage(&world, ("G#P".to_owned(), "prices"), "prices");
+        assert_eq!(succeed(world.store.read_named(&names)).await.prices, None);
+        assert_eq!(
+            succeed(world.store.read_configuration(None)).await,
+            ConfigDocument::default()
+        );
+        Box::pin(succeed(world.store.apply_configuration(&entries))).await;
+        assert_eq!(succeed(world.store.read_named(&names)).await, entries);
+    });
+}
+
+#[test]
+fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read() {
+    let (world, mut fixture) = (World::new(), Fixture::new());
+    let (tenant, agent) = (fixture.bound.tenant.id.clone(), fixture.bound.agent.id.clone());
+    let tool = |name: &str| {
+        let tool = json!({
+            "id": format!("{tenant}-{name}"), "tenant": tenant, "description": "Finds free slots.", "effect": "reads",
+            "http": {"url": "https://tool.example/slots"},
+        });
+        serde_json::from_value(tool).unwrap()
+    };
+    fixture.bound.tools = vec![tool("prices"), tool("slots")];
+    fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
+    let mut knowledge = AgentKnowledge::new(tenant.clone(), agent.clone());
+    knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
+    block_on(async {
+        Box::pin(succeed(world.store.apply_configuration(&fixture.document()))).await;
+        let saved = succeed(world.store.save_knowledge(&knowledge)).await;
+        assert_eq!(saved, WriteOutcome::Written);
+        damage(
+            &world,
+            ("G#F".to_owned(), fixture.bound.tools[0].id.as_str()),
+            "http",
+        );
+        damage(&world, (format!("B#{tenant}"), agent.as_str()), "rev");
+        let found = succeed(world.store.instance_config(fixture.instance()))
+            .await
+            .unwrap();
+        assert_eq!(found.tools, fixture.bound.tools[1..]);
+        assert_eq!(found.knowledge, None);
+    });
+}

@@ -1,0 +1,166 @@
+//! Damaged records of invitations and occasions: what is told and answered beside them goes on, and a document writes them anew.
+
+use crate::invitations::{fill, invite, leave, message_of, occasion_id, page, request, try_invite};
+use crate::world::Setup;
+use recado_domain::access::Caller;
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::invitations::{Occasion, parse_guest_list};
+use recado_embedded::Embedded;
+use recado_pipeline::configure::{ApplyOptions, EntryMatch, apply_configuration, remove_entry};
+use recado_pipeline::deliver::{self, InvitationRequest, LogFilter, NamedGuest};
+use recado_pipeline::occasions;
+use recado_pipeline::operate::dead_letters::{self, DeadLetterSelection};
+use recado_pipeline::ports::{ConfigurationStore, DeadLetterFilter, DeadLetters, InvitationRecords};
+use recado_pipeline::reconcile::reconcile;
+use recado_testkit::builders::{Fixture, address, fresh};
+use recado_testkit::ports::succeed;
+use std::path::{Path, PathBuf};
+
+/// An installation in a data folder, with the occasion `ev_demo`.
+struct Site {
+    setup: Setup,
+    folder: PathBuf,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Site {
+    async fn open() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(fresh("damaged"));
+        let opened = Setup::set_on(Fixture::new(), |clock| {
+            Embedded::open_folder(&folder, clock).unwrap()
+        });
+        let setup = fill(opened.await).await;
+        Self { setup, folder }
+    }
+
+    /// Damages one record of a table.
+    fn damage(&self, table: &str) {
+        let database = rusqlite::Connection::open(self.folder.join("recado.db")).unwrap();
+        let sql = format!("UPDATE {table} SET body = '{{' WHERE body = (SELECT max(body) FROM {table})");
+        assert_eq!(database.execute(&sql, []).unwrap(), 1, "{table}");
+    }
+
+    async fn count_listed(&self) -> [usize; 2] {
+        let (deps, caller) = (&self.setup.world, Caller::installation());
+        let listed = deliver::list_invitations(deps, &caller, None, &occasion_id(), &page()).await;
+        let log = deliver::export_invitations(deps, &caller, None, &LogFilter::default(), &page()).await;
+        [listed.unwrap().items.len(), log.unwrap().items.len()]
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_taken_though_the_record_that_it_answers_cannot_be_read() {
+    for (table, is_invited) in [("guests", true), ("occasions", false)] {
+        let site = Site::open().await;
+        let setup = &site.setup;
+        if is_invited {
+            leave(setup, &message_of(&invite(setup).await)).await;
+        } else {
+            let phone = setup.fixture.address.phone_number().unwrap();
+            let rows = parse_guest_list(&format!("id,phone\ng1,{phone}\n")).unwrap();
+            let (caller, occasion) = (Caller::installation(), occasion_id());
+            let added = occasions::add_guests(&setup.world, &caller, None, &occasion, rows).await;
+            assert_eq!(added.unwrap().added, 1);
+        }
+        site.damage(table);
+        setup.pass(60);
+        setup.message(&setup.fixture, "W1", "confirmo", false).await;
+        let conversation = setup.latest_conversation().await.unwrap();
+        assert!(conversation.owes_answer(), "{table}");
+    }
+}
+
+#[tokio::test]
+async fn an_occasion_whose_record_cannot_be_read_is_written_anew_by_the_next_document() {
+    let site = Site::open().await;
+    let (setup, tenant) = (&site.setup, &site.setup.fixture.bound.tenant.id);
+    let store = &setup.world.store;
+    let known = succeed(store.find_occasion(tenant, &occasion_id())).await;
+    let occasion = Occasion {
+        name: Some("Open day".to_owned()),
+        ..known.unwrap()
+    };
+    site.damage("occasions");
+    assert!(store.find_occasion(tenant, &occasion_id()).await.is_err());
+    let document = ConfigDocument {
+        occasions: vec![occasion.clone()],
+        ..ConfigDocument::default()
+    };
+    let (deps, caller) = (&setup.world, Caller::installation());
+    let applied = apply_configuration(deps, &caller, document, ApplyOptions::default());
+    Box::pin(applied).await.map(drop).unwrap();
+    let found = succeed(store.find_occasion(tenant, &occasion_id())).await;
+    assert_eq!(found, Some(occasion));
+}
+
+#[tokio::test]
+async fn lists_of_deliveries_tell_the_others_though_a_message_cannot_be_read() {
+    let site = Site::open().await;
+    invite(&site.setup).await;
+    let other = InvitationRequest {
+        guest: NamedGuest::Phone(address().phone_number().unwrap()),
+        ..request(&site.setup, None)
+    };
+    try_invite(&site.setup, other).await.unwrap();
+    assert_eq!(site.count_listed().await, [2, 2]);
+    site.damage("messages");
+    assert_eq!(site.count_listed().await, [1, 1]);
+}
+
+#[tokio::test]
+async fn an_entry_can_be_removed_though_another_tenants_open_message_cannot_be_read() {
+    let site = Site::open().await;
+    let setup = &site.setup;
+    invite(setup).await;
+    site.damage("messages");
+    site.damage("conversations");
+    let (other, caller) = (Fixture::new(), Caller::installation());
+    succeed(setup.world.store.apply_configuration(&other.document())).await;
+    let id = other.instance().as_str();
+    remove_entry::<Instance>(&setup.world, &caller, id, &EntryMatch::Any, false)
+        .await
+        .map(drop)
+        .unwrap();
+    assert!(
+        succeed(setup.world.store.instance_config(other.instance()))
+            .await
+            .is_none()
+    );
+}
+
+#[tokio::test]
+async fn dead_letters_are_looked_at_though_the_record_that_one_names_cannot_be_read() {
+    let site = Site::open().await;
+    let (setup, store) = (&site.setup, &site.setup.world.store);
+    let message = message_of(&invite(setup).await);
+    let kept = DeadLetter {
+        id: message.to_string(),
+        what: DeadLetterContent::Message { message },
+        ..setup.fixture.dead_letter()
+    };
+    for letter in [&kept, &setup.fixture.dead_letter()] {
+        succeed(store.put_dead_letter(letter)).await;
+    }
+    site.damage("messages");
+    let selection = DeadLetterSelection {
+        filter: DeadLetterFilter::default(),
+        ids: Vec::new(),
+        limit: 10,
+    };
+    let caller = Caller::installation();
+    let told = dead_letters::forecast_redrive(&setup.world, &caller, &selection).await;
+    assert_eq!(told.unwrap().selected, 2);
+    // The first minute of a day on which the time of both is over.
+    setup.pass(86_400 * 400 - setup.now().as_second().rem_euclid(86_400));
+    reconcile(&setup.world).await.unwrap();
+    let (all, first) = (DeadLetterFilter::default(), page());
+    let left = store.list_dead_letters(&all, &first);
+    let left: Vec<String> = succeed(left).await.items.into_iter().map(|one| one.id).collect();
+    assert_eq!(left, [kept.id]);
+}

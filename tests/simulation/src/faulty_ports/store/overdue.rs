@@ -1,0 +1,21 @@
+use crate::faulty_ports::FaultyPort;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, Store};
+
+impl<S: Store> OverdueIndex for FaultyPort<S> {
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        let listed = self.inner.list_overdue(now, limit);
+        let mut overdue = self.around("list_overdue", listed).await?;
+        if self.injector.lacks(Mutation::UnreadableFailsAll) && self.injector.common.machine.is_damaged() {
+            return Err(PortError::invalid("list_overdue", "a row cannot be read"));
+        }
+        if self.injector.lacks(Mutation::FilesForgotten) {
+            overdue.retain(|work| !matches!(work, OverdueWork::File { .. }));
+        }
+        if self.injector.lacks(Mutation::EffectsNotOverdue) {
+            overdue.retain(|work| !matches!(work, OverdueWork::Effects(_)));
+        }
+        Ok(overdue)
+    }
+}
