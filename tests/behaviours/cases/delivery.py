@@ -7,7 +7,7 @@ from harness import bodies
 from harness.bodies import new_number
 from harness.phones import NOT_ON_WHATSAPP
 from harness.registry import behaviour
-from harness.waiting import holds, same, until
+from harness.waiting import holds, moment, same, until
 
 ZONE = zoneinfo.ZoneInfo("America/Sao_Paulo")
 TEXT = "Olá {{guest_name|tudo bem}}, você vem a {{occasion_name}}?"
@@ -242,9 +242,9 @@ def session(recado):
     holds(str(first["metadata"]), tenant.conversation(number)["id"])
     tenant.write(number, "ainda aqui")
     tenant.wait_sent(number, 2)
-    later = until(lambda: (found := recado.get(path))["expires_at"] > first["expires_at"] and found, "a session that was renewed")
+    later = until(lambda: moment((found := recado.get(path))["expires_at"]) > end and found, "a session that was renewed")
     same(later["session_id"], first["session_id"])
-    assert later["last_message_at"] > first["last_message_at"]
+    assert moment(later["last_message_at"]) > moment(first["last_message_at"])
     same(recado.get(path.replace("+", ""))["session_id"], first["session_id"])
 
 

@@ -1,4 +1,5 @@
 """Waits for what is to happen, with a limit; nothing waits a fixed time for correctness."""
+import datetime
 import os
 import time
 
@@ -28,3 +29,8 @@ def holds(text, *words):
     shown = text if isinstance(text, str) else repr(text)
     missing = [word for word in words if word not in shown]
     assert not missing, f"{missing} are not in {shown[:1500]}"
+
+
+def moment(text):
+    """The time that a text of the API says. Two such texts may not be compared as they are: zeros at the end of a fraction are left out."""
+    return datetime.datetime.fromisoformat(text)

@@ -4,7 +4,7 @@ use super::invitations::{encode_record, find_claimant, write_claimed_invitation}
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    execute_sql, follows_stored, make_page, query_all, query_found, query_one, to_sql_integer, to_sql_limit,
+    execute_sql, follows_stored, make_page, query_all, query_found, query_one, query_readable, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
@@ -205,7 +205,7 @@ impl BatchRecords for Embedded {
             let mut found = Vec::new();
             for id in &ids {
                 let values = params![tenant.as_str(), occasion.as_str(), id.as_str(), now];
-                found.extend(query_one(c, sql, values)?);
+                found.extend(query_readable(c, sql, values)?);
             }
             Ok(found)
         };
@@ -218,7 +218,7 @@ impl BatchRecords for Embedded {
         let work = move |c: &Connection| {
             let mut found = Vec::new();
             for id in &ids {
-                found.extend(query_one(c, sql, params![tenant.as_str(), id.as_str(), now])?);
+                found.extend(query_readable(c, sql, params![tenant.as_str(), id.as_str(), now])?);
             }
             Ok(found)
         };

@@ -97,7 +97,7 @@ pub trait BatchRecords: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = PortResult<InvitationCommit>> + Send;
 
-    /// Returns those of these guests that exist, in any order, by strong reads in few requests.
+    /// Returns those of these guests that exist and can be read, in any order, by strong reads in few requests.
     fn read_guests(
         &self,
         tenant: &TenantId,
@@ -105,7 +105,8 @@ pub trait BatchRecords: Send + Sync {
         ids: &[GuestId],
     ) -> impl Future<Output = PortResult<Vec<Guest>>> + Send;
 
-    /// Returns those of these invitations that exist, in any order, by strong reads in few requests.
+    /// Returns those of these invitations that exist and can be read, in any order, by strong reads in few requests. One that cannot be
+    /// read still keeps another one of its id from being committed.
     fn read_invitations(
         &self,
         tenant: &TenantId,

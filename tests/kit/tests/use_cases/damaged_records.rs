@@ -1,5 +1,6 @@
 //! Damaged records of invitations and occasions: what is told and answered beside them goes on, and a document writes them anew.
 
+use crate::batches::{self, expand, phone, progress, take};
 use crate::invitations::{fill, invite, leave, message_of, occasion_id, page, request, try_invite};
 use crate::world::Setup;
 use recado_domain::access::Caller;
@@ -111,6 +112,27 @@ async fn lists_of_deliveries_tell_the_others_though_a_message_cannot_be_read() {
     assert_eq!(site.count_listed().await, [2, 2]);
     site.damage("messages");
     assert_eq!(site.count_listed().await, [1, 1]);
+}
+
+#[tokio::test]
+async fn a_batch_goes_on_though_the_invitation_of_a_guest_cannot_be_read() {
+    let site = Site::open().await;
+    let (setup, caller) = (&site.setup, Caller::installation());
+    let rows: String = (0..2).map(|number| format!("g{number},+{}\n", phone(number))).collect();
+    let rows = parse_guest_list(&format!("id,phone\n{rows}")).unwrap();
+    let added = occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
+    assert_eq!(added.unwrap().added, 2);
+    let first = take(setup, batches::request([0], None)).await.unwrap().batch.id;
+    expand(setup, &first).await;
+    site.damage("invitations");
+    let later = take(setup, batches::request(0..2, None)).await.unwrap().batch.id;
+    expand(setup, &later).await;
+    let told = progress(setup, &later).await;
+    assert_eq!((told.counts.failed, told.counts.queued), (1, 1), "{:?}", told.counts);
+    // The recipients of the first are listed with their last known statuses.
+    assert_eq!(progress(setup, &first).await.counts.queued, 1);
+    let listed = deliver::list_batch_recipients(&setup.world, &caller, None, (&first, &[]), &page()).await;
+    assert_eq!(listed.unwrap().items.len(), 1);
 }
 
 #[tokio::test]

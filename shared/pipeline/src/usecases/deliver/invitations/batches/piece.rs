@@ -16,7 +16,7 @@ use futures::stream::{self, StreamExt};
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
-use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, RecipientStatus};
+use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry, System};
 use std::collections::{BTreeSet, HashMap};
@@ -52,8 +52,10 @@ pub(super) async fn make_invitations(
         .map(|recipient| {
             let (place, is_granted) = (recipient.place, granted.contains(&recipient.guest));
             async move {
+                let id = recipient.id.clone();
                 let made = invite_recipient(deps, caller, (batch, frame), recipient, is_granted);
-                Ok((place, Box::pin(made).await?))
+                let made = Box::pin(made).await;
+                Ok((place, made.or_else(|error| pass_over_unreadable(&id, error))?))
             }
         })
         .buffer_unordered(AT_ONCE)
@@ -68,6 +70,19 @@ pub(super) async fn make_invitations(
     made.into_iter()
         .map(|one| one.map(|(place, made)| (place, made.status)))
         .collect()
+}
+
+/// Counts a recipient as failed whose records cannot be read or written, also later: the others of the batch must not wait for it.
+///
+/// # Errors
+///
+/// `error` itself where a later try may help.
+fn pass_over_unreadable(id: &InvitationId, error: PortError) -> PortResult<MadeInvitation> {
+    if error.is_retryable() {
+        return Err(error);
+    }
+    tracing::error!(invitation_id = %id, %error, "a recipient's records cannot be read: it counts as failed");
+    Ok(RecipientStatus::Invited(InvitationStatus::Failed).into())
 }
 
 /// Reads the recipients of a piece who wait.
