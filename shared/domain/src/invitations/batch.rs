@@ -146,6 +146,12 @@ impl Batch {
         self.state == BatchState::Running && self.expanded >= self.recipients
     }
 
+    /// Returns `true` if invitations of this chunk may exist whose recipients still count as waiting: the batch was cancelled, and its last
+    /// piece, which is of this chunk, may have been cut off. Nobody goes on with it.
+    pub fn is_cut_off_in(&self, chunk: usize) -> bool {
+        self.state == BatchState::Cancelled && chunk == self.expanded / BATCH_CHUNK
+    }
+
     /// Ends a batch of whose recipients none waits any more, with the numbers of what became of them. Returns `false` if it does
     /// not run, or invitations are still to be made.
     pub fn finish(&mut self, counts: BatchCounts, now: Timestamp) -> bool {

@@ -1,8 +1,9 @@
 //! How batches of invitations end: finished once each delivery reached its end, or cancelled, which frees what was not sent.
 
 use crate::batches::{
-    expand, guest_id, leave, look_for_end, message_of, order, progress, request, take, with_guests,
+    expand, guest_id, leave, look_for_end, message_of, order, progress, request, run, take, with_guests,
 };
+use crate::erasure::cut_off;
 use crate::invitations::{occasion_id, try_invite};
 use crate::world::Setup;
 use recado_domain::access::Caller;
@@ -11,8 +12,9 @@ use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, InvitationState, InvitationStatus, RecipientStatus,
 };
 use recado_pipeline::deliver::{self, InvitationError, InvitationRequest, ListedRecipient, NamedGuest};
-use recado_pipeline::ports::{Page, PageRequest};
+use recado_pipeline::ports::{InvitationRecords, Page, PageRequest};
 use recado_pipeline::{occasions, reconcile};
+use recado_testkit::ports::succeed;
 
 async fn list_recipients(
     setup: &Setup,
@@ -215,4 +217,47 @@ async fn leave_newest(setup: &Setup, batch: &Batch) {
     let id = batch.derive_invitation_id(&guest_id(0));
     let view = crate::invitations::view(setup, id.as_str()).await.unwrap();
     setup.send(&view.message.unwrap().message.conversation).await;
+}
+
+/// Sends what was made for the guest, if anything was.
+async fn leave_if_made(setup: &Setup, batch: &Batch, number: usize) {
+    let (tenant, id) = (
+        &setup.fixture.bound.tenant.id,
+        batch.derive_invitation_id(&guest_id(number)),
+    );
+    let made = succeed(setup.world.store.find_invitation(tenant, &id)).await;
+    if made.is_some_and(|made| matches!(made.state, InvitationState::Message { .. })) {
+        leave(setup, batch, [number]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_batch_tells_what_phones_got_wherever_its_piece_was_cut_off() {
+    for leaves_before in [true, false] {
+        let mut polls = 1;
+        loop {
+            let setup = with_guests(2).await;
+            let batch = take(&setup, request(0..2, None)).await.unwrap().batch;
+            let ended = cut_off(run(&setup, &batch.make_job(0), 1), polls).await;
+            if leaves_before {
+                leave_if_made(&setup, &batch, 0).await;
+            }
+            let before = setup.world.providers.sent();
+            order(&setup, &batch.id, BatchOrder::Cancel).await.unwrap();
+            leave_if_made(&setup, &batch, 0).await;
+            assert_eq!(setup.world.providers.sent(), before, "{polls}");
+            let sent = usize::try_from(before).unwrap();
+            let counts = progress(&setup, &batch.id).await.counts;
+            assert_eq!((counts.sent, counts.cancelled), (sent, 2 - sent), "{polls}");
+            assert_eq!(counts.queued, 0, "{polls}");
+            let wanted = [InvitationStatus::Sent.into()];
+            let listed = list_recipients(&setup, &batch.id, &wanted, (10, None)).await;
+            assert_eq!(listed.unwrap().items.len(), sent, "{polls}");
+            if ended {
+                assert_eq!(sent, usize::from(leaves_before));
+                break;
+            }
+            polls += 1;
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::simulator::{ClientBatch, ClientInvitation, Simulator, ToldInvitation}
 use futures::executor::block_on;
 use recado_domain::access::Caller;
 use recado_domain::ids::{InvitationId, MessageId, TenantId};
-use recado_domain::invitations::{BatchState, InvitationStatus};
+use recado_domain::invitations::InvitationStatus;
 use recado_domain::opt_out::RecipientAddress;
 use recado_pipeline::deliver::{self, InvitationView};
 use recado_pipeline::opt_outs;
@@ -164,10 +164,7 @@ where
         let mut out = message.out.iter();
         out.any(|out| out.batch.as_ref() == Some(&batch.id))
     });
-    // A function that died while it made a piece of a batch that was then cancelled leaves recipients of which the batch does not know
-    // that they were sent. Their invitations tell it.
-    let is_cut_off = progress.batch.state == BatchState::Cancelled && sim.common.counters().faults() > 0;
-    let (mut arrived, mut is_in_doubt) = (0, is_cut_off);
+    let (mut arrived, mut is_in_doubt) = (0, false);
     for message in of_batch {
         let id = message.message_id();
         let may_have_failed = !sim.fake_world.failures(&id).is_empty();

@@ -167,9 +167,9 @@ impl BatchChunk {
         found
     }
 
-    /// Returns `true` if the statuses were last looked at before `before`.
-    pub fn was_looked_at_before(&self, before: Timestamp) -> bool {
-        self.counted_at.is_none_or(|at| at <= before)
+    /// Returns `true` if the statuses were last looked at between `since` and `now`. A later time is of a clock that was set back.
+    pub fn was_looked_at_within(&self, since: Timestamp, now: Timestamp) -> bool {
+        self.counted_at.is_some_and(|at| at > since && at <= now)
     }
 
     /// Returns `true` until all deliveries reached an end.

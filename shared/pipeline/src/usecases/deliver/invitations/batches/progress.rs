@@ -50,24 +50,29 @@ pub struct BatchProgress {
 /// The recipients that are looked at again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecipientLook {
-    /// Those whose status may change.
+    /// Those whose status may change, and in a cancelled batch those whose piece was cut off.
     Changing,
     /// Those whose delivery has not reached its end.
     Open,
 }
 
 impl RecipientLook {
-    fn includes(self, recipient: &BatchRecipient) -> bool {
-        match self {
-            Self::Changing => recipient.guest.is_some() && recipient.status.may_change(),
+    /// Returns the test of whether a recipient of a chunk is looked at again.
+    fn includes(self, batch: &Batch, chunk: &BatchChunk) -> impl Fn(&BatchRecipient) -> bool + use<> {
+        let is_cut_off = batch.is_cut_off_in(chunk.number);
+        move |recipient| match self {
+            Self::Changing => {
+                let may_be_made = is_cut_off && recipient.status == RecipientStatus::Waiting;
+                recipient.guest.is_some() && (recipient.status.may_change() || may_be_made)
+            }
             Self::Open => recipient.is_open(),
         }
     }
 
     /// Returns `true` if some of a chunk's recipients are to be looked at, which was not done for a while.
-    fn finds_stale(self, chunk: &BatchChunk, now: Timestamp) -> bool {
-        chunk.was_looked_at_before(add_duration(now, -COUNTED_FOR))
-            && chunk.recipients.iter().any(|one| self.includes(one))
+    fn finds_stale(self, batch: &Batch, chunk: &BatchChunk, now: Timestamp) -> bool {
+        !chunk.was_looked_at_within(add_duration(now, -COUNTED_FOR), now)
+            && chunk.recipients.iter().any(self.includes(batch, chunk))
     }
 }
 
@@ -144,7 +149,7 @@ async fn refresh_chunks(
     let now = deps.system().now();
     let mut stale: Vec<&mut BatchChunk> = chunks
         .iter_mut()
-        .filter(|chunk| look.finds_stale(chunk, now))
+        .filter(|chunk| look.finds_stale(batch, chunk, now))
         .collect();
     stale.sort_by_key(|chunk| chunk.counted_at);
     for chunk in stale.into_iter().take(most) {
@@ -161,7 +166,7 @@ pub(super) async fn refresh_if_stale(
     chunk: &mut BatchChunk,
     look: RecipientLook,
 ) -> PortResult<()> {
-    if look.finds_stale(chunk, deps.system().now()) {
+    if look.finds_stale(batch, chunk, deps.system().now()) {
         refresh_chunk(deps, caller, batch, chunk, look).await?;
     }
     Ok(())
@@ -175,9 +180,10 @@ async fn refresh_chunk(
     chunk: &mut BatchChunk,
     look: RecipientLook,
 ) -> PortResult<()> {
+    let is_included = look.includes(batch, chunk);
     let wanted = chunk.recipients.iter().enumerate();
     let places: Vec<(usize, InvitationId)> = wanted
-        .filter(|(_, recipient)| look.includes(recipient))
+        .filter(|(_, recipient)| is_included(recipient))
         .filter_map(|(place, recipient)| Some((place, batch.derive_invitation_id(recipient.guest.as_ref()?))))
         .collect();
     let ids: Vec<InvitationId> = places.iter().map(|(_, id)| id.clone()).collect();
