@@ -126,8 +126,9 @@ impl ClockRollback {
         self.clamp_time(&mut parked.since) || waits
     }
 
-    /// Corrects the times of an in-flight send.
+    /// Corrects the times of an in-flight send, and marks it if its claim lies ahead.
     pub fn correct_in_flight(self, flight: &mut InFlightSend) -> bool {
+        flight.is_time_unsure |= flight.claimed_at > self.now;
         self.clamp_times([&mut flight.claimed_at, &mut flight.until])
     }
 

@@ -295,6 +295,7 @@ pub fn claimed(message: &Message) -> (Message, InFlightSend) {
         echo: None,
         maybe_echo: None,
         erased: None,
+        is_time_unsure: false,
     };
     (message, flight)
 }

@@ -36,6 +36,9 @@ pub struct InFlightSend {
     /// The recipient, if the contact was erased. Then the note holds no address, and hashes alone of text and ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erased: Option<ErasedRecipient>,
+    /// `true` if the attempt was claimed by a clock that ran ahead and was set back since. The right time of the claim is not known.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub is_time_unsure: bool,
 }
 
 /// The recipient of a send whose contact was erased: enough to recognize an echo, and nothing of the person.
@@ -82,6 +85,8 @@ pub struct OwnMessageEcho<'a> {
     pub written_at: Timestamp,
     /// Time at which the message arrived.
     pub received_at: Timestamp,
+    /// The present time.
+    pub now: Timestamp,
     /// The same in keyed hashes. `None` if no note of an erased contact is compared.
     pub hashed: Option<&'a HashedEcho>,
 }
@@ -111,10 +116,15 @@ impl InFlightSend {
     /// Longest time for which a note is kept, from its claim: 3 days. No echo is waited for that long.
     pub const RETENTION: SignedDuration = SignedDuration::from_hours(3 * 24);
 
-    /// Returns `true` if the attempt was claimed before a message arrived at `received_at`, within the clocks'
+    /// Returns `true` if the attempt may have been claimed before a message arrived at `received_at`, within the clocks'
     /// difference.
-    pub fn was_claimed_before(&self, received_at: Timestamp) -> bool {
-        self.claimed_at <= millis::add_duration(received_at, SKEW)
+    pub fn may_be_claimed_before(&self, received_at: Timestamp, now: Timestamp) -> bool {
+        self.has_unsure_time(now) || self.claimed_at <= millis::add_duration(received_at, SKEW)
+    }
+
+    /// Returns `true` if the claim's time is not known. A time after `now` is of a clock that was set back just now.
+    fn has_unsure_time(&self, now: Timestamp) -> bool {
+        self.is_time_unsure || self.claimed_at > millis::add_duration(now, SKEW)
     }
 
     /// Takes out of the note what is of the person. `threads` are all threads of the person.
@@ -165,7 +175,7 @@ impl InFlightSend {
     /// Decides whether `said` is this attempt's echo; `None` if it is not. It is an echo if it was taken for this
     /// attempt's echo before. It is also an echo if it has the same text to the same contact, arrived after the claim,
     /// and was written while the request may have gone out. An attempt is repeated at the earliest `unknown_wait`
-    /// after its claim.
+    /// after its claim. Where the clock was set back since the claim, no message is too old.
     pub fn matches_echo(&self, said: OwnMessageEcho<'_>, unknown_wait: SignedDuration) -> Option<Echo> {
         if let Some(before) = self.taken_as(&said) {
             return Some(before);
@@ -177,8 +187,9 @@ impl InFlightSend {
             None => said.text_hash,
         };
         let says_it = self.text_hash == text_hash
-            && self.was_claimed_before(said.received_at)
-            && (first..=last).contains(&said.written_at);
+            && self.may_be_claimed_before(said.received_at, said.now)
+            && (said.written_at >= first || self.has_unsure_time(said.now))
+            && said.written_at <= last;
         let echo = self.matches_contact(&said)?;
         let taken = match echo {
             Echo::Sure => &self.echo,

@@ -248,6 +248,7 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
         echo: None,
         maybe_echo: None,
         erased: None,
+        is_time_unsure: false,
     })
 }
 

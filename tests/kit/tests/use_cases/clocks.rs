@@ -188,6 +188,33 @@ async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
 }
 
 #[tokio::test]
+async fn an_echo_that_came_before_the_clock_was_corrected_is_still_ours() {
+    for is_tried_before in [true, false] {
+        let setup = Setup::set(Fixture::new()).await;
+        let contact = setup.fixture.other_contact();
+        setup.pass(48 * 3600);
+        setup.times_out();
+        let reply = setup.replied_to(&contact).await;
+        assert_ne!(setup.job(&reply.conversation).await, Verdict::Done);
+        setup.pass(-48 * 3600);
+        let (address, text) = (contact.address.as_str(), reply.content.render_text());
+        let said = json!({"address": address, "id": "ECHO", "text": text, "from_me": true});
+        let echo = setup.event(EventKind::Message, said).await;
+        if is_tried_before {
+            // It may wait for the end of the attempt.
+            let _ = setup.receive(&echo, 1).await;
+        }
+        setup.pass(600);
+        setup.world.store.adjust_to_set_back_clock().await.unwrap();
+        assert_eq!(setup.receive(&echo, 2).await, Verdict::Done);
+        setup.send(&reply.conversation).await;
+        let conversation = succeed(setup.world.store.find_conversation(&reply.conversation)).await;
+        assert_eq!(conversation.unwrap().mode, ConversationMode::Ai);
+        assert_eq!(setup.world.providers.sent(), 1);
+    }
+}
+
+#[tokio::test]
 async fn an_attempt_that_runs_while_the_clock_is_set_back_keeps_its_outcome() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied().await;

@@ -127,6 +127,7 @@ async fn attempt_ends_unheard(setup: &Setup, message: &Message) -> PortResult<()
         echo: None,
         maybe_echo: None,
         erased: None,
+        is_time_unsure: false,
     };
     let claimed = setup.world.store.claim_message(&sending, None, &flight).await?;
     assert_eq!(claimed, ClaimOutcome::Claimed);

@@ -294,6 +294,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         echo: None,
         maybe_echo: None,
         erased: None,
+        is_time_unsure: false,
     };
     let taken = succeed(setup.world.store.claim_message(&sending, None, &flight)).await;
     assert_eq!(taken, ClaimOutcome::Claimed);

@@ -30,6 +30,7 @@ fn note() -> InFlightSend {
         echo: None,
         maybe_echo: None,
         erased: None,
+        is_time_unsure: false,
     }
 }
 
@@ -41,6 +42,7 @@ fn said(id: &str, at: i64) -> OwnMessageEcho<'_> {
         provider_message_id: Some(id),
         written_at: from_unix_millis(at),
         received_at: from_unix_millis(at),
+        now: from_unix_millis(9_000_000),
         hashed: None,
     }
 }
@@ -66,6 +68,28 @@ fn an_echo_whose_webhook_came_late_counts_by_when_it_was_written() {
         ..said("A", 1_060_000)
     };
     assert_eq!(note().matches_echo(late, WAIT), Some(Echo::Sure));
+}
+
+#[test]
+fn no_message_is_too_old_for_an_attempt_of_a_clock_that_was_set_back() {
+    let early = OwnMessageEcho {
+        now: from_unix_millis(500_000),
+        ..said("A", 400_000)
+    };
+    assert_eq!(
+        note().matches_echo(early, WAIT),
+        Some(Echo::Sure),
+        "not corrected yet"
+    );
+    let later = said("A", 400_000);
+    assert_eq!(note().matches_echo(later, WAIT), None);
+    let corrected = InFlightSend {
+        is_time_unsure: true,
+        ..note()
+    };
+    assert_eq!(corrected.matches_echo(later, WAIT), Some(Echo::Sure));
+    let late = said("A", 1_000_000 + 300_000 + 3_600_001);
+    assert_eq!(corrected.matches_echo(late, WAIT), None);
 }
 
 #[test]

@@ -112,6 +112,7 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
             echo: None,
             maybe_echo: None,
             erased: None,
+            is_time_unsure: false,
         };
         let id = InstanceId::parse("front-desk").unwrap();
         let (body, instance) = (encode_json(&note).unwrap(), id.clone());

@@ -53,7 +53,7 @@ pub(super) async fn wait_for_running_sends(
 fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timestamp) -> Option<Verdict> {
     let running = flights
         .iter()
-        .filter(|flight| flight.was_claimed_before(job.received_at) && flight.until > now);
+        .filter(|flight| flight.may_be_claimed_before(job.received_at, now) && flight.until > now);
     let soonest = running.map(|flight| flight.until).min();
     soonest.map(|until| Verdict::retry_at(until.min(add_duration(now, SignedDuration::from_secs(3))), now))
 }
@@ -80,7 +80,7 @@ pub(super) async fn wait_for_unlinked_sends(
             flight.claimed_at,
             wait.saturating_add(SignedDuration::from_mins(1)),
         );
-        if flight.was_claimed_before(job.received_at)
+        if flight.may_be_claimed_before(job.received_at, now)
             && resolved_by > now
             && is_outcome_unknown(deps, &flight).await?
         {
@@ -241,6 +241,7 @@ async fn is_own_echo(
             .sent_at
             .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
         received_at: job.received_at,
+        now: deps.system().now(),
         hashed: None,
     };
     let wait = deps.settings().unknown_wait;
@@ -261,7 +262,7 @@ async fn is_own_echo(
     // written: so earlier attempts are left for echoes that were written earlier.
     let taken = |flight: &InFlightSend| flight.taken_as(&said).is_some();
     echoed.sort_by_key(|(flight, echo)| {
-        let after = !flight.was_claimed_before(said.written_at);
+        let after = !flight.may_be_claimed_before(said.written_at, said.now);
         let maybe = *echo == Echo::Maybe;
         (!taken(flight), maybe, after, Reverse(flight.claimed_at))
     });

@@ -211,6 +211,7 @@ async fn claim_message(
         echo: None,
         maybe_echo: None,
         erased: None,
+        is_time_unsure: false,
     };
     let guard = message.out.yields_to_takeover().then(|| ClaimGuard {
         conversation: message.conversation.clone(),
