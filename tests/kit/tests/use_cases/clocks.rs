@@ -1,5 +1,6 @@
 //! A machine whose clock ran ahead and is set back.
 
+use crate::invitations::{self, try_invite};
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
@@ -7,6 +8,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventKind;
 use recado_domain::ids::MessageId;
 use recado_domain::instance::ConnectionStatus;
+use recado_domain::invitations::InvitationState;
 use recado_domain::message::{MessageStatus, Role};
 use recado_pipeline::deliver::AcceptedMessage;
 use recado_pipeline::ports::{
@@ -212,6 +214,21 @@ async fn an_echo_that_came_before_the_clock_was_corrected_is_still_ours() {
         assert_eq!(conversation.unwrap().mode, ConversationMode::Ai);
         assert_eq!(setup.world.providers.sent(), 1);
     }
+}
+
+#[tokio::test]
+async fn an_invitation_is_not_sent_again_because_the_clock_ran_ahead_for_a_while() {
+    let setup = invitations::setup().await;
+    let invite = |key| try_invite(&setup, invitations::request(&setup, key));
+    let first = invite(Some("k1")).await.unwrap().invitation;
+    setup.pass(3 * 86_400);
+    succeed(setup.world.store.delete_expired(setup.now())).await;
+    setup.pass(-3 * 86_400);
+    setup.world.store.adjust_to_set_back_clock().await.unwrap();
+    let again = invite(Some("k1")).await.unwrap();
+    assert_eq!((again.repeated, &again.invitation.id), (true, &first.id));
+    let other = invite(None).await.unwrap().invitation;
+    assert_eq!(other.state, InvitationState::Duplicate { of: first.id });
 }
 
 #[tokio::test]
