@@ -1,25 +1,31 @@
 //! A machine whose clock ran ahead and is set back.
 
+use crate::batches::{self, expand, leave, progress};
+use crate::effects::with_effect;
 use crate::invitations::{self, try_invite};
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::effects::EntryEnd;
 use recado_domain::event::EventKind;
 use recado_domain::ids::MessageId;
 use recado_domain::instance::ConnectionStatus;
-use recado_domain::invitations::InvitationState;
+use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::message::{MessageStatus, Role};
 use recado_pipeline::deliver::AcceptedMessage;
 use recado_pipeline::ports::{
-    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, SendOutcome,
+    ClaimOutcome, ConnectionAnswer, Conversations, EffectJournals, InstanceStates, OutboxStore, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, operate, process, reply, send};
+use recado_pipeline::{Verdict, handle_turns_message, operate, process, send};
 use recado_testkit::builders::{Fixture, claimed, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::time::Duration;
+
+/// Seconds by which the clock runs ahead.
+const TWO_DAYS: i64 = 2 * 86_400;
 
 /// Works on what the queues hand out now, until they hand out no more.
 async fn work(setup: &Setup) {
@@ -36,7 +42,7 @@ async fn work(setup: &Setup) {
             let (body, times) = (&message.body, message.receives);
             let verdict = match message.queue {
                 QueueName::Inbound => process::process(world, body, times).await,
-                QueueName::Turns => reply::handle_turn_message(world, body, times, None).await,
+                QueueName::Turns => handle_turns_message(world, body, times, None).await,
                 QueueName::Outbound => send::handle_outbound_message(world, body, times, None).await,
             };
             match verdict {
@@ -286,4 +292,52 @@ async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
         (after.mode, after.answered),
         (ConversationMode::Manual, latest.answered)
     );
+}
+
+#[tokio::test]
+async fn a_batch_of_a_clock_that_ran_ahead_goes_on_and_ends_once_it_is_set_back() {
+    for made in [1, 2] {
+        let setup = batches::with_guests(2).await;
+        setup.pass(TWO_DAYS);
+        let taken = batches::take(&setup, batches::request(0..2, None)).await;
+        let id = taken.unwrap().batch.id;
+        let batch = batches::stored(&setup, &id).await;
+        if made == 2 {
+            expand(&setup, &id).await;
+        } else {
+            assert_eq!(batches::run(&setup, &batch.make_job(0), 1).await, Verdict::Done);
+        }
+        leave(&setup, &batch, 0..1).await;
+        // Its statuses are looked at, and its jobs are lost.
+        assert_eq!(progress(&setup, &id).await.counts.sent, 1);
+        setup.due_turns().await;
+        setup.pass(-TWO_DAYS);
+        assert!(setup.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
+        minutes(&setup, 6).await;
+        let ended = batches::stored(&setup, &id).await;
+        assert_eq!(ended.state, BatchState::Finished, "{made}");
+        assert_eq!(ended.end.unwrap().counts.sent, 2, "{made}");
+    }
+}
+
+#[tokio::test]
+async fn effects_and_bookings_of_a_clock_that_ran_ahead_are_looked_at_once_it_is_set_back() {
+    for end in [None, Some(EntryEnd::Done)] {
+        let setup = Setup::set(Fixture::new()).await;
+        setup.pass(TWO_DAYS);
+        setup.message(&setup.fixture, "A1", "Quero marcar", false).await;
+        let is_open = end.is_none();
+        let journal = with_effect(&setup, end).await;
+        setup.pass(-TWO_DAYS + 120);
+        assert!(journal.journal_due_at().unwrap() > setup.now());
+        assert!(setup.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
+        setup.pass(120);
+        let found = succeed(setup.world.store.find_journal(&setup.fixture.thread())).await;
+        let found = found.unwrap();
+        let due = (
+            found.entries_to_settle(setup.now()).len(),
+            found.bookings_to_look_at(setup.now()).len(),
+        );
+        assert_eq!(due, if is_open { (1, 0) } else { (0, 1) });
+    }
 }

@@ -348,7 +348,7 @@ impl<'a> Draft<'a> {
 }
 
 /// Marks the contact's conversation as one that may have a journal, and stores what an earlier turn did.
-async fn with_effect(setup: &Setup, end: Option<EntryEnd>) -> Journal {
+pub(crate) async fn with_effect(setup: &Setup, end: Option<EntryEnd>) -> Journal {
     let store = &setup.world.store;
     let found = succeed(store.find_latest_conversation(&setup.fixture.thread())).await;
     let mut conversation = found.unwrap();
