@@ -19,8 +19,8 @@ use recado_ports::ports::{
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
-/// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its instance is
-/// no longer configured, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
+/// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its tenant has its
+/// instance no longer, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
 /// `false` if there was nothing to do: the message was cancelled, another worker was faster, or the message is not due yet.
 pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
     retry_lost_write(PortError::contended("conversation"), (), |()| async {
@@ -42,8 +42,9 @@ async fn settle_due(
     scheduled: ScheduledMessage,
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {
-    let Some(bound) = deps.store().instance_config(&scheduled.instance).await? else {
-        tracing::error!(message_id = %scheduled.id, "a scheduled message fell due on an instance that is no longer configured");
+    let found = deps.store().instance_config(&scheduled.instance).await?;
+    let Some(bound) = found.filter(|bound| bound.tenant.id == scheduled.tenant) else {
+        tracing::error!(message_id = %scheduled.id, "a scheduled message fell due on an instance that its tenant has no longer");
         return give_up_scheduled(deps, scheduled, now, Reason::UnknownInstance).await;
     };
     match judge_scheduled(deps, &bound, &scheduled).await? {

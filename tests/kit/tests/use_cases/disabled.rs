@@ -1,16 +1,23 @@
 //! Instances, agents and tenants that are disabled, and what is removed from the configuration.
 
+use crate::batches;
 use crate::world::Setup;
+use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, FollowUpJob};
 use recado_domain::options::SendOptions;
+use recado_domain::reason::Reason;
+use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::catch_up::CatchUpError;
 use recado_pipeline::configure::{
     ApplyOptions, AskedParties, ConfigurationChangeKind, ConfigureError, apply_configuration,
 };
 use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, OutboxStore};
+use recado_pipeline::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetters, Inbox, OutboxStore, PageRequest,
+    ScheduledMessages,
+};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{NotSendable, Verdict, catch_up, health};
 use recado_testkit::builders::{Fixture, correlation};
@@ -107,16 +114,19 @@ async fn what_a_disabled_instance_owes_waits_until_it_is_enabled() {
     assert_eq!(setup.world.providers.sent(), 1);
 }
 
+/// Gives the instance to the tenant of `other`.
+fn give_to(other: &Fixture, fixture: &mut Fixture) {
+    let (tenant, agent) = (other.bound.tenant.clone(), other.bound.agent.clone());
+    fixture.bound.instance.tenant = tenant.id.clone();
+    fixture.bound.instance.agent = agent.id.clone();
+    (fixture.bound.tenant, fixture.bound.agent) = (tenant, agent);
+}
+
 /// The check that an instance with a history keeps its tenant ends before the instance is written: a message may come between.
 #[tokio::test]
 async fn a_tenant_that_gets_an_instance_neither_sees_nor_sends_what_the_one_before_owes() {
     let other = Fixture::new();
-    let given_away = |fixture: &mut Fixture| {
-        let (tenant, agent) = (other.bound.tenant.clone(), other.bound.agent.clone());
-        fixture.bound.instance.tenant = tenant.id.clone();
-        fixture.bound.instance.agent = agent.id.clone();
-        (fixture.bound.tenant, fixture.bound.agent) = (tenant, agent);
-    };
+    let given_away = |fixture: &mut Fixture| give_to(&other, fixture);
     let owing_a_turn = setup().await;
     owing_a_turn
         .message(&owing_a_turn.fixture, "W1", "oi", false)
@@ -143,10 +153,83 @@ async fn a_tenant_that_gets_an_instance_neither_sees_nor_sends_what_the_one_befo
 }
 
 #[tokio::test]
-async fn nothing_is_accepted_for_a_disabled_instance() {
-    let setup = setup().await;
-    configure(&setup, |fixture| fixture.bound.instance.disabled = true).await;
+async fn a_reply_that_is_made_while_its_instance_changes_hands_waits() {
+    let (setup, other) = (setup().await, Fixture::new());
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    setup.pass(60);
+    let (store, mut given) = (setup.world.store.clone(), setup.fixture.clone());
+    give_to(&other, &mut given);
+    setup.world.llm.meanwhile.set(async move {
+        succeed(store.apply_configuration(&given.document())).await;
+    });
+    let (conversation, _) = setup.run_turn_job(&setup.fixture, None).await;
+    assert_eq!(setup.world.llm.asked.lock().unwrap().len(), 1);
+    let found = succeed(setup.world.store.find_conversation(&conversation)).await;
+    assert_eq!(found.unwrap().tenant, setup.fixture.bound.tenant.id);
+    let _ = setup.job(&conversation).await;
+    assert_eq!(setup.world.providers.sent(), 0);
+    configure(&setup, |_| {}).await;
+    let _ = setup.run_turn_job(&setup.fixture, None).await;
+    setup.send(&conversation).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_scheduled_message_is_given_up_if_another_tenant_has_its_instance() {
+    let (setup, other) = (setup().await, Fixture::new());
     let request = DeliverRequest {
+        send_at: Some(setup.now() + SignedDuration::from_hours(1)),
+        ..request()
+    };
+    let (caller, instance) = (Caller::installation(), setup.fixture.instance());
+    let accepted = accept_message(&setup.world, &caller, instance, request).await;
+    let id = ScheduledId::parse(accepted.unwrap().id.as_str()).unwrap();
+    configure(&setup, |fixture| give_to(&other, fixture)).await;
+    setup.pass(3_601);
+    reconcile(&setup.world).await.unwrap();
+    let scheduled = succeed(setup.world.store.find_scheduled(&id)).await.unwrap();
+    assert!(
+        matches!(
+            scheduled.state,
+            ScheduledState::GivenUp {
+                reason: Reason::UnknownInstance,
+                ..
+            }
+        ),
+        "{scheduled:?}"
+    );
+    let all = ConversationFilter::default();
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let begun = succeed(setup.world.store.search_conversations(&all, &page)).await;
+    assert_eq!(begun.items, []);
+    assert_eq!(setup.world.providers.sent(), 0);
+}
+
+#[tokio::test]
+async fn a_batch_waits_while_another_tenant_has_its_instance() {
+    let (setup, other) = (batches::with_guests(2).await, Fixture::new());
+    let taken = batches::take(&setup, batches::request(0..2, None)).await;
+    let batch = taken.unwrap().batch;
+    assert_eq!(batches::run(&setup, &batch.make_job(0), 1).await, Verdict::Done);
+    let first = batches::message_of(&setup, &batch, 0).await;
+    let (conversation, _) = first.conversation_and_ordinal().unwrap();
+    configure(&setup, |fixture| give_to(&other, fixture)).await;
+    setup.pass(60);
+    assert_eq!(batches::run(&setup, &batch.make_job(1), 1).await, Verdict::Done);
+    assert_eq!(batches::stored(&setup, &batch.id).await.expanded, 1);
+    assert_ne!(setup.job(&conversation).await, Verdict::Done);
+    assert_eq!(setup.world.providers.sent(), 0);
+    configure(&setup, |_| {}).await;
+    batches::expand(&setup, &batch.id).await;
+    setup.send(&conversation).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+}
+
+fn request() -> DeliverRequest {
+    DeliverRequest {
         to: "+5511900000001".to_owned(),
         content: Content::from_text("Olá"),
         options: SendOptions::default(),
@@ -154,12 +237,18 @@ async fn nothing_is_accepted_for_a_disabled_instance() {
         metadata: None,
         send_at: None,
         correlation: correlation(),
-    };
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_accepted_for_a_disabled_instance() {
+    let setup = setup().await;
+    configure(&setup, |fixture| fixture.bound.instance.disabled = true).await;
     let refused = accept_message(
         &setup.world,
         &Caller::installation(),
         setup.fixture.instance(),
-        request,
+        request(),
     )
     .await;
     assert!(matches!(
