@@ -9,12 +9,12 @@ use recado_simulation::scenario::Story;
 const HOUR_MS: i64 = 3_600_000;
 
 /// How far the clock runs ahead, in milliseconds: less than the day for which an invitation's meaning is known, and the two of a client's
-/// key. What a clock that is further ahead lets expire is not known again afterwards.
+/// key. A clock that is further ahead takes them for over, and sends a repeat that comes meanwhile.
 const AHEAD_MS: [i64; 2] = [40 * 60_000, 23 * HOUR_MS];
 
-/// The stories, each of which has something else open. `Unheard` is not among them: an echo is known by its time, and that of a send
-/// during which the clock was set back lies before the send. The echo is then taken for a person's words, and the conversation waits for
-/// people.
+/// The stories, each of which has something else open. `Unheard` is not among them: an echo is known by its time, which is the
+/// provider's. As long as the machine's clock is far ahead, it lies long before the send. The echo is then taken for a person's words, and
+/// the conversation waits for people.
 const STORIES: &[Story] = &[
     Story::Burst,
     Story::OneAtATime,

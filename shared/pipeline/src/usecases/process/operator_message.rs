@@ -232,6 +232,9 @@ async fn is_own_echo(
         return Ok(true);
     }
     let hash = hash_text(&inbound.content.render_echo_text());
+    let now = deps.system().now();
+    // It may have arrived while the clock ran ahead.
+    let received_at = job.received_at.min(now);
     let mut said = OwnMessageEcho {
         address: &inbound.address,
         numberless_identity: inbound.numberless_identity.as_ref(),
@@ -239,9 +242,9 @@ async fn is_own_echo(
         provider_message_id: inbound.provider_message_id.as_deref(),
         written_at: inbound
             .sent_at
-            .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
-        received_at: job.received_at,
-        now: deps.system().now(),
+            .map_or(received_at, |sent_at| sent_at.min(received_at)),
+        received_at,
+        now,
         hashed: None,
     };
     let wait = deps.settings().unknown_wait;
