@@ -3,6 +3,7 @@
 mod limits;
 mod open_document;
 mod page;
+mod pdf;
 mod sheet;
 mod slides;
 mod word;
