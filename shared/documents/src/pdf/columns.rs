@@ -31,9 +31,11 @@ const SAME_LINE: f64 = 1.0 / 3.0;
 const RAISED: f64 = 0.9;
 /// The distance from which lines are paragraphs.
 const PARAGRAPH: f64 = 1.5;
-/// The gap from which there is a space, the one from which another cell begins, and the one by which texts may overlap.
+/// The gap from which there is a space.
 const SPACE: f64 = 0.1;
+/// The gap from which another cell begins.
 const CELL_GAP: f64 = 1.5;
+/// The width by which texts may overlap.
 const OVERLAP: f64 = 0.5;
 
 /// A text and its place on the page, whose heights grow upwards.
