@@ -21,12 +21,9 @@ pub(crate) struct Analyzer {
 
 impl Analyzer {
     pub(crate) fn of_language(language: BlockLanguage) -> Self {
-        let stop_words = stop_words::get(language.stop_words()).iter();
         Self {
             stemmer: Stemmer::create(language.stemming()),
-            stop_words: stop_words
-                .map(|word| deunicode_with_tofu_cow(word, UNKNOWN_CHARACTER).into_owned())
-                .collect(),
+            stop_words: fold_stop_words(language).collect(),
         }
     }
 
@@ -51,6 +48,12 @@ impl Analyzer {
         let words = self.split_words(text);
         words.iter().map(|word| self.find_stem(word)).collect()
     }
+}
+
+/// Lists the stop words of a language, without accents.
+pub(crate) fn fold_stop_words(language: BlockLanguage) -> impl Iterator<Item = String> {
+    let words = stop_words::get(language.stop_words()).iter();
+    words.map(|word| deunicode_with_tofu_cow(word, UNKNOWN_CHARACTER).into_owned())
 }
 
 /// Returns the text with one space in the place of all white space and control characters that stand together. Without it, two words

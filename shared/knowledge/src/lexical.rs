@@ -178,6 +178,21 @@ mod tests {
     }
 
     #[test]
+    fn a_question_of_common_words_is_not_taken_for_misspelled() {
+        let index = LexicalIndex::of_texts([
+            (
+                "A taxa fixa de cancelamento é de trinta reais.",
+                BlockLanguage::Pt,
+            ),
+            ("São duas doses, uma por mês.", BlockLanguage::Pt),
+        ]);
+        for question in ["Onde fica?", "Where does it take place?"] {
+            assert!(index.search(question, 5).is_empty(), "{question}");
+        }
+        assert_eq!(index.search("fixsa", 5).len(), 1);
+    }
+
+    #[test]
     fn an_index_without_blocks_finds_nothing() {
         assert!(LexicalIndex::of_texts([]).search("vacina", 5).is_empty());
     }
