@@ -16,7 +16,7 @@ pub use snapshot::embedding::write_embedded_text;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
 pub use split::{SplitBlock, SplitDocument};
 pub use stored::{NearVector, StoredVector, VectorIndexName, VectorKey, VectorPut, VectorRoom};
-pub use text::{first_block_text, fits_whole, render_knowledge, render_texts_of_blocks};
+pub use text::{NOTHING_FOUND, first_block_text, fits_whole, render_knowledge, render_texts_of_blocks};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 

@@ -80,7 +80,8 @@ pub struct LlmRequest {
     /// The present as the agent is told of it: the time, the opening hours, the contact's name. It changes with each turn, and stands
     /// after the instructions.
     pub present: Option<String>,
-    /// Blocks of the agent's documents about the contact's last messages, after the instructions. They change with each turn.
+    /// Blocks of the agent's documents about the contact's last messages, or words that nothing was found, after the instructions. They
+    /// change with each turn.
     pub knowledge: Option<String>,
     /// Decisions that the model may take with its reply. The request names tools only for these.
     pub decisions: OfferedDecisions,

@@ -3,7 +3,7 @@
 use crate::world::{Setup, beside};
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::{AgentKnowledge, KnowledgeGap, TurnKnowledge};
+use recado_domain::knowledge::{AgentKnowledge, KnowledgeGap, NOTHING_FOUND, TurnKnowledge};
 use recado_domain::message::Message;
 use recado_pipeline::knowledge::{NewDocument, add_source, list_sources, remove_source};
 use recado_pipeline::ports::{FileBytes, Files, KnowledgeRecords};
@@ -92,7 +92,7 @@ async fn a_question_is_answered_with_the_document_as_it_is_now_and_without_it_on
     let reply = desk.asks("Q3", "What does the vaccine cost?").await;
     assert_eq!(
         (used(&reply), desk.knew()),
-        (Some(TurnKnowledge::default()), None)
+        (Some(TurnKnowledge::default()), Some(NOTHING_FOUND.to_owned()))
     );
 }
 
@@ -116,7 +116,7 @@ async fn a_turn_whose_snapshot_is_lost_or_damaged_goes_on_without_it_and_says_so
         let reply = desk.asks("Q1", "What does the vaccine cost?").await;
         assert_eq!(
             (used(&reply), desk.knew()),
-            (Some(TurnKnowledge::from_gap(gap)), None)
+            (Some(TurnKnowledge::from_gap(gap)), Some(NOTHING_FOUND.to_owned()))
         );
         assert_eq!(reply.unanswered, None);
     }
@@ -161,7 +161,7 @@ async fn a_search_that_hangs_is_cut_off_and_the_contact_gets_its_answer() {
         .store(true, std::sync::atomic::Ordering::SeqCst);
     let reply = desk.asks("Q1", "What does the vaccine cost?").await;
     assert_eq!(used(&reply), Some(TurnKnowledge::from_gap(KnowledgeGap::TooSlow)));
-    assert_eq!(desk.knew(), None);
+    assert_eq!(desk.knew().as_deref(), Some(NOTHING_FOUND));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::TurnKnowledge;
+use recado_domain::knowledge::{NOTHING_FOUND, TurnKnowledge};
 use recado_pipeline::knowledge::{NewDocument, add_source, search_knowledge};
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
@@ -172,5 +172,5 @@ async fn of_longer_documents_only_what_is_found_is_shown() {
     assert!(shown.contains("R$ 180") && !shown.contains("All else"), "{shown}");
     assert_eq!(shown.matches("\n<knowledge ").count(), known.blocks.len());
     let (known, shown) = practice.asks("zzzz").await;
-    assert_eq!((known, shown.as_str()), (TurnKnowledge::default(), ""));
+    assert_eq!((known, shown.as_str()), (TurnKnowledge::default(), NOTHING_FOUND));
 }

@@ -19,6 +19,7 @@ use recado_domain::config::AgentStep;
 use recado_domain::decision::AgentDecision;
 use recado_domain::file_text::{FILE_TEXT_INSTRUCTIONS, has_file_text};
 use recado_domain::ids::InstanceId;
+use recado_domain::knowledge::NOTHING_FOUND;
 use recado_domain::message::TokenUsage;
 use recado_domain::present::Present;
 use recado_domain::reason::Reason;
@@ -52,13 +53,15 @@ pub(in crate::usecases::reply) async fn ask_model(
         zone: present.time_zone(),
     };
     let turns = build_transcript(&turn.reading, shown, Some(times));
+    let has_searched = turn.draft.turn.knowledge.is_some();
+    let nothing_found = has_searched.then(|| NOTHING_FOUND.to_owned());
     let request = LlmRequest {
         tools: list_tools(&bound.tools),
         exchanges: Vec::new(),
         must_reply: false,
         instructions: list_instructions(turn, step, &turns),
         present: Some(present.describe(tells_times(&turns))),
-        knowledge,
+        knowledge: knowledge.or(nothing_found),
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
         key: bound.agent.model_key.clone(),
