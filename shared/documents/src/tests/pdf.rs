@@ -111,7 +111,7 @@ fn columns_of_sentences_stay_as_they_are_drawn() {
         ),
     ] {
         let drawn = column(50, 700, &left) + &column(320, 700, &right);
-        assert_as_drawn(&drawn, &[left, right].concat());
+        assert_as_drawn(&drawn, &[&left[..], &right[..]].concat());
     }
 }
 
