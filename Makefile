@@ -52,6 +52,7 @@ file-lints: tools
 	sam validate --lint
 	cfn-lint infra/*.yaml
 	openapi-spec-validator docs/openapi.json
+	tests/aws_commands.py
 	tests/tidy.sh
 
 # What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway. AWS End User
