@@ -160,6 +160,47 @@ def disconnected_alert(recado):
     until(lambda: told(tenant, "disconnected", "firing"), "the alert of the connection", 130)
 
 
+@behaviour("0.92", "1.25", "1.155",
+           "A model that is overloaded for everybody is told by an alert and by the health; who got the error message waits, and is "
+           "answered once it is back", program="quiet", needs="process", long=True)
+def overloaded_model(recado):
+    # Anthropic says 529, others 503. Both are asked again for a while.
+    claude, other = recado.tenant().says(529), recado.tenant(agent={"model": "openai::gpt-4.1"})
+    other.model = recado.partners.openai
+    other.says(503)
+    contacts = {tenant: (new_number(), new_number()) for tenant in (claude, other)}
+    for tenant, numbers in contacts.items():
+        for number in numbers:
+            tenant.write(number, "oi")
+
+    def waiting(tenant):
+        items = recado.get(f"/v1/conversations?waiting=true&instance={tenant.instance}")["items"]
+        return sorted((one["contact"]["phone"], one["needs_person"]) for one in items)
+
+    def firing(tenant):
+        return [one["severity"] for one in recado.get(f"/v1/alerts?tenant={tenant.id}")["items"] if one["kind"] == "model_fails"]
+
+    for tenant, numbers in contacts.items():
+        for number in numbers:
+            same(tenant.wait_sent(number, seconds=90).text, "Something went wrong here.")
+        until(lambda: tenant.health()["status"] == "degraded", "the health")
+        same(waiting(tenant), sorted((f"+{number}", "model_failed") for number in numbers))
+        assert len(tenant.asked) > len(numbers), "it was not asked again"
+    for tenant in contacts:
+        same(until(lambda: firing(tenant), "the alert", 130), ["critical"])
+    for tenant, (given_back, writes) in contacts.items():
+        tenant.says("Bom dia!")
+        recado.do("PATCH", f"/v1/conversations/{tenant.conversation(given_back)['id']}", {"mode": "ai"})
+        same(tenant.wait_sent(given_back, 2).text, "Bom dia!")
+        same([one["needs_person"] for one in tenant.conversations(writes)], ["model_failed"])
+        tenant.write(writes, "tem alguém?")
+        same(tenant.wait_sent(writes, 2).text, "Bom dia!")
+        until(lambda: not waiting(tenant), "that nobody waits")
+        until(lambda: tenant.health()["status"] == "healthy", "the health")
+    for tenant in contacts:
+        until(lambda: not firing(tenant), "the end of the alert", 130)
+
+
 @behaviour("1.136", "1.137", "1.157", "1.159", "1.160",
            "Trends show depth, dead letters and the uptime of each instance over the last hours", long=True)
 def trends(recado):
