@@ -87,6 +87,7 @@ pub mod usage;
 pub mod wake_up;
 pub mod web_url;
 pub mod webhook_endpoint;
+pub mod wrong_value;
 
 pub use config::tools;
 pub use jiff::{SignedDuration, Timestamp};

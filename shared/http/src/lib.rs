@@ -16,6 +16,7 @@ mod endpoint_desk;
 mod event_feed;
 mod extra_slashes;
 mod health_probe;
+mod json_fault;
 mod keys;
 mod large_bodies;
 mod problem;

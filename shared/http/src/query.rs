@@ -1,5 +1,6 @@
 //! Parses and checks requests: query parameters, JSON bodies and their sizes.
 
+use crate::json_fault::describe_body_fault;
 use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies, LargeBodyPermit};
 use crate::problem::HttpProblem;
 use axum::body::{Body, BodyDataStream, Bytes};
@@ -10,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt;
 use futures::future::{Either, select};
 use recado_domain::json_depth::is_nested_too_deep;
+use recado_domain::wrong_value::describe_wrong_value;
 use recado_pipeline::ports::PageRequest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -40,6 +42,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
                 let why = why
                     .rsplit_once("query string: ")
                     .map_or(why.as_str(), |(_, why)| why);
+                // The parameter stands before what is wrong with it.
+                let why = match why.split_once(": ") {
+                    Some((name, told)) => format!("{name}: {}", describe_wrong_value(told, "an object")),
+                    None => why.to_owned(),
+                };
                 Err(HttpProblem::bad_request(format!("the query is malformed: {why}")))
             }
         }
@@ -208,8 +215,10 @@ pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<
     if is_nested_too_deep(body) {
         return Err(HttpProblem::bad_request("the body is nested too deeply"));
     }
-    serde_json::from_slice(body)
-        .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))
+    serde_json::from_slice(body).map_err(|error| {
+        let why = describe_body_fault(body, &error);
+        HttpProblem::bad_request(format!("the body is malformed: {why}"))
+    })
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ mod unsteady;
 mod usage;
 mod webhook_endpoints;
 mod webhooks;
+mod wrong_bodies;
 mod wrong_webhooks;
 
 use crate::{

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::config::ConfigDocument;
+use recado_domain::wrong_value::describe_wrong_value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,8 @@ pub fn read_configuration(path: &Path) -> Result<ConfigDocument> {
 /// Parses the text of a configuration file.
 pub fn parse_configuration(text: &str) -> Result<ConfigDocument> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
-        let told = error.to_string();
+        let plain = describe_wrong_value(error.message(), "a table");
+        let told = error.to_string().replace(error.message(), &plain);
         match suggest_key(error.message()) {
             Some(nearest) => anyhow!("{}\ndid you mean `{nearest}`?", told.trim_end()),
             None => anyhow!(told),
@@ -86,6 +88,18 @@ mod tests {
         let document = parse_configuration(text).unwrap();
         document.validate_against(&ConfigDocument::default()).unwrap();
         assert!(document.calendars[0].google.is_some());
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_its_line_and_in_plain_words() {
+        let text = "[[agents]]\nid = \"ana\"\ntenant = \"demo\"\nmax_tokens = \"many\"\n";
+        let told = parse_configuration(text).unwrap_err().to_string();
+        let line = told.lines().last().unwrap();
+        assert!(told.contains("4 | max_tokens = "), "{told}");
+        assert_eq!(
+            line,
+            "it must be a whole number from 0 to 4294967295, and is the text \"many\""
+        );
     }
 
     #[test]

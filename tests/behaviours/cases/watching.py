@@ -160,7 +160,7 @@ def disconnected_alert(recado):
     until(lambda: told(tenant, "disconnected", "firing"), "the alert of the connection", 130)
 
 
-@behaviour("0.92", "1.25", "1.155",
+@behaviour("0.92", "1.155",
            "A model that is overloaded for everybody is told by an alert and by the health; who got the error message waits, and is "
            "answered once it is back", program="quiet", needs="process", long=True)
 def overloaded_model(recado):

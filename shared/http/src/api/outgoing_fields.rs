@@ -4,6 +4,7 @@ use crate::problem::HttpProblem;
 use recado_domain::content::Content;
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::TEXT_MAX;
+use recado_domain::wrong_value::describe_wrong_value;
 use serde_json::Value;
 
 /// The longest text, in characters, of which a refusal tells the exact length.
@@ -64,6 +65,8 @@ fn parse_content(mut content: Value) -> Result<Content, HttpProblem> {
         }
     }
     // The error of serde may quote the request. The client wrote that request itself, so nothing leaks.
-    serde_json::from_value(content)
-        .map_err(|error| HttpProblem::bad_request(format!("content is malformed: {error}")))
+    serde_json::from_value(content).map_err(|error| {
+        let why = describe_wrong_value(&error.to_string(), "an object");
+        HttpProblem::bad_request(format!("content is malformed: {why}"))
+    })
 }
