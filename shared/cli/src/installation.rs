@@ -11,6 +11,7 @@ use recado_domain::web_url::{HostScope, WebUrl, is_sent_unencrypted};
 use recado_http_client::RequestFailure;
 use recado_machine::address_file;
 use recado_machine::kept_token::read_kept_token;
+use recado_machine::output;
 use recado_onboarding::InstanceWebhook;
 use reqwest::header::LOCATION;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
@@ -67,6 +68,9 @@ impl InstallationArguments {
 
 /// Returns the URL that was given, with `http://` before an address of this machine that has no scheme.
 fn complete_url(given: &str) -> Result<String> {
+    if given.contains(['?', '#']) {
+        bail!("--url {given} has a query or a fragment: leave out what begins with ? or #");
+    }
     if WebUrl::parse(given).is_some() {
         return Ok(given.to_owned());
     }
@@ -343,9 +347,8 @@ fn describe_unreachable(url: &str, failure: RequestFailure) -> String {
     if failure == RequestFailure::Refused {
         return format!("No Recado at {url}. Start it (recado serve), or say where it is: --url.");
     }
-    let failure = failure.to_string();
-    let end = if failure.ends_with('?') { "" } else { "." };
-    format!("{url} cannot be reached: {failure}{end} Is --url right, and Recado running there?")
+    let failure = output::end_sentence(&failure.to_string());
+    format!("{url} cannot be reached: {failure} Is --url right, and Recado running there?")
 }
 
 impl InstalledConfiguration {

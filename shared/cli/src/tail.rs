@@ -65,8 +65,8 @@ pub(crate) async fn show_messages(
             Err(error) => {
                 if !is_told {
                     is_told = true;
-                    let told = output::format_error(&error);
-                    eprintln!("recado: {}. It is waited for.", told.trim_end_matches('.'));
+                    let told = output::end_sentence(&output::format_error(&error));
+                    eprintln!("recado: {told} It is waited for.");
                 }
                 tokio::time::sleep(pause).await;
             }

@@ -114,11 +114,28 @@ pub fn format_error(error: &anyhow::Error) -> String {
     said.join(": ")
 }
 
+/// Returns what is said as a sentence: with a full stop, unless it ends one already.
+pub fn end_sentence(said: &str) -> String {
+    let end = if said.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{said}{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::anyhow;
     use std::io;
+
+    #[test]
+    fn a_sentence_that_ended_gets_no_full_stop() {
+        for (said, sentence) in [
+            ("it is gone", "it is gone."),
+            ("gone.", "gone."),
+            ("is it there?", "is it there?"),
+        ] {
+            assert_eq!(end_sentence(said), sentence);
+        }
+    }
 
     /// A pipe that nobody reads.
     struct Closed;

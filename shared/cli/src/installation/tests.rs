@@ -14,6 +14,14 @@ fn an_address_of_this_machine_needs_no_scheme_and_any_other_does() {
         let error = complete_url(wrong).unwrap_err().to_string();
         assert!(error.contains("https://"), "{wrong}: {error}");
     }
+    for wrong in [
+        "http://127.0.0.1:8080/?",
+        "https://recado.example/?a=b",
+        "http://[::1]:8080/#top",
+    ] {
+        let error = complete_url(wrong).unwrap_err().to_string();
+        assert!(error.contains("query"), "{wrong}: {error}");
+    }
 }
 
 #[test]
