@@ -101,6 +101,8 @@ pub(crate) const PAGES: &[ConsolePage] = &[
             name_page_part("notes", "/v1/conversations/{id}/notes"),
             name_page_part("effects", "/v1/conversations/{id}/effects"),
             name_page_part("usage", "/v1/usage?by=model&conversation={id}"),
+            // A linked phone has no templates.
+            INSTANCES,
         ],
     },
     ConsolePage {

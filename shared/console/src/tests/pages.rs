@@ -184,6 +184,22 @@ async fn what_a_role_may_not_do_is_not_shown() {
 }
 
 #[tokio::test]
+async fn templates_are_offered_only_where_the_provider_has_some() {
+    // The first code of a provider is Evolution, the third 360dialog.
+    for (code, is_offered) in [(0, false), (2, true)] {
+        let mut api = ApiStandIn::for_role("operator");
+        (api.kind.text, api.kind.code) = ("Maria", code);
+        let (_, _, thread) = send(&api.console(), get("/console/conversations/c_1-1", &sign_in())).await;
+        assert!(thread.contains("id=\"answer-form\""), "{thread}");
+        assert_eq!(
+            thread.contains("name=\"content.name\""),
+            is_offered,
+            "{code}: {thread}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn tables_for_spreadsheets_hold_no_formula_and_keep_their_columns() {
     let mut api = ApiStandIn::for_role("viewer");
     api.kind.text = "=1+1,\"x\"";
