@@ -79,6 +79,8 @@ pub struct Shown {
     pub words: BTreeSet<String>,
     /// The agent's prompt.
     pub system: String,
+    /// The blocks of the agent's documents.
+    pub knowledge: Option<String>,
     /// The tenant whose turn asked.
     pub tenant: Option<TenantId>,
 }
@@ -113,6 +115,7 @@ struct State {
     transcriptions_fail: u32,
     embeddings_fail: u32,
     embeddings_hang: u32,
+    embedding_takes_ms: Option<i64>,
     searches_hang: u32,
     search_hung: bool,
     model_was_troubled: bool,
@@ -169,6 +172,11 @@ impl FakeWorld {
     /// So many of the next requests for vectors are never answered, after those that fail.
     pub fn let_embeddings_hang(&self, count: u32) {
         self.state().embeddings_hang = count;
+    }
+
+    /// The next request for vectors takes so many milliseconds.
+    pub fn let_embedding_take(&self, milliseconds: i64) {
+        self.state().embedding_takes_ms = Some(milliseconds);
     }
 
     /// So many of the next searches in the agent's documents never end.

@@ -19,7 +19,7 @@ mod work;
 pub use aids::{Aids, AtMark, Due, Index, Recover};
 pub use batches::{BatchStop, ClientBatch, InvitedContact, ToldLimit};
 pub use clients::{ClientOrder, Erasure, Removal};
-pub use entries::{Entries, GivenDocument, GivenPrompt};
+pub use entries::{Entries, GivenDocument, GivenPrompt, RemovedAgent};
 pub use guests::{
     ClientInvitation, FakeGuest, FollowedLink, GuestLedger, InvitationOrder, TEMPLATES, ToldInvitation,
     email_sender,

@@ -61,6 +61,7 @@ impl Model {
             read_ms: self.injector.read_at.load(Ordering::Relaxed),
             words: words.map(str::to_owned).collect(),
             system: request.system.clone(),
+            knowledge: request.knowledge.clone(),
             tenant: self.injector.tenant(),
         };
         self.injector
@@ -214,6 +215,10 @@ impl Embedder for Model {
         // Whoever adds the document belongs to the story: nothing happens to them.
         if self.injector.function != CALM_FUNCTION {
             self.injector.step("embedding").await;
+        }
+        let takes_ms = self.fake_world.state().embedding_takes_ms.take();
+        if let Some(takes_ms) = takes_ms {
+            self.injector.common.simulation.sleep(takes_ms).await;
         }
         let (fails, hangs) = {
             let mut state = self.fake_world.state();

@@ -208,7 +208,12 @@ where
         let (tell, agent) = (self.clone(), self.bound().agent.id.clone());
         let (late, of_late) = (self.clone(), agent.clone());
         self.happens(async move {
-            late.sim.simulation().sleep(2_000).await;
+            // An agent that had documents before has a record already, with which the late document begins.
+            late.sim
+                .add_document(&of_late, "first.md", "m1 costs 3 euros.")
+                .await;
+            late.sim.simulation().sleep(1_000).await;
+            late.sim.fake_world.let_embedding_take(10_000);
             late.sim
                 .add_document(&of_late, "late.md", "m1 costs 1 euro.")
                 .await;

@@ -124,11 +124,12 @@ where
         });
     }
 
-    /// Nobody explains any attempt, and each arrives; the client invites again, by each channel, when the first was given up.
+    /// Nobody explains any attempt, and the last one arrives; the client invites again, by each channel, when the first invitation was
+    /// given up.
     fn invited_again(&self) {
         self.on_line(|line| {
-            line.script_is_steady = true;
             line.remembers = false;
+            line.script.extend([Fate::Unexplained; 4]);
             line.script.push_back(Fate::AcceptedThenFailed);
         });
         self.invites_at(0, order(0, WHATSAPP, "v", "first"), TRIES);

@@ -1,4 +1,4 @@
-use super::{EndpointStory, Story, Telling, Trouble};
+use super::{EndpointStory, EntryStory, Story, Telling, Trouble};
 use crate::history::Outcome;
 use crate::mutation::Mutation;
 use crate::simulator::Style;
@@ -329,7 +329,18 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Story::Endpoint(EndpointStory::Told),
         Troubles::None,
     ),
+    promise(
+        Mutation::KnowledgeOfOthers,
+        Story::Entry(EntryStory::DocumentOfBefore),
+        Troubles::None,
+    ),
     promise(Mutation::OptOutsUnasked, Story::MailedStops, Troubles::None),
+    promise(
+        Mutation::PossiblySentForgotten,
+        Story::InvitedAgain,
+        Troubles::None,
+    ),
+    promise(Mutation::PossiblySentForgotten, Story::MailedOnce, Troubles::None),
     promise(
         Mutation::DeliveryRulesUnasked,
         Story::InvitedQuiet,
@@ -350,8 +361,6 @@ pub const SAFEGUARDS: &[Safeguard] = &[
 /// runs into the next one; what is revived although it was sent is refused by its next transition; the copy of an earlier
 /// attempt that failed is no evidence any more, so it takes no note away; a draft beside which an effect began lost its lease, so the
 /// conversation has another revision; whoever stores an effect's end has asked for it, so of two that end it both say the same.
-/// Of the last two no story is told yet that misses them: `DocumentOfBefore` and `InvitedAgain` pass without them, and the reason is
-/// not known. Tests of the use cases cover both (`agent_removal.rs` and `possible_sends.rs` of the kit).
 pub const BACKED: &[Mutation] = &[
     Mutation::ReviveAlways,
     Mutation::NoLookAfterParking,
@@ -361,6 +370,4 @@ pub const BACKED: &[Mutation] = &[
     Mutation::ClaimWithoutState,
     Mutation::CommitBesideEffects,
     Mutation::EndOfOthers,
-    Mutation::KnowledgeOfOthers,
-    Mutation::PossiblySentForgotten,
 ];

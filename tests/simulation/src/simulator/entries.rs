@@ -33,6 +33,17 @@ pub struct GivenDocument {
     pub words: String,
 }
 
+/// An agent that an operator removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedAgent {
+    /// The agent.
+    pub agent: AgentId,
+    /// Time at which that was asked for first, in milliseconds since the start.
+    pub asked_ms: i64,
+    /// Time at which the operator was told that it is removed, in milliseconds since the start.
+    pub told_ms: i64,
+}
+
 /// The entries of the configuration, as operators know them.
 #[derive(Debug, Default)]
 pub struct Entries {
@@ -40,8 +51,8 @@ pub struct Entries {
     pub prompts: Vec<GivenPrompt>,
     /// The documents.
     pub documents: Vec<GivenDocument>,
-    /// Agents that were removed, and when that was asked for first, in milliseconds since the start.
-    pub removed: Vec<(AgentId, i64)>,
+    /// The agents that were removed.
+    pub removed: Vec<RemovedAgent>,
 }
 
 impl<S, Q> Simulator<S, Q>
@@ -80,7 +91,12 @@ where
     pub async fn remove_agent(self: &Arc<Self>, agent: &AgentId) {
         let asked_ms = self.simulation().elapsed_ms();
         if self.remove_configured::<Agent>(agent.as_str()).await {
-            self.ledger().entries.removed.push((agent.clone(), asked_ms));
+            let removed = RemovedAgent {
+                agent: agent.clone(),
+                asked_ms,
+                told_ms: self.simulation().elapsed_ms(),
+            };
+            self.ledger().entries.removed.push(removed);
         }
     }
 

@@ -1,11 +1,12 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::email::EmailState;
+use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{
     Guest, Invitation, InvitationState, InvitationTemplate, LogMonth, Occasion, PhoneKey,
 };
+use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortResult,
     Store, WriteOutcome,
@@ -29,7 +30,6 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
             tenant: &TenantId, phone: &PhoneKey, occasion: Option<&OccasionId>
         ) -> Vec<Guest>;
         delete_guest(guest: &Guest) -> ();
-        find_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Invitation>;
         list_invitations_of_month(
             tenant: &TenantId, month: LogMonth, page: &PageRequest
         ) -> Page<Invitation>;
@@ -43,6 +43,19 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
         list_invitations(
             tenant: &TenantId, occasion: &OccasionId, guest: Option<&GuestId>, page: &PageRequest
         ) -> Page<Invitation>;
+    }
+
+    async fn find_invitation(&self, tenant: &TenantId, id: &InvitationId) -> PortResult<Option<Invitation>> {
+        let finds = self.inner.find_invitation(tenant, id);
+        let mut found = self.around("find_invitation", finds).await?;
+        if self.injector.function == "api"
+            && self.injector.lacks(Mutation::PossiblySentForgotten)
+            && let Some(invitation) = found.as_mut()
+            && let InvitationState::Email { outbox } = &mut invitation.state
+        {
+            forget_unknown_outcome(outbox);
+        }
+        Ok(found)
     }
 
     async fn begin_invitation(
@@ -85,5 +98,13 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
             Ok(written)
         };
         self.around("save_invitation", effect).await
+    }
+}
+
+/// The same e-mail, of which each attempt has a known outcome.
+fn forget_unknown_outcome(outbox: &mut EmailOutbox) {
+    (outbox.maybe_sent, outbox.unknown) = (false, None);
+    if let EmailState::Dead { reason, .. } = &mut outbox.state {
+        *reason = Reason::EmailRefused;
     }
 }
