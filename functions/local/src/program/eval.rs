@@ -188,7 +188,7 @@ async fn rewrite_follow_ups(
         match rewritten.by {
             RewrittenBy::Nobody => {}
             RewrittenBy::Rules => by_rules += 1,
-            RewrittenBy::Model { .. } => by_model += 1,
+            RewrittenBy::Model => by_model += 1,
         }
         question.rewritten = Some(rewritten.text);
     }

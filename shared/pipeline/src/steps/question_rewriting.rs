@@ -7,8 +7,8 @@ mod tests;
 use recado_domain::config::RewritingModel;
 use recado_domain::decision::OfferedDecisions;
 use recado_domain::follow_up::{join_earlier_messages, needs_earlier_messages};
-use recado_domain::message::TokenUsage;
-use recado_ports::ports::{ChatTurn, Llm, LlmRequest, Speaker, System};
+use recado_domain::usage::ModelUse;
+use recado_ports::ports::{ChatTurn, Llm, LlmReply, LlmRequest, Speaker, System};
 use recado_ports::settings::{RewriteSettings, RewriteWay};
 use recado_ports::time_limit::run_within;
 
@@ -46,19 +46,14 @@ pub struct AskedMessage<'a> {
 }
 
 /// The way in which a question came about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewrittenBy {
     /// The question is the message itself: that stands alone, nothing was said before it, or rewriting is off.
     Nobody,
     /// The contact's messages before it were joined to it.
     Rules,
     /// A model wrote it.
-    Model {
-        /// Name of the model, as its API reports it.
-        model: String,
-        /// Tokens that it used.
-        usage: TokenUsage,
-    },
+    Model,
 }
 
 /// A question for a search.
@@ -68,6 +63,9 @@ pub struct RewrittenQuestion {
     pub text: String,
     /// The way in which it came about.
     pub by: RewrittenBy,
+    /// The model that answered, as its API reports it, and the tokens that it used: also where its answer was no question. `None`: no
+    /// model answered.
+    pub used: Option<ModelUse>,
 }
 
 /// Makes a question that stands alone of a message. If the model fails, answers with something else than a question or takes longer
@@ -83,28 +81,41 @@ pub async fn rewrite_question(
         return RewrittenQuestion {
             text: asked.text.to_owned(),
             by: RewrittenBy::Nobody,
+            used: None,
         };
     }
+    let mut used = None;
     if settings.way == RewriteWay::Model
         && let Some(model) = asked.model
-        && let Some(question) = ask_for_question(llm, system, settings, (asked, model)).await
+        && let Some(reply) = ask_for_question(llm, system, settings, (asked, model)).await
     {
-        return question;
+        let text = reply.text.trim();
+        let is_question = !text.is_empty() && text.chars().count() <= QUESTION_CHARS_MAX;
+        let question = is_question.then(|| text.to_owned());
+        used = Some(ModelUse {
+            model: reply.model,
+            tokens: reply.usage,
+        });
+        if let Some(text) = question {
+            let by = RewrittenBy::Model;
+            return RewrittenQuestion { text, by, used };
+        }
     }
     let earlier = asked.earlier.iter().filter(|turn| turn.speaker == Speaker::User);
     RewrittenQuestion {
         text: join_earlier_messages(asked.text, earlier.map(|turn| turn.text.as_str())),
         by: RewrittenBy::Rules,
+        used,
     }
 }
 
-/// Asks the model. Returns `None` if it gives no question in time.
+/// Asks the model. Returns `None` if it gives no answer in time.
 async fn ask_for_question(
     llm: &impl Llm,
     system: &impl System,
     settings: &RewriteSettings,
     (asked, model): (&AskedMessage<'_>, RewritingModel<'_>),
-) -> Option<RewrittenQuestion> {
+) -> Option<LlmReply> {
     let within = settings.timeout.unsigned_abs();
     let request = LlmRequest {
         model: model.name.to_owned(),
@@ -122,26 +133,17 @@ async fn ask_for_question(
         within,
         simulated: false,
     };
-    let reply = match run_within(system, within, llm.generate_reply(&request)).await {
-        Some(Ok(reply)) => reply,
+    match run_within(system, within, llm.generate_reply(&request)).await {
+        Some(Ok(reply)) => Some(reply),
         Some(Err(error)) => {
             tracing::warn!(%error, "a follow-up is searched for by rules: the model did not rewrite it");
-            return None;
+            None
         }
         None => {
             tracing::warn!("a follow-up is searched for by rules: the model took too long to rewrite it");
-            return None;
+            None
         }
-    };
-    let text = reply.text.trim();
-    let usable = !text.is_empty() && text.chars().count() <= QUESTION_CHARS_MAX;
-    usable.then(|| RewrittenQuestion {
-        text: text.to_owned(),
-        by: RewrittenBy::Model {
-            model: reply.model.clone(),
-            usage: reply.usage,
-        },
-    })
+    }
 }
 
 /// Describes the last parts of the conversation for the model.

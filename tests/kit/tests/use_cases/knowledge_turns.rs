@@ -2,14 +2,17 @@
 
 use crate::world::{Setup, beside};
 use recado_domain::access::Caller;
+use recado_domain::event::EventKind;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeGap, NOTHING_FOUND, TurnKnowledge};
 use recado_domain::message::Message;
+use recado_pipeline::Verdict;
 use recado_pipeline::knowledge::{NewDocument, add_source, list_sources, remove_source};
 use recado_pipeline::ports::{FileBytes, Files, KnowledgeRecords};
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
+use serde_json::json;
 
 const PRICES: &str = "# Prices\nThe vaccine costs 90 euros.\n\n# Parking\nThere is a garage.";
 
@@ -94,6 +97,31 @@ async fn a_question_is_answered_with_the_document_as_it_is_now_and_without_it_on
         (used(&reply), desk.knew()),
         (Some(TurnKnowledge::default()), Some(NOTHING_FOUND.to_owned()))
     );
+}
+
+#[tokio::test]
+async fn a_search_reads_an_edit_in_the_place_of_its_message_and_nothing_that_was_deleted() {
+    let mut desk = Desk::open().await;
+    desk.setup.world.settings.rewriting.way = RewriteWay::Model;
+    desk.add(PRICES).await;
+    desk.asks("Q1", "What does the vaccine cost?").await;
+    let (setup, fixture) = (&desk.setup, &desk.setup.fixture);
+    setup.message(fixture, "Q2", "And the puppy?", false).await;
+    setup.message(fixture, "Q3", "And the kitten?", false).await;
+    let address = fixture.address.as_str();
+    for (target, text) in [("event-1", Some("And the garage?")), ("event-2", None)] {
+        let payload = json!({"changes": target, "text": text, "address": address, "from_me": false});
+        let job = setup.event(EventKind::Message, payload).await;
+        assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    }
+    setup.pass(10);
+    setup.turn(fixture).await;
+    let asked = setup.world.llm.asked.lock().unwrap().join("|");
+    assert!(
+        asked.contains("Last message of the customer: And the garage?|"),
+        "{asked}"
+    );
+    assert!(!asked.contains("puppy") && !asked.contains("kitten"), "{asked}");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, Pricing, StatusDetail
 use recado_domain::inbound::WebhookItem;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::usage::UsageSum;
+use recado_pipeline::knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{Conversations, ModelCall, UsageRecords, WriteOutcome};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
 use recado_pipeline::{Verdict, ingest, reply};
@@ -145,6 +146,29 @@ async fn a_model_that_fails_after_a_call_of_a_tool_was_paid_for_that_call() {
     setup.world.llm.tooling.fails_after.store(1, Ordering::SeqCst);
     setup.turns(&setup.fixture).await;
     assert_eq!(used(&setup).await, (0, 0, 7));
+}
+
+#[tokio::test]
+async fn a_model_that_answers_with_no_question_was_paid_for_that_answer() {
+    let setup = Setup::set(Fixture::new()).await;
+    // Longer than a question for a search may be.
+    *setup.world.llm.says.lock().unwrap() = Some("certo ".repeat(100));
+    let document = NewDocument {
+        title: "horas.md".to_owned(),
+        content_type: None,
+        bytes: b"Abre das 9 as 18 horas.".to_vec(),
+    };
+    let (agent, caller) = (&setup.fixture.bound.agent.id, Caller::installation());
+    // Another process than the one that answers.
+    add_source(&beside(&setup.world), &caller, agent, document)
+        .await
+        .unwrap();
+    for (id, question) in [("W1", "Abre hoje?"), ("W2", "E amanhã?")] {
+        setup.message(&setup.fixture, id, question, false).await;
+        setup.pass(10);
+        setup.turns(&setup.fixture).await;
+    }
+    assert_eq!(used(&setup).await, (2, 0, 21));
 }
 
 #[tokio::test]

@@ -53,13 +53,10 @@ impl Model {
                 .broken("a model was asked nothing".to_owned());
         }
         let of_contact = request.turns.iter().filter(|turn| turn.speaker == Speaker::User);
-        // Who is asked for a question by itself is shown what the business said, too, and an edit behind its message. That prompt
-        // is not looked at: it answers nobody.
-        let of_contact = of_contact.filter(|turn| !turn.text.contains("Last message of the customer: "));
-        let words = of_contact.flat_map(|turn| turn.text.split_whitespace());
+        let words = of_contact.flat_map(|turn| list_words_of_contact(&turn.text));
         let shown = Shown {
             read_ms: self.injector.read_at.load(Ordering::Relaxed),
-            words: words.map(str::to_owned).collect(),
+            words: words.collect(),
             system: request.system.clone(),
             knowledge: request.knowledge.clone(),
             tenant: self.injector.tenant(),
@@ -71,6 +68,22 @@ impl Model {
         state.read.extend(asked.split(' ').map(str::to_owned));
         state.shown.push(shown);
     }
+}
+
+/// Lists the words of the contact in a part of a conversation. Who is asked for a question by itself is shown what the business said, too.
+fn list_words_of_contact(text: &str) -> Vec<String> {
+    let (mut words, mut is_of_contact) = (Vec::new(), true);
+    for line in text.lines() {
+        if line.starts_with("Business: ") {
+            is_of_contact = false;
+        } else if line.starts_with("Customer: ") || line.starts_with("Last message of the customer: ") {
+            is_of_contact = true;
+        }
+        if is_of_contact {
+            words.extend(line.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
 }
 
 impl Model {

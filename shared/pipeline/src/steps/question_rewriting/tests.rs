@@ -2,7 +2,8 @@ use super::*;
 use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::CredentialRef;
-use recado_ports::ports::{LlmError, LlmReply};
+use recado_domain::message::TokenUsage;
+use recado_ports::ports::LlmError;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -88,9 +89,9 @@ fn the_agents_model_writes_a_question_that_stands_alone() {
     let llm = answering(Ok(" Quanto custa o curso básico de espanhol?\n"));
     let question = rewrite(&llm, RewriteWay::Model, "E o primeiro, quanto custa?", &history());
     assert_eq!(question.text, "Quanto custa o curso básico de espanhol?");
-    assert!(
-        matches!(question.by, RewrittenBy::Model { model, usage } if model == "light-1" && usage.input_tokens == 90)
-    );
+    assert_eq!(question.by, RewrittenBy::Model);
+    let used = question.used.map(|used| (used.model, used.tokens.input_tokens));
+    assert_eq!(used, Some(("light-1".to_owned(), 90)));
     let asked = llm.asked.lock().expect("one thread").remove(0);
     assert_eq!((asked.model.as_str(), asked.key), ("model-1", Some(own_key())));
     assert_eq!(asked.within, Duration::from_millis(1_500));
@@ -165,6 +166,7 @@ fn a_question_that_is_longer_than_a_question_is_not_taken() {
         &history(),
     );
     assert_eq!(question.by, RewrittenBy::Rules);
+    assert_eq!(question.used.map(|used| used.tokens.input_tokens), Some(90));
     assert_eq!(
         RewriteSettings::default().timeout,
         SignedDuration::from_millis(1_500)

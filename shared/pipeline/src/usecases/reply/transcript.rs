@@ -12,7 +12,7 @@ use recado_domain::file_text::disarm_marks;
 use recado_domain::message::{Message, Role};
 use recado_domain::time_words::{describe_message_time, is_message_time};
 use recado_ports::ports::{ChatFile, ChatTurn, Speaker};
-use revisions::Revisions;
+use revisions::{EMPTY, Revisions};
 use std::cmp::Reverse;
 
 /// A conversation whose messages a turn reads, while the transcript is built.
@@ -45,14 +45,28 @@ pub(super) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<T
         } else {
             text
         };
-        let says_nothing = text.trim().is_empty() || text == DELETED;
-        let file = (!says_nothing).then(|| part.files.append_file(message, &mut text));
+        let file = (!says_nothing(&text)).then(|| part.files.append_file(message, &mut text));
         if !text.trim().is_empty() {
             let file = file.flatten();
             listed.push(TranscriptMessage { message, text, file });
         }
     }
     listed
+}
+
+/// Returns `true` for the text of a message that adds nothing, or was deleted.
+fn says_nothing(text: &str) -> bool {
+    text.trim().is_empty() || text == DELETED
+}
+
+/// Lists the messages that the reply answers, each with its words: those of its newest edit, if it was edited before it was answered.
+/// Messages that say nothing are left out.
+pub(super) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> {
+    let revised = Revisions::from_reading(reading);
+    let owed = reading.owed_messages();
+    owed.map(|message| (message, revised.visible_text(message)))
+        .filter(|(_, words)| !says_nothing(words) && words != EMPTY)
+        .collect()
 }
 
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the

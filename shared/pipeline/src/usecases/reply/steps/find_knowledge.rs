@@ -3,12 +3,11 @@
 use crate::Deps;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
 use crate::steps::knowledge_search::search_loaded_snapshot;
-use crate::steps::question_rewriting::{AskedMessage, RewrittenBy, needs_rewriting, rewrite_question};
+use crate::steps::question_rewriting::{AskedMessage, needs_rewriting, rewrite_question};
 use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
+use crate::usecases::reply::transcript::{ShownFiles, build_transcript, list_owed_words};
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
-use recado_domain::usage::ModelUse;
 use recado_ports::ports::Providers;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
@@ -49,11 +48,12 @@ pub(in crate::usecases::reply) async fn find_knowledge(
     Ok(text)
 }
 
-/// Returns the texts of the messages that the reply answers, with what is said in recordings. The newest count if they are long.
+/// Returns the texts of the messages that the reply answers as the model reads them, with what is said in recordings. The newest count if
+/// they are long.
 fn compose_question(turn: &LeasedTurn<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for message in turn.reading.owed_messages() {
-        parts.push(message.render_text());
+    for (message, words) in list_owed_words(&turn.reading) {
+        parts.push(words);
         let text = message.file.as_ref().and_then(|file| file.found_text());
         parts.extend(text.map(|found| found.text.clone()));
     }
@@ -62,7 +62,8 @@ fn compose_question(turn: &LeasedTurn<'_>) -> String {
     question.chars().skip(all.saturating_sub(QUESTION_MAX)).collect()
 }
 
-/// Returns the question complete without the messages before it, where it needs them. The turn's record says which model wrote it.
+/// Returns the question complete without the messages before it, where it needs them. The turn's record says which model
+/// was asked to write it.
 async fn make_standalone(deps: &impl Deps, turn: &mut LeasedTurn<'_>, question: String) -> String {
     let settings = &deps.settings().rewriting;
     if !needs_rewriting(settings, &question) {
@@ -81,10 +82,7 @@ async fn make_standalone(deps: &impl Deps, turn: &mut LeasedTurn<'_>, question: 
             .filter(|_| !simulated),
     };
     let question = rewrite_question(deps.llm(), deps.system(), settings, &asked).await;
-    if let RewrittenBy::Model { model, usage } = question.by {
-        let used = ModelUse { model, tokens: usage };
-        turn.draft.turn.rewriting = Some(Box::new(used));
-    }
+    turn.draft.turn.rewriting = question.used.map(Box::new);
     question.text
 }
 

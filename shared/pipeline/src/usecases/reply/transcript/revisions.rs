@@ -10,7 +10,7 @@ use recado_domain::message::{Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The text that is shown in place of a contact's message without text. Such a message is owed an answer as any other.
-const EMPTY: &str = "[empty message]";
+pub(super) const EMPTY: &str = "[empty message]";
 
 /// A reference to a message: `true` if the contact wrote it, and its id at the provider.
 type RevisionTarget<'a> = (bool, &'a str);
