@@ -345,11 +345,10 @@ impl Conversation {
         true
     }
 
-    /// Makes messages owed again after their reply was cancelled and certainly never left. Messages up to `left`, and
-    /// messages that a person answered, stay answered. Returns `true` if the conversation changed.
+    /// Makes messages owed again after their reply was cancelled and certainly never left: by whoever has the conversation.
+    /// Messages up to `left`, and messages that a person answered, stay answered. Returns `true` if the conversation changed.
     pub fn reopen_unanswered(&mut self, left: Ordinal, now: Timestamp) -> bool {
-        let goes_on = self.mode == ConversationMode::Ai && self.status == ConversationStatus::Active;
-        if !goes_on || self.human.max(left) >= self.answered {
+        if self.status != ConversationStatus::Active || self.human.max(left) >= self.answered {
             return false;
         }
         let before = self.answered;

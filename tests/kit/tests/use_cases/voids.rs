@@ -13,7 +13,8 @@ use recado_domain::options::SendOptions;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, OutboxStore, ParkedConversations, Queues, SendOutcome,
+    ConnectionAnswer, ConversationFilter, Conversations, OutboxStore, PageRequest, ParkedConversations,
+    Queues, SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, operate};
@@ -134,6 +135,28 @@ async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
     set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
     at_once(&setup).await;
     assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
+}
+
+async fn who_waits(setup: &Setup) -> Vec<ConversationId> {
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let (all, caller) = (ConversationFilter::default(), Caller::installation());
+    let listed = operate::list_waiting_conversations(&setup.world, &caller, all, &page).await;
+    listed.unwrap().items.into_iter().map(|one| one.id).collect()
+}
+
+#[tokio::test]
+async fn what_a_void_reply_was_to_answer_waits_for_a_person_until_one_answers() {
+    let (setup, reply) = waiting(busy(120)).await;
+    assert!(who_waits(&setup).await.is_empty());
+    set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
+    at_once(&setup).await;
+    assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
+    assert_eq!(who_waits(&setup).await, [reply.conversation.clone()]);
+    answers(&setup.world, &reply.conversation, "sou eu").await;
+    assert!(who_waits(&setup).await.is_empty());
 }
 
 #[tokio::test]

@@ -11,8 +11,6 @@ use recado_domain::access::Caller;
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::{Message, Role};
-use recado_domain::outbox::OutboxState;
-use recado_domain::reason::Reason;
 use recado_pipeline::operate;
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
 use std::collections::BTreeSet;
@@ -65,13 +63,6 @@ where
     }
 }
 
-/// Returns `true` for a reply that a takeover cancelled.
-fn is_void(message: &Message) -> bool {
-    let state = message.out.as_ref().map(|out| &out.state);
-    let reason = Reason::TakenOver;
-    matches!(state, Some(OutboxState::Cancelled { reason: found, .. }) if *found == reason)
-}
-
 /// Returns `true` if people have the conversation, and its contact wrote something that asks for an answer and that nobody answered.
 fn owes_answer<S, Q>(sim: &Simulator<S, Q>, (conversation, messages): &Told) -> bool {
     let is_peoples = conversation.status == ConversationStatus::Active
@@ -83,12 +74,7 @@ fn owes_answer<S, Q>(sim: &Simulator<S, Q>, (conversation, messages): &Told) -> 
             let by_agent = counts(other) && covers(other) >= message.ordinal;
             by_agent || other.role == Role::Operator && answered(sim, other, message)
         });
-        // What a reply covered that a takeover cancelled is not in the list until its contact writes again or it is given back. Whether
-        // it should be is not decided.
-        let was_void = messages
-            .iter()
-            .any(|other| is_void(other) && covers(other) >= message.ordinal);
-        !is_answered && !was_void && conversation.find_silence_reason(message.ordinal).is_none()
+        !is_answered && conversation.find_silence_reason(message.ordinal).is_none()
     };
     let mut of_contact = messages.iter().filter(|message| message.role == Role::User);
     is_peoples && of_contact.any(|message| wants(sim, message) == Wants::Yes && is_owed(message))

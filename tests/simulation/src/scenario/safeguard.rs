@@ -118,16 +118,10 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::NoEvidence, Story::Unheard, Troubles::None).costing(Costs::Repeats),
     promise(Mutation::StaleReasonDropped, Story::OldMessage, Troubles::None),
     promise(Mutation::LateMessagesAreOld, Story::LateWebhook, Troubles::None),
-    promise(Mutation::GiveBackKeepsAnswered, Story::GiveBack, Troubles::None),
     promise(
         Mutation::CancelKeepsAnswered,
         Story::GiveBackInFlight,
         Troubles::None,
-    ),
-    promise(
-        Mutation::CancelLeavesConversation,
-        Story::GiveBackInFailure,
-        Troubles::Stall(10_000),
     ),
     promise(
         Mutation::NewestConversationFirst,
@@ -360,7 +354,8 @@ pub const SAFEGUARDS: &[Safeguard] = &[
 /// conversation is healed by the question that is asked a minute after an opening; whoever goes on after a lost condition
 /// runs into the next one; what is revived although it was sent is refused by its next transition; the copy of an earlier
 /// attempt that failed is no evidence any more, so it takes no note away; a draft beside which an effect began lost its lease, so the
-/// conversation has another revision; whoever stores an effect's end has asked for it, so of two that end it both say the same.
+/// conversation has another revision; whoever stores an effect's end has asked for it, so of two that end it both say the same; the
+/// cancellation of a void reply makes owed again what a give-back would, and changes the conversation with that.
 pub const BACKED: &[Mutation] = &[
     Mutation::ReviveAlways,
     Mutation::NoLookAfterParking,
@@ -370,4 +365,6 @@ pub const BACKED: &[Mutation] = &[
     Mutation::ClaimWithoutState,
     Mutation::CommitBesideEffects,
     Mutation::EndOfOthers,
+    Mutation::GiveBackKeepsAnswered,
+    Mutation::CancelLeavesConversation,
 ];

@@ -106,8 +106,8 @@ async fn note_effects_of_reply(
     Ok(())
 }
 
-/// Stores the cancellation of a void reply, and stops. If the agent has the conversation and the reply was certainly not
-/// sent, the messages that only this reply covered are owed an answer again.
+/// Stores the cancellation of a void reply, and stops. If the reply was certainly not sent, the messages that only this reply
+/// covered are owed an answer again, by people or by the agent.
 async fn write_cancellation(
     deps: &impl Deps,
     mut message: Outgoing,
@@ -116,7 +116,7 @@ async fn write_cancellation(
     let now = deps.system().now();
     let never_left = message.out.is_certainly_unsent();
     message.out.mark_cancelled(now, Reason::TakenOver)?;
-    if never_left && conversation.mode == ConversationMode::Ai {
+    if never_left {
         let left = highest_covered_ordinal(deps, &conversation, Some(message.ordinal)).await?;
         conversation.reopen_unanswered(left, now);
     }
