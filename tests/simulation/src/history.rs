@@ -98,6 +98,26 @@ where
     play_beside(seed, mutation, traced, make, |_| {})
 }
 
+/// Adds what else happens, by the seed and not by the dice, so that the other histories stay as they are.
+fn add_kinds(plan: &mut Plan, seed: u64, simulation: &Simulation) {
+    plan.has_clients = seed / 8 % 4 == 1;
+    // An eighth, none of which ever broke a promise before.
+    plan.has_lookups = matches!(seed % 16, 2 | 14);
+    // A tenth and fewer, of all the other kinds.
+    plan.has_endpoints = seed % 10 == 3;
+    plan.has_entries = seed % 18 == 7;
+    // An eighth, of which none ever broke a promise before.
+    if matches!(seed % 32, 1 | 8 | 20 | 31) {
+        plan.invite_guests(simulation);
+    }
+    // A sixteenth, none of which drops drafts: how late an answer may be is known there without places.
+    if seed % 16 == 9 {
+        plan.limit_turns(seed / 16 % 2 == 1);
+    }
+    // A sixteenth, none of which has other guests.
+    plan.has_batches = seed % 16 == 3;
+}
+
 /// Plays the random history of `seed`, with what `beside` starts in it.
 pub fn play_beside<S, Q, A>(
     seed: u64,
@@ -113,17 +133,7 @@ where
 {
     let simulation = Simulation::new(seed);
     let mut plan = Plan::random(&simulation);
-    // By the seed and not by the dice, so that the other histories stay as they are.
-    plan.has_clients = seed / 8 % 4 == 1;
-    // An eighth, none of which ever broke a promise before.
-    plan.has_lookups = matches!(seed % 16, 2 | 14);
-    // A tenth and fewer, of all the other kinds.
-    plan.has_endpoints = seed % 10 == 3;
-    plan.has_entries = seed % 18 == 7;
-    // An eighth, of which none ever broke a promise before.
-    if matches!(seed % 32, 1 | 8 | 20 | 31) {
-        plan.invite_guests(&simulation);
-    }
+    add_kinds(&mut plan, seed, &simulation);
     let common = Arc::new(Common::new(
         simulation.clone(),
         plan.faults.clone(),

@@ -30,6 +30,7 @@ use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// One number with its contacts.
@@ -76,6 +77,8 @@ pub struct Plan {
     pub has_endpoints: bool,
     /// `true` if clients invite guests, also by e-mail.
     pub has_guests: bool,
+    /// `true` if a client sends a batch of invitations, pauses it and lets it go on.
+    pub has_batches: bool,
     /// How many messages a turn reads.
     pub turn_messages: usize,
     /// The same for the providers that cannot be reached.
@@ -225,6 +228,7 @@ impl Plan {
             has_endpoints: false,
             has_entries: false,
             has_guests: false,
+            has_batches: false,
             turn_messages: 20,
             unreachable: Vec::new(),
         };
@@ -255,6 +259,14 @@ impl Plan {
         let over = slow.map(|slow| slow.until_ms).fold(over, i64::max);
         plan.faults.calm_from_ms = over.max(simulation.pick(&[300_000, 900_000, 2_400_000])) + 60_000;
         plan
+    }
+
+    /// One turn of each tenant may run at once, or two.
+    pub fn limit_turns(&mut self, two: bool) {
+        let at_once = NonZeroU32::MIN.saturating_add(u32::from(two));
+        for line in &mut self.lines {
+            line.bound.tenant.turns_at_once = Some(at_once);
+        }
     }
 
     /// Who is configured.

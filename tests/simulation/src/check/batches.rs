@@ -110,11 +110,15 @@ where
     }
 }
 
-/// Whether a cancelled message with these words may have been sent: nobody knows it, so it is not sent again.
+/// Whether a message with these words was given up, or was cancelled and may have been sent: nobody knows it, so it is not sent again.
 fn is_in_doubt(told: &[Told], words: &str) -> bool {
     let mut all = told.iter().flat_map(|(_, messages)| messages);
     all.any(|message| {
-        let in_doubt = |out: &Outbox| out.maybe_sent && matches!(out.state, OutboxState::Cancelled { .. });
+        let in_doubt = |out: &Outbox| match out.state {
+            OutboxState::Dead { .. } => true,
+            OutboxState::Cancelled { .. } => out.maybe_sent,
+            _ => false,
+        };
         message.out.as_ref().is_some_and(in_doubt) && message.content.render_text() == words
     })
 }
@@ -168,8 +172,10 @@ fn stays_stopped<S, Q>(
             .filter_map(|attempt| Some((attempt.message.clone(), attempt.requested_ms?)))
             .collect()
     };
+    let skew = sim.common.faults.skew_ms;
     for (message, at) in requested {
-        let is_within = |from: i64, until: Option<i64>| at > from && until.is_none_or(|until| at < until);
+        let is_within =
+            |from: i64, until: Option<i64>| at > from + skew && until.is_none_or(|until| at < until);
         let mut stops = batch.stops.iter();
         if stops.any(|stop| is_within(stop.told_ms, stop.until_ms)) {
             sim.common

@@ -1,3 +1,4 @@
+mod batches;
 mod clients;
 mod configuration;
 mod contacts;
@@ -88,6 +89,7 @@ where
 {
     endpoints::endpoints(sim, plan);
     entries::entries(sim, plan);
+    batches::batches(sim, plan);
     if plan.lost > 0.0 {
         for line in &plan.lines {
             catch_ups(sim, line, plan.faults.calm_from_ms);

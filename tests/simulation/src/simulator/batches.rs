@@ -198,13 +198,15 @@ where
                 stop.until_ms.get_or_insert(now);
             }
         }
+        let mut is_told = false;
         for _ in 0..20 {
-            if self.order_batch_once(&id, order).await == Some(true) {
+            is_told = self.order_batch_once(&id, order).await == Some(true);
+            if is_told {
                 break;
             }
             self.simulation().sleep(8_000).await;
         }
-        if order != BatchOrder::Resume {
+        if is_told && order != BatchOrder::Resume {
             let told_ms = self.simulation().elapsed_ms();
             let stop = BatchStop {
                 told_ms,

@@ -25,8 +25,8 @@ where
             let simulation = on.simulation();
             simulation.sleep(simulation.between(500, 60_000)).await;
             if simulation.chance(0.5) {
-                let words = format!("m1 m2 and m3 cost {round} euros.");
-                on.add_document(&own, &format!("prices-{round}.md"), &words).await;
+                reads_document(&on, &own, round);
+                simulation.sleep(simulation.pick(&[0, 300, 5_000])).await;
             }
             let other = AgentId::parse("agent-other").expect("a name");
             on.put_agent(0, &agent_with(&line, &other, 2 * round)).await;
@@ -35,6 +35,27 @@ where
             }
             on.put_agent(0, &agent_with(&line, &own, 2 * round + 1)).await;
         }
+    });
+}
+
+/// The agent is given a document, which some read for long or without a model of vectors. What comes next comes meanwhile.
+fn reads_document<S, Q>(sim: &Arc<Simulator<S, Q>>, agent: &AgentId, round: i64)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let simulation = sim.simulation();
+    if simulation.chance(0.5) {
+        sim.fake_world.let_embedding_take(simulation.between(500, 20_000));
+    }
+    if simulation.chance(0.2) {
+        sim.fake_world.let_embeddings_fail(1);
+    }
+    let (on, agent) = (Arc::clone(sim), agent.clone());
+    happens(sim, async move {
+        let words = format!("m1 m2 and m3 cost {round} euros.");
+        on.add_document(&agent, &format!("prices-{round}.md"), &words)
+            .await;
     });
 }
 
