@@ -110,8 +110,8 @@ pub struct TurnRecord {
     /// The agent that answered. A reply of several parts carries it on its first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// The model that was asked to write the question again for a search in the knowledge, and its tokens; `None` if none answered. A
-    /// reply of several parts carries it on its first part.
+    /// The model that was asked to rewrite the question for a search, with its tokens; `None` if none answered. A reply of several
+    /// parts carries it on its first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewriting: Option<Box<ModelUse>>,
     /// Tokens of answers of models that became no reply: the contact gets the agent's error message. A reply of several parts

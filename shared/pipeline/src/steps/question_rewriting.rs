@@ -63,8 +63,7 @@ pub struct RewrittenQuestion {
     pub text: String,
     /// The way in which it came about.
     pub by: RewrittenBy,
-    /// The model that answered, as its API reports it, and the tokens that it used: also where its answer was no question. `None`: no
-    /// model answered.
+    /// The model that answered, as its API reports it, with its tokens. `None`: no model answered. An answer that is no question counts.
     pub used: Option<ModelUse>,
 }
 

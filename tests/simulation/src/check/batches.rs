@@ -110,7 +110,7 @@ where
     }
 }
 
-/// Whether a message with these words was given up, or was cancelled and may have been sent: nobody knows it, so it is not sent again.
+/// Returns `true` if a message with these words was given up, or was cancelled and may have been sent.
 fn is_in_doubt(told: &[Told], words: &str) -> bool {
     let mut all = told.iter().flat_map(|(_, messages)| messages);
     all.any(|message| {

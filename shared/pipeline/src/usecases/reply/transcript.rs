@@ -59,8 +59,8 @@ fn says_nothing(text: &str) -> bool {
     text.trim().is_empty() || text == DELETED
 }
 
-/// Lists the messages that the reply answers, each with its words: those of its newest edit, if it was edited before it was answered.
-/// Messages that say nothing are left out.
+/// Lists the messages that the reply answers, each with its words. An edited message has those of its newest edit. Messages that say
+/// nothing are left out.
 pub(super) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> {
     let revised = Revisions::from_reading(reading);
     let owed = reading.owed_messages();

@@ -38,7 +38,7 @@ where
     });
 }
 
-/// The agent is given a document, which some read for long or without a model of vectors. What comes next comes meanwhile.
+/// Gives the agent a document. Some are read for long, or without a model of vectors.
 fn reads_document<S, Q>(sim: &Arc<Simulator<S, Q>>, agent: &AgentId, round: i64)
 where
     S: Store + Clone + Debug + 'static,

@@ -48,8 +48,8 @@ pub(in crate::usecases::reply) async fn find_knowledge(
     Ok(text)
 }
 
-/// Returns the texts of the messages that the reply answers as the model reads them, with what is said in recordings. The newest count if
-/// they are long.
+/// Returns the texts of the messages that the reply answers, as the model reads them, with the texts of recordings. The newest count
+/// if they are long.
 fn compose_question(turn: &LeasedTurn<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
     for (message, words) in list_owed_words(&turn.reading) {
