@@ -20,8 +20,8 @@ use futures::future::{LocalBoxFuture, join, ready};
 use recado_domain::secret::Secret;
 use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
 use recado_http::{
-    ApiOptions, EndpointDesk, EventFeed, HealthProbe, accept_extra_slashes, api_router, api_routes,
-    record_webhooks,
+    ApiOptions, AppliedFileDesk, EndpointDesk, EventFeed, HealthProbe, accept_extra_slashes, api_router,
+    api_routes, record_webhooks,
 };
 use recado_http_client::build_http_client;
 use recado_local::compose::{LocalComposition, LocalDeps, compose_components};
@@ -218,7 +218,7 @@ fn build_options(
         push_desk: None,
         event_feed: None,
         endpoint_desk: None,
-        applied_file: Some(start_file::create_applied_file_desk(embedded)),
+        applied_file: Some(AppliedFileDesk::new(embedded.clone())),
     })
 }
 

@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_embedded::Embedded;
-use recado_http::AppliedFileDesk;
 use recado_local::compose::LocalDeps;
 use recado_pipeline::configure::{self, StartedConfiguration};
+use recado_pipeline::ports::AppliedFiles;
 
 /// Applies what was edited in the file that the installation starts with, and logs what stayed as people changed it.
 pub(crate) async fn apply_at_start(
@@ -23,19 +23,4 @@ pub(crate) async fn apply_at_start(
         tracing::warn!(entry = %name, is_removed, "not applied: it was changed otherwise since the file was applied");
     }
     Ok(started)
-}
-
-/// Creates the way to what the configuration file said.
-pub(crate) fn create_applied_file_desk(embedded: &Embedded) -> AppliedFileDesk {
-    let (read, save) = (embedded.clone(), embedded.clone());
-    AppliedFileDesk::new(
-        move || {
-            let store = read.clone();
-            Box::pin(async move { store.read_applied_file().await })
-        },
-        move |applied| {
-            let store = save.clone();
-            Box::pin(async move { store.save_applied_file(applied).await })
-        },
-    )
 }

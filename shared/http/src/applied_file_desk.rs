@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use recado_domain::config::{AppliedFile, ConfigDocument, KeptEntry, name_entry};
 use recado_pipeline::configure::{ConfigurationChange, ConfigurationChangeKind};
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{AppliedFiles, PortResult};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,11 +18,17 @@ type ReadFile = dyn Fn() -> BoxFuture<'static, PortResult<AppliedFile>> + Send +
 type SaveFile = dyn Fn(AppliedFile) -> BoxFuture<'static, PortResult<()>> + Send + Sync;
 
 impl AppliedFileDesk {
-    /// Creates it of what reads and replaces the record.
-    pub fn new(
-        read: impl Fn() -> BoxFuture<'static, PortResult<AppliedFile>> + Send + Sync + 'static,
-        save: impl Fn(AppliedFile) -> BoxFuture<'static, PortResult<()>> + Send + Sync + 'static,
-    ) -> Self {
+    /// Creates it of the store of the record.
+    pub fn new(store: impl AppliedFiles + Clone + 'static) -> Self {
+        let reading = store.clone();
+        let read = move || -> BoxFuture<'static, PortResult<AppliedFile>> {
+            let store = reading.clone();
+            Box::pin(async move { store.read_applied_file().await })
+        };
+        let save = move |applied| -> BoxFuture<'static, PortResult<()>> {
+            let store = store.clone();
+            Box::pin(async move { store.save_applied_file(applied).await })
+        };
         Self {
             read: Arc::new(read),
             save: Arc::new(save),

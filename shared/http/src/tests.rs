@@ -49,8 +49,9 @@ mod wrong_bodies;
 mod wrong_webhooks;
 
 use crate::{
-    ApiOptions, BackgroundBeats, EventFeed, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits,
-    accept_extra_slashes, api_router, api_routes, webhook_router, webhook_routes, whole_router,
+    ApiOptions, AppliedFileDesk, BackgroundBeats, EventFeed, HealthProbe, MetricsPage, WebhookKeys,
+    WebhookLimits, accept_extra_slashes, api_router, api_routes, webhook_router, webhook_routes,
+    whole_router,
 };
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -232,7 +233,7 @@ impl Site {
             event_feed: self.event_feed.clone(),
             push_desk: Some(stand_ins::make_push_tickets()),
             endpoint_desk: Some(stand_ins::accept_every_post()),
-            applied_file: Some(stand_ins::keep_applied_file(&self.store)),
+            applied_file: Some(AppliedFileDesk::new(self.store.clone())),
         }
     }
 

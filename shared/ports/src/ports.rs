@@ -12,6 +12,7 @@
 
 mod alerts;
 mod aliases;
+mod applied_files;
 mod audit;
 mod batches;
 mod configuration;
@@ -68,6 +69,7 @@ mod webhook_records;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
+pub use applied_files::AppliedFiles;
 pub use audit::{Audit, AuditFilter};
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;

@@ -1,6 +1,6 @@
 //! What stands in for the providers, the model, the keys and the depths of the queues.
 
-use crate::{AppliedFileDesk, EndpointDesk, Keys, ProviderSetup, PushDesk, SetupAnswer, WebhookKeys};
+use crate::{EndpointDesk, Keys, ProviderSetup, PushDesk, SetupAnswer, WebhookKeys};
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -12,7 +12,6 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
 use recado_domain::{SignedDuration, Timestamp};
-use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, DocumentReader, DocumentToRead, Embedder, EndpointPost, EndpointPosts, FetchedDocument,
     HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
@@ -25,21 +24,6 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-
-/// Keeps in `store` what the configuration file said.
-pub(crate) fn keep_applied_file(store: &Embedded) -> AppliedFileDesk {
-    let (read, save) = (store.clone(), store.clone());
-    AppliedFileDesk::new(
-        move || {
-            let store = read.clone();
-            Box::pin(async move { store.read_applied_file().await })
-        },
-        move |applied| {
-            let store = save.clone();
-            Box::pin(async move { store.save_applied_file(applied).await })
-        },
-    )
-}
 
 /// The HTTP surface calls no provider and no model.
 #[derive(Debug)]
