@@ -7,11 +7,11 @@ use super::{SendContext, StepResult, Stop, require_written};
 use crate::Deps;
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use jiff::Timestamp;
-use recado_domain::invitations::BATCH_PERMIT;
+use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{OutboxStore, System};
+use recado_ports::ports::{BatchRecords, OutboxStore, System};
 
 /// Passes over an invitation that is held back: nothing else to the contact waits for it. `reconcile` comes back to it.
 pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepResult {
@@ -21,7 +21,8 @@ pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepR
     Ok(())
 }
 
-/// Passes over a queued message that nothing else waits for: it is held back, or its batch is paused.
+/// Passes over a queued message that nothing else waits for: it is held back, or its batch is paused. Whether it may leave at all is asked
+/// by [`check_permission`], just before its attempt.
 pub(super) async fn pass_over_waiting(
     deps: &impl Deps,
     context: SendContext<'_>,
@@ -34,8 +35,9 @@ pub(super) async fn pass_over_waiting(
     let Some(batch) = &message.out.batch else {
         return Ok(());
     };
-    match judge_attempt(deps, &context.bound.tenant, Some(batch), None).await? {
-        AttemptPermission::Paused => Err(Stop::Finished),
+    let batch = deps.store().find_batch(&context.bound.tenant.id, batch).await?;
+    match batch.map(|batch| batch.state) {
+        Some(BatchState::Paused) => Err(Stop::Finished),
         _ => Ok(()),
     }
 }
