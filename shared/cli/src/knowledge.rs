@@ -174,7 +174,7 @@ async fn search_blocks(
     Ok((answer, text))
 }
 
-/// How the contents of documents are read.
+/// The means of reading the contents of documents.
 #[derive(Debug, Clone, Copy)]
 struct DocumentReading<'a> {
     /// The client for pages.

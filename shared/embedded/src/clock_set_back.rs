@@ -280,6 +280,7 @@ impl Embedded {
         let ahead = latest.map_or(0, |at| at.saturating_sub(now.as_millisecond()));
         Ok(Duration::from_millis(u64::try_from(ahead).unwrap_or(0)))
     }
+
     /// Notes the time of the clock, for [`Self::measure_clock_lag`] of the next start. To be called every minute: what waits may have times
     /// of a clock that ran ahead where no message and no instance has any.
     pub async fn note_clock(&self) -> PortResult<()> {

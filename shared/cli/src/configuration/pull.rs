@@ -25,7 +25,7 @@ struct StoredChange {
     fields: BTreeMap<String, Option<Value>>,
 }
 
-/// What differs between a file and the installation.
+/// The differences between a file and the installation.
 #[derive(Debug, Default, PartialEq)]
 struct Differences {
     changes: Vec<StoredChange>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A statement of the text: the header of a table, or a key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TomlStatement {
-    /// Its lines, with the last line end.
+    /// The lines of the statement, with the last line end.
     range: Range<usize>,
     /// The end of the value. A comment may follow.
     value_end: usize,

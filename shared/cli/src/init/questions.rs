@@ -13,7 +13,7 @@ pub(super) enum BusinessLanguage {
     Spanish,
 }
 
-/// What a new configuration says in a language. `{business}` stands for the name of the business.
+/// The texts of a new configuration in one language. `{business}` stands for the name of the business.
 pub(super) struct LanguageWords {
     pub(super) prompt: &'static str,
     pub(super) error_message: &'static str,
