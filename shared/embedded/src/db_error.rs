@@ -2,6 +2,21 @@ use recado_ports::ports::PortError;
 use rusqlite::ErrorCode;
 use serde_json::error::Category;
 
+/// Returns whether the disk refused the write that failed with `error`. Nothing of it is stored then, and another try may succeed.
+pub(crate) fn is_refused_by_disk(error: &PortError) -> bool {
+    let PortError::Unavailable { source, .. } = error else {
+        return false;
+    };
+    match source.downcast_ref::<DbError>() {
+        Some(DbError::Commit(_)) => true,
+        Some(DbError::Sql(error)) => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+        ),
+        _ => false,
+    }
+}
+
 /// The error of a database operation. The name of the operation is added later.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DbError {

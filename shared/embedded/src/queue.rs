@@ -22,6 +22,7 @@ mod intake;
 mod joint_writes;
 mod receive;
 mod redrive;
+mod refused_writes;
 mod round_robin;
 mod send;
 mod tenant_key;

@@ -45,7 +45,7 @@ async fn a_full_disk_is_503_and_what_was_acknowledged_is_answered_once_there_is_
     machine.limit_files(None);
     let sent_again = || async { (machine.evolution(&body(taken)).await == StatusCode::OK).then_some(()) };
     eventually("room", sent_again).await;
-    // What a worker had in hand comes back when its time is over.
+    // What a worker began and could not end comes back when its time is over.
     let all = || async {
         let got = machine.stand_ins.evolution.phone();
         (got.len() > taken).then_some(got)

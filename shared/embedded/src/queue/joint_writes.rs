@@ -31,6 +31,11 @@ impl HandledMessage {
         }
     }
 
+    /// Returns whether nobody else can receive the message yet.
+    pub(super) fn is_held(&self, now: Timestamp) -> bool {
+        self.receipt.is_in_time(now)
+    }
+
     /// Returns whether a transaction deleted the message.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.acknowledged.load(Ordering::Acquire)
@@ -153,22 +158,24 @@ impl Embedded {
         queues: &[QueueName],
         what: &'static str,
         written: T,
-        work: impl Fn(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, DbError> + Send + Sync + 'static,
     ) -> PortResult<T> {
         let handled = self.handled_message().map(Arc::clone);
-        let (receipt, expected) = (
-            handled.as_ref().map(|handled| handled.receipt.clone()),
-            written.clone(),
-        );
-        let now = self.current_time();
-        let joint = move |c: &Connection| {
-            let outcome = work(c)?;
-            if let Some(receipt) = receipt.as_ref().filter(|_| outcome == expected) {
-                delete_held(c, receipt, now)?;
-            }
-            Ok(outcome)
+        let work = Arc::new(work);
+        let run_joint = || {
+            let (work, expected) = (Arc::clone(&work), written.clone());
+            let receipt = handled.as_ref().map(|handled| handled.receipt.clone());
+            let now = self.current_time();
+            let joint = move |c: &Connection| {
+                let outcome = work(c)?;
+                if let Some(receipt) = receipt.as_ref().filter(|_| outcome == expected) {
+                    delete_held(c, receipt, now)?;
+                }
+                Ok(outcome)
+            };
+            self.run_queues_write(queues, what, joint)
         };
-        let outcome = self.run_queues_write(queues, what, joint).await?;
+        let outcome = self.write_despite_refusals(run_joint).await?;
         if let Some(handled) = handled.filter(|_| outcome == written) {
             handled.acknowledged.store(true, Ordering::Release);
         }

@@ -26,6 +26,15 @@ pub struct Receipt {
     seq: i64,
     receive: u32,
     group: Option<GroupKey>,
+    /// The end of the visibility time with which the message was received.
+    hidden_until: i64,
+}
+
+impl Receipt {
+    /// Returns whether the time with which the message was received is not over.
+    pub(super) fn is_in_time(&self, now: Timestamp) -> bool {
+        now.as_millisecond() < self.hidden_until
+    }
 }
 
 /// A message that a queue handed out.
@@ -117,6 +126,7 @@ fn hand_out_message(
         seq,
         receive: receives,
         group: group_key,
+        hidden_until: visible_at,
     };
     let message = DequeuedMessage {
         queue,
@@ -288,17 +298,22 @@ impl Embedded {
 
     /// Deletes a message that is done. `false` if the receipt is no longer valid: the message comes (or came) again.
     pub async fn delete_received(&self, receipt: &Receipt) -> PortResult<bool> {
-        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
-        self.run_queue_write(queue, "delete", move |c| delete_held(c, &receipt, now))
-            .await
+        self.write_despite_refusals(|| {
+            let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
+            self.run_queue_write(queue, "delete", move |c| delete_held(c, &receipt, now))
+        })
+        .await
     }
 
     /// Hides a message for `after` from now on, in place of the rest of its visibility time. The receipt stays valid
     /// until then. `false` if the receipt is no longer valid.
     pub async fn change_visibility(&self, receipt: &Receipt, after: Duration) -> PortResult<bool> {
-        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
-        let work = move |c: &Connection| postpone_held(c, &receipt, now, millis_after(now, after));
-        self.run_queue_write(queue, "change_visibility", work).await
+        self.write_despite_refusals(|| {
+            let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
+            let work = move |c: &Connection| postpone_held(c, &receipt, now, millis_after(now, after));
+            self.run_queue_write(queue, "change_visibility", work)
+        })
+        .await
     }
 
     /// Returns the next time at which a message may become receivable, now at the earliest. `None` if the queue is

@@ -1,6 +1,7 @@
 //! Records, the jobs that follow from them and acknowledgements are written in one transaction.
 
 use super::*;
+use futures::future::join;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
@@ -239,4 +240,58 @@ fn what_a_reply_leaves_owed_gets_its_turn_job_in_the_same_transaction() {
             .collect();
         assert_eq!(jobs, [rest]);
     });
+}
+
+/// Each change of a queue message needs more pages than the database may have, as on a full disk.
+async fn fill_disk(queues: &Embedded) {
+    let filled = queues.run_write("test", |c| {
+        c.execute_batch(
+            "CREATE TABLE filler (bytes BLOB);
+            CREATE TRIGGER fill_by_insert AFTER INSERT ON queue_messages
+                BEGIN INSERT INTO filler VALUES (zeroblob(50000000)); END;
+            CREATE TRIGGER fill_by_update AFTER UPDATE ON queue_messages
+                BEGIN INSERT INTO filler VALUES (zeroblob(50000000)); END;",
+        )?;
+        Ok(c.pragma_update(None, "max_page_count", 1)?)
+    });
+    succeed(filled).await;
+}
+
+async fn make_room(queues: &Embedded) {
+    let made = queues.run_write("test", |c| {
+        c.pragma_update(None, "max_page_count", 1_000_000)?;
+        Ok(c.execute_batch("DROP TRIGGER fill_by_insert; DROP TRIGGER fill_by_update; DROP TABLE filler")?)
+    });
+    succeed(made).await;
+}
+
+#[tokio::test]
+async fn what_a_worker_has_in_hand_on_a_full_disk_is_written_once_there_is_room() {
+    let arrived = Arrived::new().await;
+    let (worker, queues) = (arrived.worker(), &arrived.bench.queues);
+    fill_disk(queues).await;
+    // The worker waits while there is made room.
+    let ((stored, ..), ()) = join(arrived.apply(&worker), make_room(queues)).await;
+    assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
+    assert!(worker.has_acknowledged());
+    arrived.bench.pass(4);
+    let turn = arrived.bench.receive(QueueName::Turns, 1).await.remove(0);
+    fill_disk(queues).await;
+    let worker = queues.for_message(&turn.receipt);
+    let returned = worker.change_visibility(&turn.receipt, Duration::from_secs(2));
+    let (returned, ()) = join(returned, make_room(queues)).await;
+    assert!(returned.unwrap());
+    arrived.bench.pass(2);
+    assert_eq!(arrived.bench.receive(QueueName::Turns, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_full_disk_whose_message_another_worker_may_have() {
+    let arrived = Arrived::new().await;
+    fill_disk(&arrived.bench.queues).await;
+    let (failed, ..) = arrived.apply(&arrived.bench.queues).await;
+    assert!(failed.is_err(), "it handles no message");
+    arrived.bench.pass(30);
+    let (failed, ..) = arrived.apply(&arrived.worker()).await;
+    assert!(failed.is_err(), "its time is over");
 }
