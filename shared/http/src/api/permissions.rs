@@ -89,8 +89,8 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/occasions/{id}/guests", Configure),
     ("DELETE", "/v1/occasions/{id}/guests/{guest}", Configure),
     ("GET", "/v1/occasions/{id}/invitations", Read),
-    // A person's whole data, and its end.
     ("GET", "/v1/opt-outs", Read),
+    // A person's whole data, and its end.
     ("POST", "/v1/contacts/find", Configure),
     ("POST", "/v1/contacts/export", Configure),
     ("POST", "/v1/contacts/erase", Configure),
