@@ -202,6 +202,8 @@ pub const PROCESSOR: FunctionNeeds = FunctionNeeds {
     read: &[PROVIDERS, SOCIAL],
     own_secrets: &[PROVIDER_KEYS],
     actions: RECORD_ACTIONS,
+    // The instance's other conversations, in which the phone's app may have greeted with the same words.
+    indexes: &["lists"],
     fed_by: Some(variable::INBOUND_QUEUE),
     sends_to: &[
         variable::INBOUND_QUEUE,

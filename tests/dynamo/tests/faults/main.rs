@@ -11,6 +11,7 @@ mod lost;
 mod processes;
 mod read_costs;
 mod repeatable;
+mod roles;
 mod table;
 mod tenants;
 mod throttled;

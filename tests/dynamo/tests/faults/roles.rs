@@ -1,0 +1,79 @@
+//! What the functions ask of the table is within their roles.
+
+use crate::world::World;
+use futures::executor::block_on;
+use recado_pipeline::ports::{ConfigurationStore, ConversationFilter, Conversations, PageRequest};
+use recado_testkit::builders::Fixture;
+
+const PERMISSIONS: &str = include_str!("../../../../infra/permissions.yaml");
+
+/// The statements of a function's role.
+fn statements_of(role: &str) -> Vec<&'static str> {
+    let (_, rest) = PERMISSIONS.split_once(&format!("\n  {role}:\n")).unwrap();
+    let role = rest.split("\n  # ---").next().unwrap();
+    role.split("- Sid: ").skip(1).collect()
+}
+
+/// Returns whether one of the patterns of a statement's condition matches the partition of a record.
+fn allows_partition(statement: &str, partition: &str) -> bool {
+    let (_, patterns) = statement.split_once("dynamodb:LeadingKeys: [").unwrap();
+    let patterns = patterns.split(']').next().unwrap().split(", ");
+    patterns
+        .map(|pattern| pattern.trim_matches('"'))
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(beginning) => partition.starts_with(beginning),
+            None => partition == pattern,
+        })
+}
+
+/// A world in which the fixture is configured.
+fn configured() -> (World, Fixture) {
+    let (world, fixture) = (World::new(), Fixture::new());
+    block_on(world.store.apply_configuration(&fixture.document())).unwrap();
+    (world, fixture)
+}
+
+#[test]
+fn the_webhook_function_may_read_all_that_proves_a_webhook() {
+    let (world, fixture) = configured();
+    let (before, instance) = (world.trace().len(), &fixture.bound.instance);
+    let external = instance.resolve_external_id().unwrap();
+    let found = block_on(world.store.find_instance_config(instance.provider, &external)).unwrap();
+    assert!(found.is_some());
+    let statements = statements_of("WebhookRole");
+    let mut reads = statements
+        .iter()
+        .filter(|one| one.contains("dynamodb:BatchGetItem"));
+    let reads = reads.next().unwrap();
+    for request in world.trace().split_off(before) {
+        // A number, what is done, and the keys.
+        for key in request.split(' ').skip(2) {
+            let (partition, _) = key.split_once('/').unwrap();
+            assert!(allows_partition(reads, partition), "{request}");
+        }
+    }
+}
+
+#[test]
+fn the_processor_may_list_the_conversations_of_an_instance() {
+    let (world, fixture) = configured();
+    let before = world.trace().len();
+    let filter = ConversationFilter {
+        tenant: Some(fixture.bound.tenant.id.clone()),
+        instance: Some(fixture.instance().clone()),
+        ..ConversationFilter::default()
+    };
+    let page = PageRequest {
+        limit: 20,
+        cursor: None,
+    };
+    block_on(world.store.search_conversations(&filter, &page)).unwrap();
+    let requests = world.trace().split_off(before);
+    assert!(!requests.is_empty());
+    let statements = statements_of("ProcessorRole");
+    for request in requests {
+        let index = request.split(' ').nth(2).unwrap();
+        let named = format!("/index/{index}\"");
+        assert!(statements.iter().any(|one| one.contains(&named)), "{request}");
+    }
+}
