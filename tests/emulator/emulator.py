@@ -58,8 +58,8 @@ def parse_arguments():
     start_command.add_argument(
         "--check-permissions",
         action="store_true",
-        help="let functions do only what infra/permissions.yaml allows; for the default account only, and without"
-        " schedules, which the emulator then refuses",
+        help="let functions do only what infra/permissions.yaml allows, but for conditions on keys of records, which the"
+        " emulator does not know; for the default account only, and without schedules, which it then refuses",
     )
     commands.add_parser("wait", parents=[common], help="wait until it answers")
     commands.add_parser("stop", parents=[common], help="stop it, and the functions it runs")
