@@ -12,8 +12,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 impl Embedded {
-    /// Makes a write that ends the work of a worker, again for as long as the disk refuses it and the worker holds its queue message. The
-    /// lease and the message would else keep others away until their times are over, though the disk is well again.
+    /// Makes a write that ends a worker's work, and repeats it while the disk refuses it. It gives up once the worker no longer holds its
+    /// queue message. Without the repeats, the lease and the message would keep others away until their times are over, though the disk is
+    /// well again.
     pub(super) async fn write_despite_refusals<T, F>(&self, write: impl Fn() -> F) -> PortResult<T>
     where
         F: Future<Output = PortResult<T>>,
