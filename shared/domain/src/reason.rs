@@ -65,6 +65,21 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The reasons with which something becomes a dead letter. The others end a message or an answer without one.
+    pub const OF_DEAD_LETTERS: [Self; 11] = [
+        Self::MaxRetriesExceeded,
+        Self::WhatsappPermanentError,
+        Self::InstanceDisconnected,
+        Self::WindowClosed,
+        Self::Poison,
+        Self::UnknownInstance,
+        Self::UnknownOutcome,
+        Self::SimulatedReply,
+        Self::HeldElsewhere,
+        Self::EmailRefused,
+        Self::EmailSenderUnavailable,
+    ];
+
     /// Returns the word that records, logs and the API use.
     pub fn as_str(self) -> &'static str {
         match self {

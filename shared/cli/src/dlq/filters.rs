@@ -1,7 +1,8 @@
 use crate::instant::parse_instant_option;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::Timestamp;
+use recado_domain::reason::Reason;
 
 /// The filter of a command about dead letters.
 #[derive(Debug, Default, Args)]
@@ -10,8 +11,8 @@ pub(super) struct DeadLetterFilterArguments {
     #[arg(long)]
     queue: Option<String>,
     /// Only with this reason.
-    #[arg(long)]
-    reason: Option<String>,
+    #[arg(long, value_parser = parse_reason)]
+    reason: Option<Reason>,
     /// Only of this instance.
     #[arg(long)]
     instance: Option<String>,
@@ -28,7 +29,7 @@ impl DeadLetterFilterArguments {
     pub(super) fn query_fields(&self) -> Vec<(&'static str, String)> {
         let fields = [
             ("queue", self.queue.clone()),
-            ("reason", self.reason.clone()),
+            ("reason", self.reason.map(|reason| reason.to_string())),
             ("instance", self.instance.clone()),
             ("since", self.since.map(|at| at.to_string())),
             ("until", self.until.map(|at| at.to_string())),
@@ -56,6 +57,16 @@ impl DeadLetterFilterArguments {
         }
         Ok(())
     }
+}
+
+/// Reads a reason that a dead letter can have.
+fn parse_reason(text: &str) -> Result<Reason> {
+    let known = Reason::OF_DEAD_LETTERS;
+    let found = known.into_iter().find(|reason| reason.as_str() == text);
+    found.with_context(|| {
+        let names = known.map(Reason::as_str);
+        format!("no dead letter has it; there is {}", names.join(", "))
+    })
 }
 
 #[cfg(test)]
@@ -113,6 +124,26 @@ mod tests {
             let alone = which(std::slice::from_ref(option));
             assert_eq!(alone.query_fields(), [field]);
             assert!(alone.require_selection(&[], false).is_ok(), "{option}");
+        }
+    }
+
+    #[test]
+    fn a_reason_that_no_dead_letter_has_is_refused_with_those_that_there_are() {
+        for reason in Reason::OF_DEAD_LETTERS {
+            assert_eq!(parse_reason(reason.as_str()).unwrap(), reason);
+        }
+        for other in ["foo", "taken_over", "model_failed"] {
+            let told = parse_reason(other).unwrap_err().to_string();
+            assert!(told.contains("window_closed, poison"), "{told}");
+            assert!(!told.contains("taken_over"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_runbook_says_what_to_do_about_each_reason() {
+        let runbook = include_str!("../../../../docs/runbooks/dead-letters.md");
+        for reason in Reason::OF_DEAD_LETTERS {
+            assert!(runbook.contains(&format!("   | `{reason}` |")), "{reason}");
         }
     }
 
