@@ -89,10 +89,13 @@ pub(crate) async fn run_dead_letter_command(
         there: arguments.there.build_client(environment)?,
     };
     let (answer, table): (Value, fn(&Value) -> String) = match arguments.command {
-        DeadLetterCommand::List { which, limit, cursor } => (
-            there.list_dead_letters(&which, limit, cursor).await?,
-            format_dead_letters,
-        ),
+        DeadLetterCommand::List { which, limit, cursor } => {
+            let mut page = there.list_dead_letters(&which, limit, cursor).await?;
+            if !arguments.json {
+                there.name_contacts(&mut page).await;
+            }
+            (page, format_dead_letters)
+        }
         DeadLetterCommand::Show { id } => (there.get_dead_letter(&id).await?, format_fields),
         DeadLetterCommand::Redrive {
             ids,

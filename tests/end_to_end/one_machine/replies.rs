@@ -1,3 +1,4 @@
+use crate::commands::run;
 use crate::machine::{BURST, INSTANCE, Machine, eventually, seconds};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::{evolution_status, evolution_text, evolution_v1_text, queue_worker_form};
@@ -195,6 +196,13 @@ async fn a_refused_send_is_retried_and_a_permanent_one_becomes_a_dead_letter() {
     assert_eq!(dead_letters[0]["reason"], "whatsapp_permanent_error");
     let id = machine.conversation().await;
     assert_eq!(machine.messages(&id).await.last().unwrap()["status"], "failed");
+    let listed = run(&machine, &["dlq", "list"]);
+    assert!(
+        listed.out.contains("\n  Carla Nunes\n"),
+        "{}{}",
+        listed.out,
+        listed.err
+    );
 }
 
 #[tokio::test]

@@ -85,7 +85,7 @@ pub(super) fn format_conversations(answer: &Value, waiting: bool) -> String {
             )
         }
         (false, false) => {
-            let heading = ["last", "contact", "mode", "status", "instance"];
+            let heading = ["last", "contact", "who answers", "status", "instance"];
             format_with_lines_below(
                 &heading,
                 items.iter().map(build_listed_row).collect(),
@@ -120,10 +120,16 @@ fn build_listed_row(item: &Value) -> Vec<String> {
     vec![
         text_at(item, "/last_message_at").unwrap_or("-").to_owned(),
         build_contact_cell(item),
-        cell("/mode"),
+        find_who_answers(item).to_owned(),
         cell("/status"),
         cell("/instance_id"),
     ]
+}
+
+/// Tells who answers the contact's next message. After the agent's hand-over that is a person, although nobody took it yet.
+fn find_who_answers(item: &Value) -> &'static str {
+    let is_of_agent = text_at(item, "/mode") == Some("ai") && text_at(item, "/needs_person").is_none();
+    if is_of_agent { "the agent" } else { "a person" }
 }
 
 /// Returns the contact's number; the name if WhatsApp does not show the number.
@@ -194,14 +200,21 @@ mod tests {
     }
 
     #[test]
-    fn conversations_are_shown_with_mode_status_and_instance() {
+    fn conversations_are_shown_with_who_answers_status_and_instance() {
         let mut nameless = conversation("Dora");
         nameless["contact"] = json!({"phone": null, "name": "Dora"});
         let shown = format_conversations(&json!({"items": [nameless]}), false);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0].find("contact"), lines[1].find("Dora"), "{shown}");
-        for cell in ["manual", "active", "suporte-01"] {
+        for cell in ["a person", "active", "suporte-01"] {
             assert!(lines[1].contains(cell), "{shown}");
+        }
+        for (needs_person, who) in [(json!(null), "the agent"), (json!("handed_over"), "a person")] {
+            let mut item = conversation("Dora");
+            item["mode"] = json!("ai");
+            item["needs_person"] = needs_person;
+            let shown = format_conversations(&json!({"items": [item]}), false);
+            assert!(shown.lines().nth(1).unwrap().contains(who), "{shown}");
         }
         assert_eq!(
             format_conversations(&json!({"items": []}), false),

@@ -2,13 +2,20 @@
 
 use super::filters::DeadLetterFilterArguments;
 use crate::installation::{InstallationClient, add_part};
+use crate::json_fields::{find_text, list_items};
+use crate::message_lines::name_contact;
 use crate::progress::ProgressBar;
 use anyhow::{Context, Result};
+use futures::future::join_all;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of dead letters that a preview lists at most. Further ones are only mentioned.
 const PREVIEW_MAX: usize = 1000;
+
+/// The number of conversations that are read at most to name the contacts of a page.
+const NAMED_MAX: usize = 50;
 
 /// The dead letters of an installation.
 pub(super) struct DeadLetterClient {
@@ -35,6 +42,26 @@ impl DeadLetterClient {
         let page = self.there.request_json(request).await?;
         self.there.check_filters(&page, &which.named_entries()).await?;
         Ok(page)
+    }
+
+    /// Adds to the dead letters of a page the `contact` that each concerns, if its conversation can be read.
+    pub(super) async fn name_contacts(&self, page: &mut Value) {
+        let ids = list_items(page, "items").iter();
+        let ids = ids.filter_map(|item| find_text(item, "conversation_id"));
+        let ids: BTreeSet<String> = ids.map(str::to_owned).collect();
+        let there = &self.there;
+        let reads = ids.into_iter().take(NAMED_MAX).map(|id| async move {
+            let conversation = there.get_json(&["v1", "conversations", &id], &[]).await.ok()?;
+            Some((id, name_contact(&conversation).to_owned()))
+        });
+        let names: BTreeMap<String, String> = join_all(reads).await.into_iter().flatten().collect();
+        let items = page.get_mut("items").and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            let name = find_text(item, "conversation_id").and_then(|id| names.get(id));
+            if let Some(name) = name {
+                item["contact"] = json!(name);
+            }
+        }
     }
 
     /// Fails if the filter names an instance that is not there.

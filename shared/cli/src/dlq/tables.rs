@@ -63,7 +63,7 @@ pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>>
         .collect()
 }
 
-/// Formats a list of dead letters within 80 columns: below each its id, and its error if it has one.
+/// Formats a list of dead letters within 80 columns: below each its id, its contact and its error, as far as there are some.
 pub(super) fn format_dead_letters(answer: &Value) -> String {
     let mut all = format_letters(answer);
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
@@ -79,7 +79,7 @@ fn format_letters(answer: &Value) -> String {
     if rows.is_empty() {
         return "No dead letters.\n".to_owned();
     }
-    let below = collect_rows(answer, &["id", "last_error"]);
+    let below = collect_rows(answer, &["id", "contact", "last_error"]);
     format_with_lines_below(&["at", "reason", "what", "tries", "instance"], rows, below)
 }
 
@@ -180,12 +180,12 @@ mod tests {
     #[test]
     fn a_list_of_dead_letters_fits_eighty_columns() {
         let long = "HTTP 400: ".to_owned() + &"palavra ".repeat(30);
-        let answer = json!({"items": [
-            letter("whatsapp_permanent_error", Some(&long)),
-            letter("window_closed", None),
-        ], "next_cursor": "c"});
+        let mut named = letter("whatsapp_permanent_error", Some(&long));
+        named["contact"] = json!("Maria");
+        let answer = json!({"items": [named, letter("window_closed", None)], "next_cursor": "c"});
         let shown = format_dead_letters(&answer);
-        let lines: Vec<&str> = shown.lines().collect();
+        let mut lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines.remove(3), "  Maria");
         assert_eq!(lines.len(), 7);
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
         assert_eq!(lines[0].find("reason"), lines[4].find("window_closed"));
