@@ -233,6 +233,17 @@ export async function loseServer(world) {
   await page.context().close();
 }
 
+/** Whether a line that is said at the end of a thread lies over its head. */
+function isHeadCovered(page) {
+  return page.evaluate(async () => {
+    globalThis.say("A line that stays", "bad");
+    scrollTo(0, document.body.scrollHeight);
+    for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+    const [line, head] = ["#message", ".head"].map((one) => document.querySelector(one).getBoundingClientRect());
+    return line.bottom > head.top && head.bottom > line.top;
+  });
+}
+
 /** In each language the answer box has the phone's width, no page is wider than it, and no column is cut on a small screen. */
 export async function fitScreens(world) {
   const { openAs, url } = world;
@@ -243,11 +254,12 @@ export async function fitScreens(world) {
     await page.getByRole("button", { name }).click();
     await page.locator(`html[lang=${language}]`).waitFor({ state: "attached" });
     for (const width of [360, 390]) {
-      await page.setViewportSize({ width, height: 700 });
+      await page.setViewportSize({ width, height: 500 });
       await page.goto(`${url}/console/conversations/${id}`);
       assert.equal(await page.locator("html").getAttribute("lang"), language);
       const box = await page.locator(BOX).evaluate((element) => element.offsetWidth);
       if (box < width - 60) faults.push(`${language}: the answer box has ${box} of ${width} pixels`);
+      if (await isHeadCovered(page)) faults.push(`${language}: what is said covers the name at ${width} pixels`);
     }
     for (const path of WIDE_PAGES) {
       await page.setViewportSize({ width: 360, height: 700 });

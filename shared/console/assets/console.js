@@ -6,9 +6,14 @@
 function showTimes(root) {
   const language = document.documentElement.lang;
   const short = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "short" });
+  const clock = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "short", timeZone: "UTC" });
   const day = new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
   for (const element of root.querySelectorAll("time[data-shown]")) {
+    if (element.dataset.shown === "clock") {
+      element.textContent = clock.format(new Date(`${element.dateTime}Z`));
+      continue;
+    }
     const at = new Date(element.dateTime);
     if (element.dataset.shown === "day") {
       element.textContent = day.format(at);
@@ -141,6 +146,14 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.matches("[data-live]")) scrollThread();
 });
 
+// What sticks to the top of a page stands below what is said there.
+function noteHeights() {
+  for (const [id, name] of [["away", "--away"], ["message", "--said"]]) {
+    const height = document.getElementById(id)?.offsetHeight || 0;
+    document.documentElement.style.setProperty(name, height ? `${height + 8}px` : "0px");
+  }
+}
+
 function chooseTheme(theme) {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem("theme", theme);
@@ -150,6 +163,8 @@ addEventListener("DOMContentLoaded", () => {
   const kept = localStorage.getItem("theme");
   if (kept) document.documentElement.dataset.theme = kept;
   showTimes(document);
+  const heights = new ResizeObserver(noteHeights);
+  document.querySelectorAll("#away, #message").forEach((line) => heights.observe(line));
   const message = document.getElementById("message");
   if (sessionStorage.getItem("saved") && message) say(message.dataset.saved);
   sessionStorage.removeItem("saved");

@@ -5,6 +5,7 @@ use crate::texts::{LanguageTexts, load_language_texts};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+use recado_domain::reason::Reason;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -163,6 +164,7 @@ fn load_language_templates(
     environment.add_filter("split_content", |message: &Value| content::split_content(message));
     environment.add_filter("when", |value: &Value| formats::show_time_element(value));
     environment.add_filter("day", |value: &Value| formats::show_day_element(value));
+    environment.add_filter("clock", |value: &Value| formats::show_clock_element(value));
     environment.add_filter("ago", |value: &Value| formats::show_age_element(value));
     environment.add_filter("amount", |value: &Value| formats::show_plain_number(value));
     environment.add_filter("duration", |value: &Value| formats::show_time_span(value));
@@ -176,6 +178,8 @@ fn load_language_templates(
     environment.add_filter("day_lines", |value: &Value| formats::write_day_lines(value));
     environment.add_global("version", env!("CARGO_PKG_VERSION"));
     environment.add_global("language", language);
+    let reasons = Reason::OF_DEAD_LETTERS.map(Reason::as_str);
+    environment.add_global("dead_letter_reasons", reasons.to_vec());
     for (name, source) in TEMPLATES.iter().chain(ANSWERS) {
         environment.add_template(name, source)?;
     }

@@ -6,6 +6,14 @@ use minijinja::value::{Value, ValueKind};
 /// The kinds of messages whose content begins with the kind and the name of a file.
 const FILE_KINDS: [&str; 6] = ["image", "voice", "audio", "video", "document", "sticker"];
 
+/// The texts that say no more than the kind of a message, which the page names in its own language.
+const KIND_TEXTS: [(&str, &str); 4] = [
+    ("deletion", "[message deleted]"),
+    ("removed", "[message deleted]"),
+    ("welcome", "[opened the chat]"),
+    ("poll_vote", "[poll vote]"),
+];
+
 /// Splits the content of a message: `text` without the marks that the page shows otherwise, `file_name`, and `latitude` and
 /// `longitude` of a place. The marks are those of the API: people wrote none of them, as no text of theirs has the kind of a file or
 /// of a place.
@@ -16,6 +24,9 @@ pub(super) fn split_content(message: &Value) -> Value {
     let kind = kind.as_str().unwrap_or_default();
     if field("reply_to").kind() == ValueKind::Map {
         take_mark(&mut text, "in reply to");
+    }
+    if KIND_TEXTS.contains(&(kind, &*text)) {
+        text.clear();
     }
     let mut file_name = None;
     let mut place = None;
@@ -69,6 +80,16 @@ mod tests {
         assert_eq!(place.get_attr("text").unwrap(), Value::from("Shop"));
         let nowhere = split("location", "[location x\"><script>,1] Shop");
         assert!(nowhere.get_attr("latitude").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_text_that_says_no_more_than_its_kind_is_left_to_the_page() {
+        for (kind, text) in KIND_TEXTS {
+            assert_eq!(split(kind, text).get_attr("text").unwrap(), Value::from(""));
+            assert_eq!(split("text", text).get_attr("text").unwrap(), Value::from(text));
+        }
+        let voted = split("poll_vote", "[poll vote] Monday");
+        assert_eq!(voted.get_attr("text").unwrap(), Value::from("[poll vote] Monday"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Formats times, numbers and durations for pages.
 
 use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use minijinja::value::Value;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -38,6 +38,19 @@ pub(super) fn show_day_element(value: &Value) -> Value {
         // Only digits of a day that was read: safe as it is.
         Some(day) => Value::from_safe_string(format!(
             "<time datetime=\"{day}\" data-shown=\"day\">{day}</time>"
+        )),
+        None => value.clone(),
+    }
+}
+
+/// Shows a time by the clock of its place as `<time>`, which the page's script writes in the person's language. Another text than
+/// `YYYY-MM-DDTHH:MM:SS` stays as it is.
+pub(super) fn show_clock_element(value: &Value) -> Value {
+    match value.as_str().and_then(|text| text.parse::<DateTime>().ok()) {
+        // Only digits and letters of a time that was read: safe as it is.
+        Some(time) => Value::from_safe_string(format!(
+            "<time datetime=\"{time}\" data-shown=\"clock\">{}</time>",
+            time.strftime("%Y-%m-%d %H:%M")
         )),
         None => value.clone(),
     }

@@ -4,6 +4,7 @@ use super::described_api::SampleKind;
 use super::stand_in::{ApiStandIn, HOSTILE, get, send, sign_in};
 use crate::page_table::PAGES;
 use axum::http::{StatusCode, header};
+use recado_domain::reason::Reason;
 
 const ROLES: [&str; 4] = ["viewer", "operator", "manager", "admin"];
 
@@ -143,6 +144,41 @@ async fn alerts_and_dead_letters_name_the_person_and_lead_to_the_conversation() 
         let (status, _, shown) = send(&console, get(path, &sign_in())).await;
         assert_eq!(status, StatusCode::OK, "{path}");
         assert!(shown.contains(named), "{path}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn dead_letters_are_narrowed_by_the_reasons_that_they_can_have() {
+    let console = ApiStandIn::for_role("operator").console();
+    let (_, _, shown) = send(&console, get("/console/dead-letters", &sign_in())).await;
+    for reason in Reason::OF_DEAD_LETTERS {
+        assert!(
+            shown.contains(&format!("<option value=\"{reason}\"")),
+            "{reason}: {shown}"
+        );
+    }
+    assert!(!shown.contains("<option value=\"model_failed\""), "{shown}");
+}
+
+#[tokio::test]
+async fn a_message_that_replies_is_shown_with_what_it_replies_to() {
+    let mut api = ApiStandIn::for_role("viewer");
+    api.kind.text = "Maria";
+    let (_, _, shown) = send(&api.console(), get("/console/messages/m", &sign_in())).await;
+    assert!(
+        shown.contains("<blockquote dir=\"auto\">In reply to: Maria</blockquote>"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn an_occasion_begins_by_its_own_clock() {
+    let mut api = ApiStandIn::for_role("viewer");
+    api.kind.text = "2026-12-05T18:00:00";
+    let begin = "<time datetime=\"2026-12-05T18:00:00\" data-shown=\"clock\">2026-12-05 18:00</time>";
+    for path in ["/console/occasions", "/console/occasions/o"] {
+        let (_, _, shown) = send(&api.console(), get(path, &sign_in())).await;
+        assert!(shown.contains(begin), "{path}: {shown}");
     }
 }
 
