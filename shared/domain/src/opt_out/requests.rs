@@ -25,16 +25,18 @@ const PT_STOPS: &str = "parar de|pare de|parem de|para de|parassem de|deixar de|
 const PT_SENDS: &str = "mandar|me mandar|ficar mandando|ficar me mandando|me ficar mandando|enviar|me enviar|ficar enviando|\
     ficar me enviando|enviar me|mandar me|encaminhar|me encaminhar";
 const PT_OBJECTS: &str = "mensagem|mensagens|as mensagens|essas mensagens|estas mensagens|mais mensagens|mais mensagem|msg|\
-    msgs|mensagem de marketing|mensagens de marketing|propaganda|propagandas|essas propagandas|promocao|\
-    promocoes|oferta|ofertas|anuncio|anuncios|publicidade|spam|esse spam|zap|whatsapp|\
+    msgs|suas mensagens|nenhuma mensagem|mensagem de marketing|mensagens de marketing|propaganda|propagandas|\
+    essas propagandas|promocao|promocoes|suas promocoes|oferta|ofertas|anuncio|anuncios|publicidade|spam|esse spam|zap|whatsapp|\
     esse tipo de mensagem";
 const PT_TAILS: &str = "|aqui|mais|pra mim|para mim|pro meu numero|para o meu numero|para esse numero|para este numero|\
     no meu whatsapp|no meu zap|no whatsapp|no zap|agora|ja|nunca mais|de voces";
 
 /// The tails after "não" and "no": with "agora" and "ya" such a sentence would be about this moment.
-const PT_ENDS: &str = "|aqui|mais|nunca mais|pra mim|para mim|no meu whatsapp|no meu zap|no whatsapp";
-const ES_ENDS: &str = "|aqui|mas|nunca mas|a mi|a mi numero|a mi whatsapp";
-const EN_ENDS: &str = "|again|anymore|any more|ever again";
+const PT_ENDS: &str =
+    "|aqui|mais|nunca mais|pra mim|para mim|no meu whatsapp|no meu zap|no whatsapp|de voces";
+const ES_ENDS: &str = "|aqui|mas|nunca mas|a mi|a mi numero|a mi whatsapp|de ustedes";
+// "from you", of which "you" is left out.
+const EN_ENDS: &str = "|again|anymore|any more|ever again|from";
 
 const ES_LEADS: &str =
     "|puede|pueden|puedes|podria|podrian|podrias|ya|quiero que|quisiera que|me gustaria que|les pido que";
@@ -43,7 +45,7 @@ const ES_STOPS: &str =
 const ES_SENDS: &str = "enviar|enviarme|enviarnos|mandar|mandarme|mandarnos";
 const ES_OBJECTS: &str = "mensaje|mensajes|los mensajes|estos mensajes|esos mensajes|mas mensajes|tus mensajes|sus mensajes|\
     publicidad|mas publicidad|esta publicidad|promociones|mas promociones|ofertas|anuncios|propaganda|\
-    spam|whatsapps";
+    spam|whatsapps|sus promociones|tus promociones";
 const ES_TAILS: &str = "|aqui|mas|ya|ahora|a mi|a mi numero|a este numero|a mi whatsapp|whatsapp|nunca mas";
 
 const EN_LEADS: &str = "|can|could|would|will|i want to|i would like to|id like to|just|i need to";
@@ -53,7 +55,7 @@ const EN_OBJECTS: &str = "messages|message|any messages|more messages|any more m
 const EN_TAILS: &str = "|now|here|again|anymore|any more|ever again|on whatsapp|to this number|to my number";
 
 /// Requests that name what is to stop.
-const WHOLE: [Sentence; 32] = [
+const WHOLE: [Sentence; 34] = [
     // Portuguese
     &[PT_LEADS, PT_STOPS, PT_SENDS, PT_OBJECTS, PT_TAILS],
     &[
@@ -84,24 +86,24 @@ const WHOLE: [Sentence; 32] = [
     &["nao quero", "mensagens|propaganda|propagandas|spam", PT_ENDS],
     &[
         "nao|nunca mais",
-        "me mande|me mandem|me manda|mande|mandem|me envie|me enviem|envie|enviem",
+        "me mande|me mandem|me manda|mande|mandem|me envie|me enviem|me envia|envie|enviem",
         "|mais",
         PT_OBJECTS,
         PT_ENDS,
     ],
     &[
         "nao|nunca mais",
-        "me mande|me mandem|me manda|me envie|me enviem",
+        "me mande|me mandem|me manda|me envie|me enviem|me envia",
         "mais isso|mais essas coisas",
         PT_ENDS,
     ],
     &[
-        "nao me mande|nao me mandem|nao me envie|nao me enviem|nao me escreva|nao me escrevam",
+        "nao me mande|nao me mandem|nao me manda|nao me envie|nao me enviem|nao me envia|nao me escreva|nao me escrevam",
         "mais nada|mais",
     ],
     &[
         "|quero que|pode|podem|favor",
-        "me tira|me tire|me tirem|me tirar|me remover|me remova|me removam|me exclua|me excluam|\
+        "me tira|me tire|me tirem|me tirar|me remover|me remova|me removam|me remove|me exclua|me excluam|me exclui|\
             tira meu numero|tire meu numero|tirem meu numero|tirar meu numero|retire meu numero|\
             remova meu numero|remover meu numero",
         "da lista|dessa lista|desta lista|da sua lista|da lista de voces|da lista de transmissao|\
@@ -150,6 +152,12 @@ const WHOLE: [Sentence; 32] = [
     &[
         "no me escriban|no me escriba|no me escribas|no me envien|no me manden",
         "mas|mas nada|nada mas|nunca mas",
+    ],
+    &["ya no me escriban|ya no me escriba|ya no me escribas", "|mas"],
+    &[
+        "|ya",
+        "no me molesten|no me moleste|no me molestes",
+        "mas|nunca mas",
     ],
     &[
         "|quiero que",

@@ -34,7 +34,7 @@ const COURTESIES: [&str; 23] = [
 ];
 
 /// Messages that stop, without courtesies, accents and capitals.
-const STOPS: [&str; 56] = [
+const STOPS: [&str; 62] = [
     // Any language: the word of mobile networks.
     "stop",
     "stop all",
@@ -48,6 +48,7 @@ const STOPS: [&str; 56] = [
     "quero sair da lista",
     "parar",
     "pare",
+    "parem",
     "parar mensagens",
     "pare de enviar mensagens",
     "pare de me enviar mensagens",
@@ -66,6 +67,11 @@ const STOPS: [&str; 56] = [
     "quero me descadastrar",
     "me descadastre",
     "descadastre me",
+    "me descadastra",
+    "quero me descadastrar da lista",
+    "desinscrever",
+    "quero me desinscrever",
+    "me desinscreva",
     "remover",
     "me remova",
     "remova me",

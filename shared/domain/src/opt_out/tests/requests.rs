@@ -2,7 +2,7 @@
 
 use crate::opt_out::{OptOutWord, recognize_opt_out};
 
-const STOPS: [&str; 71] = [
+const STOPS: [&str; 87] = [
     "Pode parar",
     "pode parar, por favor",
     "Já podem parar agora!",
@@ -74,9 +74,25 @@ const STOPS: [&str; 71] = [
     "please remove my number from this list",
     "could you take me off the list?",
     "leave me alone",
+    "Parem!",
+    "não quero mais receber suas mensagens",
+    "Não quero receber nenhuma mensagem",
+    "não quero receber mensagens de vocês",
+    "pare de me mandar suas promoções",
+    "não me manda mais nada",
+    "não me envia mais mensagem",
+    "me remove dessa lista",
+    "me descadastra",
+    "Quero me desinscrever",
+    "no quiero recibir más mensajes de ustedes",
+    "No quiero recibir sus promociones",
+    "ya no me escriban",
+    "¡Ya no me molesten más!",
+    "I don't want to receive messages from you",
+    "no more marketing from you please",
 ];
 
-const OTHERS: [&str; 71] = [
+const OTHERS: [&str; 86] = [
     "pode parar na esquina",
     "gente, vocês param de atender às 18h",
     "remover meu número do agendamento de hoje",
@@ -148,6 +164,21 @@ const OTHERS: [&str; 71] = [
     "remove me from the 3 pm class",
     "leave me a message",
     "did you stop sending me messages by mistake?",
+    "não quero parar",
+    "não quero parar de receber mensagens",
+    "não parem de me mandar promoções",
+    "pode parar de chover",
+    "Stop by tomorrow?",
+    "o sistema não envia mais mensagem",
+    "não recebi nenhuma mensagem",
+    "não recebi as mensagens de vocês",
+    "não me mande mais mensagens até amanhã",
+    "me remove da fila de espera",
+    "no dejen de enviarme mensajes",
+    "no me molesta esperar más",
+    "no recibí mensajes de ustedes",
+    "please don't stop sending offers",
+    "I did not get any messages from you",
 ];
 
 #[test]
