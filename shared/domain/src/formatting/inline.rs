@@ -204,13 +204,15 @@ impl Converter<'_> {
                     self.writer.push_plain_text("- ");
                 }
             }
-            TagKind::Mark(_) | TagKind::Link if !tag.is_end && within.depth < DEPTH_MAX => {
+            TagKind::Mark(_) | TagKind::Link | TagKind::Heading
+                if !tag.is_end && within.depth < DEPTH_MAX =>
+            {
                 if let Some((inner_end, next)) = self.scan.find_closing_tag(after, end, tag.kind) {
                     self.write_tagged_text(&tag, after..inner_end, within);
                     return Some(next - at);
                 }
             }
-            TagKind::Mark(_) | TagKind::Link | TagKind::Plain => {}
+            TagKind::Mark(_) | TagKind::Link | TagKind::Heading | TagKind::Plain => {}
         }
         Some(tag.length)
     }
@@ -218,6 +220,11 @@ impl Converter<'_> {
     fn write_tagged_text(&mut self, tag: &HtmlTag, inner: Range<usize>, within: OpenMarks) {
         if let TagKind::Mark(sign) = tag.kind {
             return self.write_marked_text(&[sign], inner, within);
+        }
+        if tag.kind == TagKind::Heading {
+            self.want_line_break(false);
+            self.write_marked_text(&['*'], inner, within);
+            return self.want_line_break(false);
         }
         match tag.find_link_address().and_then(parse_link_target) {
             Some(target) => self.write_link_text(&target, inner, within),
@@ -324,8 +331,20 @@ impl Converter<'_> {
         let Some(closing) = self.scan.find_closing_mark(at + length, end, sign, length) else {
             return self.copy_unchanged(at, at + length);
         };
-        self.write_marked_text(marks, at + length..closing, within);
-        closing + length - at
+        let (inner, next) = (at + length..closing, closing + length);
+        if sign != '~' && self.is_part_of_word(at, next) {
+            self.convert_text_range(inner, within.one_level_deeper());
+        } else {
+            self.write_marked_text(marks, inner, within);
+        }
+        next - at
+    }
+
+    /// Returns `true` if a word goes on before `at` or from `next` on: WhatsApp shows the marks of such a part as signs.
+    fn is_part_of_word(&self, at: usize, next: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|place| self.text.get(place));
+        let beside = [before, self.text.get(next)];
+        beside.into_iter().flatten().any(|c| c.is_alphanumeric())
     }
 
     fn write_marked_text(&mut self, signs: &[char], inner: Range<usize>, within: OpenMarks) {

@@ -10,6 +10,8 @@ pub(super) enum TagKind {
     Mark(char),
     /// Is a link.
     Link,
+    /// Is a heading: a bold line.
+    Heading,
     /// Breaks the line.
     LineBreak,
     /// Ends a line, if text follows.
@@ -20,13 +22,14 @@ pub(super) enum TagKind {
     Plain,
 }
 
-const KINDS: [(&[&str], TagKind); 8] = [
+const KINDS: [(&[&str], TagKind); 9] = [
     (&["b", "strong"], TagKind::Mark('*')),
     (&["i", "em"], TagKind::Mark('_')),
     (&["s", "del", "strike"], TagKind::Mark('~')),
     (&["a"], TagKind::Link),
+    (&["h1", "h2", "h3", "h4", "h5", "h6"], TagKind::Heading),
     (&["br"], TagKind::LineBreak),
-    (&["p", "div", "ul", "ol"], TagKind::Block),
+    (&["p", "div", "ul", "ol", "hr"], TagKind::Block),
     (&["li"], TagKind::Item),
     (
         &["u", "span", "small", "mark", "sub", "sup", "font", "center"],

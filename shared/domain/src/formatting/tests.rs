@@ -25,6 +25,12 @@ fn marks_become_whatsapps_own() {
         ),
         ("* **Dra. Ana**: 9h", "- *Dra. Ana*: 9h"),
         ("> citação com **força**", "> citação com *força*"),
+        (
+            "em **3**x sem juros, im**possível**",
+            "em 3x sem juros, impossível",
+        ),
+        ("**Preço:**R$ 90 ou **R$ 70**/mês", "Preço:R$ 90 ou *R$ 70*/mês"),
+        ("de ~~R$ 90~~R$ 70", "de ~R$ 90~R$ 70"),
     ] {
         assert_eq!(markdown_to_whatsapp(markdown), expected, "{markdown}");
     }
@@ -190,6 +196,11 @@ fn html_becomes_what_whatsapp_knows() {
         ("<strong>um<br>dois</strong>", "*um*\n*dois*"),
         ("<p>um</p><p>dois</p>", "um\ndois"),
         ("<ul><li>um</li><li>**dois**</li></ul>", "- um\n- *dois*"),
+        (
+            "Olá<h2>Preços de <b>hoje</b></h2>R$ 90<hr><h3>Fim</h3>\n<p>tchau</p>",
+            "Olá\n*Preços de hoje*\nR$ 90\n*Fim*\ntchau",
+        ),
+        ("<h2>sem fim", "sem fim"),
         (
             "<a href=\"https://example.org/x\">loja</a>",
             "loja (https://example.org/x)",

@@ -110,6 +110,7 @@ impl<'a> MarkScan<'a> {
         let sign = match kind {
             TagKind::Mark(sign) => sign,
             TagKind::Link => 'a',
+            TagKind::Heading => 'h',
             TagKind::LineBreak | TagKind::Block | TagKind::Item | TagKind::Plain => return None,
         };
         // No mark is 0 signs long.
