@@ -258,21 +258,29 @@ pub(crate) fn read_table_rows(table: &str, text: &mut TextBuilder) {
     teller.end_whole_table(text);
 }
 
-/// Returns the separator of a table: that of the first line that has one.
+/// Returns the separator of a table: that of the first line that has one outside of quotes.
 fn find_separator(table: &str) -> char {
-    let mut lines = table.lines().take(TITLE_ROWS_MAX);
-    let first = lines.find(|line| line.contains(SEPARATORS));
-    let bytes = first.unwrap_or_default().as_bytes();
+    let mut lines = table.lines().take(TITLE_ROWS_MAX).map(leave_out_quoted);
+    let first = lines.find(|line| line.contains(SEPARATORS)).unwrap_or_default();
+    let bytes = first.as_bytes();
     let is_digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
     // A comma between digits is a mark within a number as well.
     let count = |separator: &char| {
-        let found = first.unwrap_or_default().match_indices(*separator);
+        let found = first.match_indices(*separator);
         let found = found.filter(|(place, _)| !(is_digit(place.wrapping_sub(1)) && is_digit(place + 1)));
         found.count()
     };
     // Of equal ones the first.
     let best = SEPARATORS.iter().rev().max_by_key(|separator| count(separator));
     best.copied().unwrap_or(',')
+}
+
+/// Returns a line without what stands within its quotes, if these are in pairs.
+fn leave_out_quoted(line: &str) -> String {
+    let parts: Vec<&str> = line.split('"').collect();
+    let step = if parts.len() % 2 == 1 { 2 } else { 1 };
+    let outside: Vec<&str> = parts.into_iter().step_by(step).collect();
+    outside.join("\"")
 }
 
 /// Returns the cells of the first row with their columns, and what follows it. Within quotes a separator and a line end are text.
@@ -347,6 +355,13 @@ mod tests {
         assert_eq!(read("\"SEP=\t\"\na\tb,c\n1\t2,3\n"), "a: 1; b,c: 2,3");
         assert_eq!(read("\"sep=;\";x\n1;2"), "sep=;: 1; x: 2");
         assert_eq!(read("sep=not,a\nfirst,line"), "sep=not: first; a: line");
+    }
+
+    #[test]
+    fn a_separator_within_quotes_is_text() {
+        assert_eq!(read("\"a, b\";\"c, d\"\n\"e, f\";90"), "a, b: e, f; c, d: 90");
+        assert_eq!(read("\"a, b\"\nc;d\ne;90"), "a, b\n\nc: e; d: 90");
+        assert_eq!(read("inch\";d\ne;90"), "inch\": e; d: 90");
     }
 
     #[test]

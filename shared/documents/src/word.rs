@@ -3,6 +3,7 @@
 
 mod margins;
 mod styles;
+mod symbols;
 mod tables;
 
 use crate::package::Package;
@@ -13,6 +14,7 @@ use crate::{DocumentError, TextForm};
 use margins::{Margins, SectionMargins};
 use std::collections::HashMap;
 use styles::WordStyles;
+use symbols::read_symbol;
 
 /// Elements whose content is not shown: what was deleted or moved away, the pronunciation of a word, and descriptions of what is shown.
 const NOT_SHOWN: [&str; 7] = ["del", "moveFrom", "rt", "tblPr", "tblGrid", "sdtPr", "numbering"];
@@ -252,6 +254,11 @@ impl<'a, 's, 't> WordReader<'a, 's, 't> {
             "footnoteReference" => self.push_note_line("footnote", element),
             "endnoteReference" => self.push_note_line("endnote", element),
             "commentReference" => self.push_note_line("comment", element),
+            "sym" if !self.is_hidden() => {
+                if let Some(sign) = read_symbol(element) {
+                    self.story.push_paragraph_text(sign.encode_utf8(&mut [0; 4]));
+                }
+            }
             name if NOT_SHOWN.contains(&name) => return self.reader.skip_element().map(|()| false),
             name if !self.is_hidden() => {
                 let shown = match name {

@@ -11,6 +11,9 @@ const ENDS_BY_ITSELF: [&str; 10] = [
     "p", "li", "dt", "dd", "td", "th", "tr", "option", "optgroup", "rt",
 ];
 
+/// Elements whose text stands in for them where a browser cannot show them.
+const STAND_INS: [&str; 3] = ["audio", "canvas", "video"];
+
 /// A tag.
 #[derive(Debug)]
 pub(super) struct Tag<'a> {
@@ -55,8 +58,11 @@ impl<'a> Tag<'a> {
         ENDS_BY_ITSELF.contains(&self.name.as_str())
     }
 
-    /// Returns `true` if readers do not see the element, as the tag itself says.
+    /// Returns `true` if readers do not see the text of the element, as the tag itself says.
     pub(super) fn is_hidden(&self) -> bool {
+        if STAND_INS.contains(&self.name.as_str()) {
+            return true;
+        }
         self.list_attributes()
             .any(|(name, value)| match name.to_ascii_lowercase().as_str() {
                 "hidden" => true,

@@ -7,6 +7,7 @@ use crate::text::{TextBuilder, clean_text_line};
 use crate::xml::{Element, Mark, XmlReader};
 use crate::{DocumentError, TextForm};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Maximum number of sheets that are read.
 const SHEETS_MAX: usize = 200;
@@ -55,20 +56,28 @@ fn read_sheet_rows(
 ) -> Result<(), DocumentError> {
     let (mut table, mut depth) = (TableTeller::default(), 1_u32);
     let (mut tall, mut next) = (TallCells::default(), 0_usize);
+    let (mut hidden, mut columns) = (HashSet::new(), 0_usize);
     while depth > 0 && !text.is_limit_reached() {
         match reader.read_next_mark()? {
+            Some(Mark::Open(element)) if element.name() == "table-column" => {
+                let first = columns;
+                columns = first
+                    .saturating_add(read_count(&element, "number-columns-repeated"))
+                    .min(COLUMNS);
+                if !is_visible(&element) {
+                    hidden.extend(first..columns);
+                }
+                reader.skip_element()?;
+            }
             Some(Mark::Open(element)) if element.name() == "table-row" => {
-                let is_shown = element
-                    .find_attribute("visibility")
-                    .is_none_or(|shown| shown == "visible");
                 let repeats = read_count(&element, "number-rows-repeated");
                 let number = next;
                 next = number.saturating_add(repeats);
-                if !is_shown {
+                if !is_visible(&element) {
                     reader.skip_element()?;
                     continue;
                 }
-                let mut row = read_sheet_row(reader, number, &mut tall)?;
+                let mut row = read_sheet_row(reader, number, &hidden, &mut tall)?;
                 tall.repeat_in_row(number, &mut row);
                 if row.is_empty() {
                     continue;
@@ -100,6 +109,13 @@ fn read_sheet_rows(
     Ok(())
 }
 
+/// Returns `true` if a row or a column is shown.
+fn is_visible(element: &Element<'_>) -> bool {
+    element
+        .find_attribute("visibility")
+        .is_none_or(|shown| shown == "visible")
+}
+
 /// Returns the number of rows or columns that an attribute names; 1 if it is not there.
 pub(super) fn read_count(element: &Element<'_>, name: &str) -> usize {
     let count = element
@@ -108,10 +124,11 @@ pub(super) fn read_count(element: &Element<'_>, name: &str) -> usize {
     count.unwrap_or(1).max(1)
 }
 
-/// Reads the row that began last, which has this number.
+/// Reads the row that began last, which has this number. Cells of the `hidden` columns are left out.
 fn read_sheet_row(
     reader: &mut XmlReader<'_>,
     number: usize,
+    hidden: &HashSet<usize>,
     tall: &mut TallCells<'static>,
 ) -> Result<TableRow<'static>, DocumentError> {
     let (mut row, mut column) = (TableRow::default(), 0_usize);
@@ -121,12 +138,13 @@ fn read_sheet_row(
                 let is_wide = read_count(&element, "number-columns-spanned") > 1;
                 let rows = read_count(&element, "number-rows-spanned");
                 let repeats = read_count(&element, "number-columns-repeated");
-                let is_shown = element.name() == "table-cell";
+                let is_own = element.name() == "table-cell";
+                let is_shown = is_own && !hidden.contains(&column);
                 let shown = read_sheet_cell(reader, is_shown.then_some(&mut row.comments))?;
-                if is_shown && !shown.is_empty() {
-                    row.is_title |= is_wide;
+                if is_own && !shown.is_empty() {
+                    row.is_title |= is_wide && is_shown;
                     let shown: Cow<'static, str> = Cow::Owned(shown);
-                    if rows > 1 && column < COLUMNS {
+                    if rows > 1 && is_shown && column < COLUMNS {
                         tall.note_tall_cell(column, number.saturating_add(rows - 1), is_wide, shown.clone());
                     }
                     // Only short texts stand in several cells side by side.
@@ -135,9 +153,9 @@ fn read_sheet_row(
                     } else {
                         repeats.min(REPEATS_MAX)
                     };
-                    for place in column..column.saturating_add(told).min(COLUMNS) {
-                        row.cells.push((place, shown.clone()));
-                    }
+                    let places = column..column.saturating_add(told).min(COLUMNS);
+                    let places = places.filter(|place| !hidden.contains(place));
+                    row.cells.extend(places.map(|place| (place, shown.clone())));
                 }
                 column = column.saturating_add(repeats);
             }

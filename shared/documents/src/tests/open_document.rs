@@ -93,6 +93,34 @@ fn a_spreadsheet_is_read_as_it_is_shown() {
 }
 
 #[test]
+fn columns_that_are_hidden_are_left_out() {
+    let cell = |words: &str| format!("<table:table-cell><text:p>{words}</text:p></table:table-cell>");
+    let cost = "<table:table-cell table:number-columns-repeated=\"2\"><office:annotation><text:p>secreto</text:p></office:annotation>\
+        <text:p>Custo</text:p></table:table-cell>";
+    let body = format!(
+        "<office:spreadsheet><table:table table:name=\"Preços\"><table:table-column/><table:table-column-group>\
+         <table:table-column table:number-columns-repeated=\"2\" table:visibility=\"collapse\"/></table:table-column-group>\
+         <table:table-column table:number-columns-repeated=\"16381\"/>\
+         <table:table-row>{}{cost}{}</table:table-row><table:table-row>{}{}{}{}</table:table-row></table:table></office:spreadsheet>",
+        cell("Serviço"),
+        cell("Preço"),
+        cell("Limpeza"),
+        cell("30"),
+        cell("31"),
+        cell("90"),
+    );
+    let bytes = document("", &body, &[]);
+    assert_eq!(
+        read_text(&bytes, MediaType::Ods),
+        "Serviço\t\t\tPreço\nLimpeza\t\t\t90"
+    );
+    assert_eq!(
+        read_markdown(&bytes, MediaType::Ods),
+        "# Preços\n\nServiço: Limpeza; Preço: 90"
+    );
+}
+
+#[test]
 fn a_cell_merged_over_rows_is_repeated_and_comments_follow_their_row() {
     let table = "<table:table table:name=\"Preços\"><table:table-row><table:table-cell><text:p>Serviço</text:p></table:table-cell>\
         <table:table-cell><text:p>Preço</text:p></table:table-cell></table:table-row>\

@@ -49,6 +49,13 @@ fn the_headings_of_a_page_are_those_of_markdown_and_its_navigation_is_left_out()
     assert_eq!(read_markdown(b"# a\n```", MediaType::Text), "# a\n```");
 }
 
+#[test]
+fn what_a_page_says_only_to_browsers_without_films_is_left_out() {
+    let page = "<p>Antes</p><video controls><source src='a.mp4'>Sem <b>filme</b></video><canvas>Sem figura</canvas>\
+        <audio src='a.ogg'>Sem som</audio>Fim<audio src='b.ogg'/> mesmo";
+    assert_eq!(shown(page), "Antes\nFim mesmo");
+}
+
 fn shown(body: &str) -> String {
     read_text(body.as_bytes(), MediaType::Html)
 }

@@ -35,6 +35,23 @@ fn paragraphs_are_lines_and_tables_are_rows() {
 }
 
 #[test]
+fn signs_that_are_written_by_their_place_in_a_font_are_shown() {
+    let sign = |font: &str, place: &str| run(&format!("<w:sym w:font=\"{font}\" w:char=\"{place}\"/>"));
+    let hidden = run("<w:rPr><w:vanish/></w:rPr><w:sym w:font=\"Wingdings\" w:char=\"F0FB\"/>");
+    let body = format!(
+        "<w:p>{}{}{}{}{}{}{hidden}{}</w:p>",
+        run(&text("Limpeza ")),
+        sign("Wingdings", "F0FC"),
+        sign("Wingdings 2", "0052"),
+        sign("Symbol", "F0B1"),
+        sign("MS Gothic", "2610"),
+        sign("Wingdings", "F04A"),
+        run(&text(" fim")),
+    );
+    assert_eq!(shown(&body), "Limpeza ✓☑±☐ fim");
+}
+
+#[test]
 fn the_main_part_is_the_one_that_the_relations_of_the_package_name() {
     for (main, of_main) in [
         ("word/document2.xml", "word/_rels/document2.xml.rels"),
