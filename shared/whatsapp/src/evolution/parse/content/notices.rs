@@ -1,6 +1,6 @@
 //! Describes kinds that are a line in the conversation and ask for no answer.
 
-use crate::wire::json::{get_text, get_untrimmed_text, parse_timestamp};
+use crate::wire::json::{get_text, get_untrimmed_text, parse_integer, parse_timestamp};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 
@@ -32,11 +32,26 @@ fn system_note(text: Option<String>) -> Content {
     }
 }
 
-/// Describes a finished call, as the chat shows it.
+/// The outcomes of a call, in the order of WhatsApp's numbers.
+const CALL_OUTCOMES: [&str; 8] = [
+    "connected",
+    "missed",
+    "failed",
+    "rejected",
+    "accepted_elsewhere",
+    "ongoing",
+    "silenced_by_dnd",
+    "silenced_unknown_caller",
+];
+
+/// Describes a finished call, as the chat shows it. The outcome is a word or WhatsApp's number.
 fn describe_call(body: &Value) -> String {
     let video = body.get("isVideo").and_then(Value::as_bool) == Some(true);
     let kind = if video { "video call" } else { "voice call" };
-    match get_text(body, "callOutcome").map(str::to_lowercase) {
+    let number = body.get("callOutcome").and_then(parse_integer);
+    let named = number.and_then(|number| CALL_OUTCOMES.get(usize::try_from(number).ok()?).copied());
+    let written = || get_text(body, "callOutcome").map(str::to_lowercase);
+    match named.map(str::to_owned).or_else(written) {
         Some(outcome) => format!("{kind}, {outcome}"),
         None => kind.to_owned(),
     }
