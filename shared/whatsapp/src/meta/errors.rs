@@ -26,7 +26,7 @@ const OTHER_CALLS: &str = "it answers other calls than those that send";
 /// Class for a limit of a whole app or account: retry after 300 seconds.
 const ACCOUNT_LIMIT: ErrorClass = RetryAfter(300);
 
-pub(crate) const TABLE: [MetaErrorRow; 63] = [
+pub(crate) const TABLE: [MetaErrorRow; 68] = [
     (0, 0, Credentials, "authentication failed", RIGHTS),
     (1, 1, Unknown { timed_out: false }, "unknown error", ""),
     (2, 2, Unknown { timed_out: true }, "service down", ""),
@@ -61,6 +61,7 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
         "account rate limit",
         not_sent_reason::LIMIT_CHECKED,
     ),
+    (130_403, 130_403, Permanent, "blocked by the business", RECIPIENT),
     (
         130_429,
         130_429,
@@ -151,6 +152,14 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
     ),
     (131_057, 131_057, RetryAfter(60), "number in maintenance", RIGHTS),
     (131_062, 131_062, Permanent, "needs a phone number", RECIPIENT),
+    (131_063, 131_063, Permanent, "marketing templates only", CHECKED),
+    (
+        131_064,
+        131_064,
+        Permanent,
+        "limit of the template's classification",
+        not_sent_reason::LIMIT_CHECKED,
+    ),
     (132_000, 132_000, Permanent, "template parameter count", CHECKED),
     (
         132_001,
@@ -174,6 +183,7 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
         "template paused or disabled",
         CHECKED,
     ),
+    (132_018, 132_018, Permanent, "template parameters", CHECKED),
     (132_068, 132_069, Permanent, "flow blocked or throttled", CHECKED),
     (133_000, 133_000, Refused, "deregistration incomplete", RIGHTS),
     (
@@ -237,6 +247,7 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
         "block list: changed meanwhile",
         OTHER_CALLS,
     ),
+    (139_200, 139_200, Permanent, "direct send blocked", RIGHTS),
     (2_593_109, 2_593_109, Permanent, "history not shared", OTHER_CALLS),
 ];
 

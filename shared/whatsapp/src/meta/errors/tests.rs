@@ -88,7 +88,9 @@ fn what_the_owner_of_an_account_can_mend_keeps_its_messages_waiting() {
         );
     }
     // These are about one message, or one recipient.
-    for code in [131_021, 131_030, 131_049, 130_472] {
+    for code in [
+        131_021, 131_030, 131_049, 130_472, 130_403, 131_063, 131_064, 132_018, 139_200,
+    ] {
         let found = outcome(400, code);
         assert!(
             matches!(found, SendOutcome::Permanent { .. }),
