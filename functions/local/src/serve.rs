@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use axum::Router;
 use futures::future::{LocalBoxFuture, join, ready};
 use recado_domain::secret::Secret;
-use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
+use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts, is_disk_full};
 use recado_http::{
     ApiOptions, AppliedFileDesk, EndpointDesk, EventFeed, HealthProbe, accept_extra_slashes, api_router,
     api_routes, record_webhooks,
@@ -33,7 +33,7 @@ use recado_notify::EndpointPoster;
 use recado_onboarding::SetupDesk;
 use recado_pipeline::configure::StartedConfiguration;
 use recado_pipeline::key_check::{self, FoundKeys, InstanceKeys};
-use recado_pipeline::ports::CredentialState;
+use recado_pipeline::ports::{CredentialState, PortError};
 use recado_whatsapp::SimulatedOutbox;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,7 +50,18 @@ pub fn serve_until_signal(
     environment: LocalEnvironment,
     demonstrate: Option<Demonstrate>,
 ) -> LocalBoxFuture<'static, Result<()>> {
-    Box::pin(serve(environment, demonstrate))
+    Box::pin(async move { serve(environment, demonstrate).await.map_err(add_remedy) })
+}
+
+/// Adds what helps where a disk has no room, whichever write of a start meets it.
+fn add_remedy(error: anyhow::Error) -> anyhow::Error {
+    let mut failed = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<PortError>());
+    if failed.any(is_disk_full) {
+        return error.context("Make room on the disk, and start again");
+    }
+    error
 }
 
 async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) -> Result<()> {

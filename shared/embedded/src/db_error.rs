@@ -17,6 +17,18 @@ pub(crate) fn is_refused_by_disk(error: &PortError) -> bool {
     }
 }
 
+/// Returns whether the disk had no room for the write that failed with `error`.
+pub fn is_disk_full(error: &PortError) -> bool {
+    let PortError::Unavailable { source, .. } = error else {
+        return false;
+    };
+    match source.downcast_ref::<DbError>() {
+        Some(DbError::Commit(why)) => why.contains("disk is full"),
+        Some(DbError::Sql(error)) => error.sqlite_error_code() == Some(ErrorCode::DiskFull),
+        _ => false,
+    }
+}
+
 /// The error of a database operation. The name of the operation is added later.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DbError {

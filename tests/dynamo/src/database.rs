@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The kinds of open records that `reconcile` reads, as the adapter's `list_overdue` names them.
-const DUE_KINDS: [char; 8] = ['E', 'O', 'C', 'I', 'P', 'S', 'F', 'J'];
+const DUE_KINDS: [char; 10] = ['E', 'O', 'C', 'I', 'P', 'S', 'F', 'J', 'V', 'M'];
 
 /// The kind of the conversations in which a person owes the answer.
 const PERSON_OWED: char = 'W';

@@ -4,7 +4,8 @@ use super::invitations::{encode_record, find_claimant, write_claimed_invitation}
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    execute_sql, follows_stored, make_page, query_all, query_found, query_one, query_readable, to_sql_integer, to_sql_limit,
+    execute_sql, follows_stored, make_page, query_all, query_found, query_one, query_readable,
+    to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
@@ -218,7 +219,11 @@ impl BatchRecords for Embedded {
         let work = move |c: &Connection| {
             let mut found = Vec::new();
             for id in &ids {
-                found.extend(query_readable(c, sql, params![tenant.as_str(), id.as_str(), now])?);
+                found.extend(query_readable(
+                    c,
+                    sql,
+                    params![tenant.as_str(), id.as_str(), now],
+                )?);
             }
             Ok(found)
         };

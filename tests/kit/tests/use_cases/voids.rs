@@ -154,7 +154,7 @@ async fn what_a_void_reply_was_to_answer_waits_for_a_person_until_one_answers() 
     set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
     at_once(&setup).await;
     assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
-    assert_eq!(who_waits(&setup).await, [reply.conversation.clone()]);
+    assert_eq!(who_waits(&setup).await, std::slice::from_ref(&reply.conversation));
     answers(&setup.world, &reply.conversation, "sou eu").await;
     assert!(who_waits(&setup).await.is_empty());
 }

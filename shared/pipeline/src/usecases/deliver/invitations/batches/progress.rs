@@ -15,7 +15,9 @@ use recado_domain::invitations::{
     RecipientStatus,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{BatchRecords, Page, PageRequest, PortResult, System, WriteOutcome};
+use recado_ports::ports::{
+    BatchRecords, InvitationRecords, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
+};
 use std::collections::HashMap;
 
 /// Time for which a status that was looked at counts as new.
@@ -193,12 +195,15 @@ async fn refresh_chunk(
         .await?
         .into_iter();
     let mut read: HashMap<InvitationId, Invitation> = read.map(|one| (one.id.clone(), one)).collect();
-    let named = places.into_iter().map(|(place, id)| (place, read.remove(&id)));
+    let named = places.into_iter().map(|(place, id)| {
+        let found = read.remove(&id);
+        (place, id, found)
+    });
     let statuses: Vec<(usize, Option<RecipientStatus>)> = stream::iter(named)
-        .map(|(place, invitation)| async move {
+        .map(|(place, id, invitation)| async move {
             let status = match invitation {
                 Some(invitation) => read_status(deps, caller, invitation, look).await?,
-                None => None,
+                None => read_missing_status(deps, &batch.tenant, &id).await?,
             };
             PortResult::Ok((place, status))
         })
@@ -210,6 +215,20 @@ async fn refresh_chunk(
         tracing::debug!(batch_id = %batch.id, "another request looked at the same recipients");
     }
     Ok(())
+}
+
+/// Reads whether an invitation that was not found among the readable ones is gone, which is `None`, or cannot be read.
+async fn read_missing_status(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    id: &InvitationId,
+) -> PortResult<Option<RecipientStatus>> {
+    match deps.store().find_invitation(tenant, id).await {
+        Ok(None) => Ok(None),
+        Ok(Some(_)) => Err(PortError::contended("invitation")),
+        Err(error) if error.is_retryable() => Err(error),
+        Err(_) => Ok(Some(InvitationStatus::Failed.into())),
+    }
 }
 
 /// Reads what became of an invitation. `None`: its message is gone.
