@@ -4,8 +4,8 @@
 
 use futures::executor::block_on;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, InstanceConfig, Tenant, WebhookEndpoint};
-use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::config::InstanceConfig;
+use recado_domain::ids::TenantId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
@@ -20,7 +20,7 @@ use recado_simulation::plan::{address, bound};
 use recado_simulation::queue::EitherQueues;
 use recado_simulation::simulator::Style;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What the functions call for one message that is answered, without the reads of configuration and the delivery statuses.
 ///
@@ -277,59 +277,4 @@ fn the_expansion_of_a_batch_costs_at_most_three_requests_a_recipient() {
     let batched = GUESTS.div_ceil(10) - 1;
     let requests = calls.values().sum::<usize>() + batched;
     assert!(requests <= 3 * GUESTS, "{requests} requests: {calls:?}");
-}
-
-#[test]
-fn a_document_reads_the_states_of_endpoints_only_of_tenants_whose_endpoints_it_changes() {
-    let simulation = Simulation::new(1);
-    let faults = Faults {
-        calm_from_ms: 0,
-        ..Faults::default()
-    };
-    let common = Arc::new(Common::new(simulation.clone(), faults, None, true));
-    let store = store(&simulation);
-    let bounds = vec![
-        bound(0, 0, Provider::Evolution, None),
-        bound(1, 1, Provider::Evolution, None),
-    ];
-    let mut sim = sim(&common, store.clone(), EitherQueues::Embedded(store), bounds);
-    sim.reconciles = false;
-    let sim = Arc::new(sim);
-    let endpoint = WebhookEndpoint {
-        id: WebhookEndpointId::parse("crm").unwrap(),
-        url: "https://crm.example/hook".to_owned(),
-        kinds: Vec::new(),
-        disabled: false,
-    };
-    // The first tenant's endpoint is new, as before, left as it is, and removed. The second tenant has none.
-    let documents = [
-        Some(vec![endpoint.clone()]),
-        Some(vec![endpoint]),
-        None,
-        Some(Vec::new()),
-    ];
-    let reads: Arc<Mutex<Vec<usize>>> = Arc::default();
-    let (client, counted) = (Arc::clone(&sim), Arc::clone(&reads));
-    sim.ledger().pending += 1;
-    simulation.spawn(Life::default(), async move {
-        for webhooks in documents {
-            let mut tenants: Vec<Tenant> = client.bounds.iter().map(|bound| bound.tenant.clone()).collect();
-            tenants[0].webhooks = webhooks;
-            let change = ConfigDocument {
-                tenants,
-                ..ConfigDocument::default()
-            };
-            let before = client.common.trace().len();
-            assert!(client.configure(change).await);
-            let calls = client.common.trace().split_off(before);
-            let listed = calls
-                .iter()
-                .filter(|call| call.ends_with(" list_endpoint_states"));
-            counted.lock().unwrap().push(listed.count());
-        }
-        client.ledger().pending -= 1;
-    });
-    let outcome = finish(&sim);
-    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
-    assert_eq!(*reads.lock().unwrap(), [1, 0, 0, 1]);
 }

@@ -216,7 +216,7 @@ pub async fn apply_configuration(
     options: ApplyOptions,
 ) -> Result<AppliedDocument, ConfigureError> {
     let invitations = invitation_entries::take_invitation_entries(&mut change);
-    let states = endpoint_records::list_states_before(deps, &change, options).await?;
+    let states = endpoint_records::list_states_before(deps, &change).await?;
     let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);

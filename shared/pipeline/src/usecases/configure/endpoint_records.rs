@@ -1,38 +1,23 @@
 //! Forgets the webhook endpoints that leave the configuration, and begins those that are new.
 
-use super::ApplyOptions;
 use crate::Deps;
 use crate::steps::endpoint_state::begin_endpoint_state;
-use recado_domain::config::{ConfigDocument, ConfigNames, Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
-use recado_domain::ids::TenantId;
+use recado_domain::config::{ConfigDocument, Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{ConfigurationStore, PortResult, WebhookRecords};
+use recado_ports::ports::{PortResult, WebhookRecords};
 
-/// Lists the states of the endpoints of the tenants whose endpoints `change` changes. They are read before the configuration with which
-/// the change is compared, so that a state whose endpoint that does not hold belongs to one of before.
+/// Lists the states of the endpoints of the tenants in `change`. They are read before the configuration, so that a state whose endpoint
+/// that does not hold belongs to one of before.
 pub(super) async fn list_states_before(
     deps: &impl Deps,
     change: &ConfigDocument,
-    options: ApplyOptions,
 ) -> PortResult<Vec<EndpointState>> {
-    let may_change = |tenant: &&Tenant| options.prune || tenant.webhooks.is_some();
-    let tenants: Vec<&Tenant> = change.tenants.iter().filter(may_change).collect();
-    if tenants.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names = ConfigNames {
-        tenants: tenants.iter().map(|tenant| tenant.id.clone()).collect(),
-        ..ConfigNames::default()
-    };
-    let stored = deps.store().read_named(&names).await?;
     let mut states = Vec::new();
-    for tenant in tenants {
-        if list_endpoints(&stored, &tenant.id) != tenant.webhook_endpoints() {
-            let listed = deps
-                .store()
-                .list_endpoint_states(Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2);
-            states.extend(listed.await?);
-        }
+    for tenant in &change.tenants {
+        let listed = deps
+            .store()
+            .list_endpoint_states(Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2);
+        states.extend(listed.await?);
     }
     Ok(states)
 }
@@ -44,7 +29,7 @@ pub(super) async fn forget_left_endpoints(
     known: &ConfigDocument,
 ) -> PortResult<()> {
     for state in states {
-        let endpoints = list_endpoints(known, &state.tenant);
+        let endpoints = list_endpoints(known, state);
         if !endpoints.iter().any(|known| known.id == state.endpoint) {
             delete_records(deps, state).await?;
         }
@@ -63,7 +48,8 @@ pub(super) async fn follow_endpoint_changes(
     change: &ConfigDocument,
 ) -> PortResult<()> {
     for tenant in &change.tenants {
-        let before = list_endpoints(known, &tenant.id);
+        let before = known.tenants.iter().find(|before| before.id == tenant.id);
+        let before = before.map(Tenant::webhook_endpoints).unwrap_or_default();
         let after = tenant.webhook_endpoints();
         for state in states.iter().filter(|state| state.tenant == tenant.id) {
             let is_it = |endpoint: &WebhookEndpoint| endpoint.id == state.endpoint;
@@ -83,9 +69,9 @@ pub(super) async fn follow_endpoint_changes(
     Ok(())
 }
 
-fn list_endpoints<'a>(known: &'a ConfigDocument, of: &TenantId) -> &'a [WebhookEndpoint] {
+fn list_endpoints<'a>(known: &'a ConfigDocument, of: &EndpointState) -> &'a [WebhookEndpoint] {
     let mut tenants = known.tenants.iter();
-    let tenant = tenants.find(|tenant| tenant.id == *of);
+    let tenant = tenants.find(|tenant| tenant.id == of.tenant);
     tenant.map(Tenant::webhook_endpoints).unwrap_or_default()
 }
 

@@ -194,7 +194,7 @@ async fn write_entry<T: ConfigEntry>(
         asks,
         ..ApplyOptions::default()
     };
-    let states = list_states_before(deps, &change, options).await?;
+    let states = list_states_before(deps, &change).await?;
     let (known, _) = check_document(deps, caller, &mut change, options).await?;
     let before = T::list_of(&known).iter().find(|known| known.entry_id() == id);
     match (before, expected) {
