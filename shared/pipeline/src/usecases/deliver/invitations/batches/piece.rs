@@ -72,7 +72,7 @@ pub(super) async fn make_invitations(
         .collect()
 }
 
-/// Counts a recipient as failed whose records cannot be read or written, also later: the others of the batch must not wait for it.
+/// Counts a recipient as failed whose records cannot be read. The others of the batch must not wait for it.
 ///
 /// # Errors
 ///
