@@ -217,7 +217,7 @@ async fn refresh_chunk(
     Ok(())
 }
 
-/// Reads whether an invitation that was not found among the readable ones is gone, which is `None`, or cannot be read.
+/// Reads whether an invitation that was not found is gone, which is `None`, or cannot be read.
 async fn read_missing_status(
     deps: &impl Deps,
     tenant: &TenantId,
