@@ -106,15 +106,16 @@ behaviours: programs
 disk: programs
 	tests/disk/run.py --binary $${CARGO_TARGET_DIR:-target}/debug/recado
 
-# The steps for a real account (docs/aws.md), as far as the emulator goes.
+# The steps for a real account (docs/aws.md), as far as the emulator goes, with the functions' roles enforced.
 smoke: functions
-	tests/emulator/run.sh infra/smoke.sh --emulator
-
-# The emulator's tests with the functions' roles enforced, but those of schedules, which the emulator then refuses.
-permissions: functions
 	EMULATOR_OPTIONS=--check-permissions tests/emulator/run.sh infra/smoke.sh --emulator
+
+# The emulator's tests with the functions' roles enforced. Left out are those of schedules, which the emulator then refuses, and two that
+# send several messages to a queue at once: IAM asks for sqs:SendMessage there, the emulator for an action that IAM does not have.
+permissions: smoke
 	EMULATOR_OPTIONS=--check-permissions tests/emulator/run.sh \
-		cargo test --workspace --no-fail-fast $(SUITE) --test emulator -- --skip hours
+		cargo test --workspace --no-fail-fast $(SUITE) --test emulator -- --skip hours \
+		--skip a_history_of_old_messages --skip nothing_of_a_cancelled_batch
 
 # The use cases on a virtual clock: 1,000 fixed random histories and some new ones, a crash and a power cut at every kind of
 # step of the stories, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many. Part of the
