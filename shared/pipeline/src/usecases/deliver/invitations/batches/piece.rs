@@ -12,6 +12,7 @@ use super::recipient_request::request_of;
 use crate::Deps;
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_uncapped;
+use crate::steps::unreadable::pass_over_unreadable;
 use futures::stream::{self, StreamExt};
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
@@ -52,10 +53,11 @@ pub(super) async fn make_invitations(
         .map(|recipient| {
             let (place, is_granted) = (recipient.place, granted.contains(&recipient.guest));
             async move {
-                let id = recipient.id.clone();
                 let made = invite_recipient(deps, caller, (batch, frame), recipient, is_granted);
-                let made = Box::pin(made).await;
-                Ok((place, made.or_else(|error| pass_over_unreadable(&id, error))?))
+                // The others of the batch must not wait for a recipient whose records cannot be read.
+                let made = pass_over_unreadable(Box::pin(made).await.map(Some))?;
+                let failed = || RecipientStatus::from(InvitationStatus::Failed).into();
+                Ok((place, made.unwrap_or_else(failed)))
             }
         })
         .buffer_unordered(AT_ONCE)
@@ -70,19 +72,6 @@ pub(super) async fn make_invitations(
     made.into_iter()
         .map(|one| one.map(|(place, made)| (place, made.status)))
         .collect()
-}
-
-/// Counts a recipient as failed whose records cannot be read. The others of the batch must not wait for it.
-///
-/// # Errors
-///
-/// `error` itself where a later try may help.
-fn pass_over_unreadable(id: &InvitationId, error: PortError) -> PortResult<MadeInvitation> {
-    if error.is_retryable() {
-        return Err(error);
-    }
-    tracing::error!(invitation_id = %id, %error, "a recipient's records cannot be read: it counts as failed");
-    Ok(RecipientStatus::Invited(InvitationStatus::Failed).into())
 }
 
 /// Reads the recipients of a piece who wait.

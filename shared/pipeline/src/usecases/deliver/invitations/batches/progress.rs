@@ -5,6 +5,7 @@ use super::super::InvitationError;
 use super::super::lookup::view_listed_invitation;
 use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::verdict::Verdict;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -223,11 +224,11 @@ async fn read_missing_status(
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<Option<RecipientStatus>> {
-    match deps.store().find_invitation(tenant, id).await {
-        Ok(None) => Ok(None),
-        Ok(Some(_)) => Err(PortError::contended("invitation")),
-        Err(error) if error.is_retryable() => Err(error),
-        Err(_) => Ok(Some(InvitationStatus::Failed.into())),
+    let found = deps.store().find_invitation(tenant, id).await;
+    match pass_over_unreadable(found.map(Some))? {
+        Some(None) => Ok(None),
+        Some(Some(_)) => Err(PortError::contended("invitation")),
+        None => Ok(Some(InvitationStatus::Failed.into())),
     }
 }
 
