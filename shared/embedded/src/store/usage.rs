@@ -14,7 +14,10 @@ use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent, model and country.
 pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Result<(), DbError> {
-    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+    let sql = "INSERT INTO usage
+            (tenant, day, agent, model, country, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+                expires, discarded_drafts, recordings, audio_millis, charged_messages)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
         ON CONFLICT (tenant, day, agent, model, country) DO UPDATE SET replies = replies + ?6,
             input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8,
             cache_read_tokens = cache_read_tokens + ?9, cache_write_tokens = cache_write_tokens + ?10,
