@@ -94,10 +94,13 @@ pub use jiff::{SignedDuration, Timestamp};
 
 /// The format of the records, in both stores. It grows with every change after which an older program could not read them:
 /// such a program refuses the store then.
-pub const RECORD_FORMAT: u32 = 5;
+pub const RECORD_FORMAT: u32 = 6;
 
-/// The oldest format whose records this program reads: that of 0.2.0, the first release.
-pub const OLDEST_RECORD_FORMAT: u32 = 5;
+/// The oldest format of a store that this program opens: that of 0.2.0, the first release.
+pub const OLDEST_RECORD_FORMAT: u32 = 6;
+
+/// The oldest format of the records of an export that this program takes. Builds before the first release wrote it.
+pub const OLDEST_EXPORT_FORMAT: u32 = 5;
 
 /// Returns whether a value is its type's default. Such a value is left out of a record, which is then smaller.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

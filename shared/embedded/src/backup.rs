@@ -15,7 +15,7 @@ pub use error::BackupError;
 pub use manifest::BackupManifest;
 pub use progress::BackupProgress;
 
-use crate::folder::{create_folder, sync_folder};
+use crate::folder::{check_format, create_folder, sync_folder};
 use copying::FolderCopy;
 use jiff::Timestamp;
 use progress::measure_folder;
@@ -41,6 +41,7 @@ pub fn back_up_folder(
     if !data.join("recado.db").is_file() {
         return Err(BackupError::NoDataFolder(data.to_owned()));
     }
+    check_format(data).map_err(|error| error.into_backup_error(data))?;
     begin_folder(to)?;
     // All is copied, and the copy is read for its checksums.
     progress.expect_bytes(2 * measure_folder(data));

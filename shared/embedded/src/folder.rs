@@ -1,6 +1,6 @@
 use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
 use crate::files::delete_unfinished;
-use crate::format::{prepare_intake, prepare_tables};
+use crate::format::{check_intake, check_tables, prepare_intake, prepare_tables};
 use crate::open_error::OpenError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -79,7 +79,7 @@ impl DataFolder {
 
     /// Opens the connection that writes, and makes the tables of a new database.
     pub(crate) fn open_writer(&self) -> Result<Connection, OpenError> {
-        let connection = open_writing(&self.database)?;
+        let connection = open_writing(&self.database, check_tables)?;
         // The cache holds the pages that every commit needs. At some commits SQLite looks at each page of it, so more is not better.
         connection.execute_batch("PRAGMA cache_size = -8192")?;
         prepare_tables(&connection)?;
@@ -98,7 +98,7 @@ impl DataFolder {
 
     /// Opens the connections of the intake log, and makes the table of a new log.
     pub(crate) fn open_intake_files(&self) -> Result<IntakeFiles, OpenError> {
-        let writer = open_writing(&self.intake)?;
+        let writer = open_writing(&self.intake, check_intake)?;
         prepare_intake(&writer)?;
         Ok(IntakeFiles {
             writer,
@@ -123,10 +123,17 @@ impl DataFolder {
     }
 }
 
-/// Opens a connection that writes. Checkpoints have a thread of their own.
-fn open_writing(file: &Path) -> Result<Connection, OpenError> {
+/// Opens a connection that writes. Checkpoints have a thread of their own. A file that `check` refuses is left as it is.
+fn open_writing(
+    file: &Path,
+    check: impl FnOnce(&Connection) -> Result<(), OpenError>,
+) -> Result<Connection, OpenError> {
     let connection = Connection::open(file)?;
     configure_connection(&connection)?;
+    // Otherwise the end of the connection would copy the log into a file that is refused.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    check(&connection)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     // What is deleted is overwritten, also in pages that become free. So what a webhook brought and nobody keeps is not readable behind
     // the rows of others.
@@ -135,6 +142,11 @@ fn open_writing(file: &Path) -> Result<Connection, OpenError> {
         "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 0",
     )?;
     Ok(connection)
+}
+
+/// Checks that this program opens the database of a folder, and only reads it.
+pub(crate) fn check_format(folder: &Path) -> Result<(), OpenError> {
+    check_tables(&open_reading(&folder.join("recado.db"))?)
 }
 
 /// Opens a connection that copies a log into its database.

@@ -7,52 +7,10 @@ use rusqlite::Connection;
 
 /// The scripts that make the tables, in order. A new database runs them all, an older one those that it lacks. A script of a
 /// release is never changed: whoever changes a table or a record adds one.
-const SCHEMA: [&str; 38] = [
-    include_str!("schema.sql"),
-    include_str!("configuration.sql"),
-    include_str!("sends_and_traces.sql"),
-    include_str!("owners.sql"),
-    include_str!("notices.sql"),
-    include_str!("aliases.sql"),
-    include_str!("installation.sql"),
-    include_str!("samples.sql"),
-    include_str!("retention.sql"),
-    include_str!("plain_names.sql"),
-    include_str!("tenants.sql"),
-    include_str!("alerts.sql"),
-    include_str!("audit.sql"),
-    include_str!("queue_indexes.sql"),
-    include_str!("lean_rows.sql"),
-    include_str!("waiting.sql"),
-    include_str!("provider_keys.sql"),
-    include_str!("acknowledgements.sql"),
-    include_str!("knowledge.sql"),
-    include_str!("effects.sql"),
-    include_str!("tools.sql"),
-    include_str!("usage.sql"),
-    include_str!("scheduled_expiry.sql"),
-    include_str!("calendars.sql"),
-    include_str!("invitations.sql"),
-    include_str!("opt_outs.sql"),
-    include_str!("turn_places.sql"),
-    include_str!("batches.sql"),
-    include_str!("page_changes.sql"),
-    include_str!("published_events.sql"),
-    include_str!("labels.sql"),
-    include_str!("booked_journals.sql"),
-    include_str!("message_words.sql"),
-    include_str!("webhooks.sql"),
-    include_str!("contact_words.sql"),
-    include_str!("delivery_leads.sql"),
-    include_str!("audit_of_removed.sql"),
-    include_str!("sessions.sql"),
-];
+const SCHEMA: [&str; 1] = [include_str!("schema.sql")];
 
 /// The scripts that make the table of the intake log, as those of [`SCHEMA`].
 const INTAKE: [&str; 1] = [include_str!("intake.sql")];
-
-/// The number of the scripts of [`SCHEMA`], and of [`INTAKE`], in the first release.
-const FIRST_RELEASE: [usize; 2] = [35, 1];
 
 /// The formats that a `PRAGMA user_version` parts into: of the records, in thousands, and of the tables.
 const RECORDS: u32 = 1000;
@@ -90,39 +48,32 @@ impl Format {
 /// Makes the tables of a new database, or brings those of an older release to this format. Any other database is refused
 /// and left unchanged.
 pub(crate) fn prepare_tables(connection: &Connection) -> Result<(), OpenError> {
-    let [first, _] = FIRST_RELEASE;
-    prepare_with(connection, &SCHEMA, first)
+    prepare_with(connection, &SCHEMA)
 }
 
 /// Makes or changes the table of the intake log, as [`prepare_tables`] does.
 pub(crate) fn prepare_intake(connection: &Connection) -> Result<(), OpenError> {
-    let [_, first] = FIRST_RELEASE;
-    prepare_with(connection, &INTAKE, first)
+    prepare_with(connection, &INTAKE)
 }
 
-/// Brings a database to the format of `schema`. A new one, or one that ran at least the `oldest` first scripts.
-fn prepare_with(connection: &Connection, schema: &[&str], oldest: usize) -> Result<(), OpenError> {
+/// Checks that [`prepare_tables`] would accept the database, and only reads it.
+pub(crate) fn check_tables(connection: &Connection) -> Result<(), OpenError> {
+    find_format(connection, Format::make_current(SCHEMA.len())).map(drop)
+}
+
+/// Checks that [`prepare_intake`] would accept the database, and only reads it.
+pub(crate) fn check_intake(connection: &Connection) -> Result<(), OpenError> {
+    find_format(connection, Format::make_current(INTAKE.len())).map(drop)
+}
+
+/// Brings a database to the format of `schema`.
+fn prepare_with(connection: &Connection, schema: &[&str]) -> Result<(), OpenError> {
     let known = Format::make_current(schema.len());
-    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let found = Format::parse_version(version);
+    let Some(found) = find_format(connection, known)? else {
+        return run_script(connection, &schema.join("\n;"), known);
+    };
     if found == known {
         return Ok(());
-    }
-    let tables: u32 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
-    if version == 0 && tables == 0 {
-        return run_script(connection, &schema.join("\n;"), known);
-    }
-    if found.records > known.records || found.scripts > known.scripts {
-        return Err(OpenError::NewerFormat {
-            found: version,
-            known: known.encode_version(),
-        });
-    }
-    if found.records < OLDEST_RECORD_FORMAT || found.scripts < oldest {
-        return Err(OpenError::UnreleasedFormat {
-            found: version,
-            known: known.encode_version(),
-        });
     }
     for (number, script) in schema.iter().enumerate().skip(found.scripts) {
         let scripts = number + 1;
@@ -131,11 +82,35 @@ fn prepare_with(connection: &Connection, schema: &[&str], oldest: usize) -> Resu
     // Only now: another program refuses a database that is half converted, and this one goes on with it.
     run_script(connection, "", known)?;
     tracing::info!(
-        from = version,
+        from = found.encode_version(),
         to = known.encode_version(),
         "the database was brought to this format"
     );
     Ok(())
+}
+
+/// Reads the format of a database, and refuses those that are not opened. `None`: the database is new.
+fn find_format(connection: &Connection, known: Format) -> Result<Option<Format>, OpenError> {
+    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let tables: u32 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if version == 0 && tables == 0 {
+        return Ok(None);
+    }
+    let found = Format::parse_version(version);
+    // First, since the tables of before the first release were made by more scripts.
+    if found.records < OLDEST_RECORD_FORMAT || found.scripts == 0 {
+        return Err(OpenError::OlderFormat {
+            found: version,
+            known: known.encode_version(),
+        });
+    }
+    if found.records > known.records || found.scripts > known.scripts {
+        return Err(OpenError::NewerFormat {
+            found: version,
+            known: known.encode_version(),
+        });
+    }
+    Ok(Some(found))
 }
 
 /// Runs a script, and sets the format that it makes in the same transaction: after a crash neither is there.

@@ -44,12 +44,12 @@ pub enum OpenError {
         /// The format of this program.
         known: u32,
     },
-    /// The database is of no release, or of another program.
+    /// The database is of a format before the first release, or of another program.
     #[error(
-        "the database is of format {found}, and this recado's is {known}: it is from before 0.2.0, the first release whose folders \
-         are kept, or not Recado's. Use the recado that wrote it, or another folder (--data)"
+        "the database is of format {found}, and this recado's is {known}: export the data with the recado that wrote it (`recado \
+         export`), and import the export into a new folder with this one (`recado import`, docs/moving.md)"
     )]
-    UnreleasedFormat {
+    OlderFormat {
         /// The database's format.
         found: u32,
         /// The format of this program.
@@ -71,6 +71,7 @@ impl OpenError {
     pub(crate) fn into_backup_error(self, data: &Path) -> BackupError {
         match self {
             Self::Database { cause } => BackupError::Database(cause),
+            Self::NewerFormat { .. } | Self::OlderFormat { .. } => BackupError::OtherFormat(self),
             _ => BackupError::NoDataFolder(data.to_owned()),
         }
     }

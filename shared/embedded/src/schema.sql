@@ -1,26 +1,203 @@
--- A record is JSON text in `body`; the columns beside it are what it is found and judged by. Times are milliseconds
--- since the Unix epoch. `due`: when the record is overdue (absent: nothing is owed). `expires`: from when it counts as
--- absent; the sweep deletes it some time later.
+-- The tables of the records and the queues. A record is JSON text in `body`; the columns beside it are what it is found and judged
+-- by. Times are milliseconds since the Unix epoch. `due`: when the record is overdue (absent: nothing is owed). `expires`: from when
+-- it counts as absent; the sweep deletes it some time later. `rev` counts the changes of a record. `tenant` is '' for what is about
+-- the whole installation.
+--
+-- A commit writes every page that it touches, and each index costs each write of its table. So rows and indexes are few and small,
+-- and each index is named with the query that needs it.
 
-CREATE TABLE events (
+-- The installation ---------------------------------------------------------------------------------------------------------------
+
+-- What the installation keeps of itself, such as its identity key, without which no contact finds its conversations again.
+CREATE TABLE installation (
+    name TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The tokens of the API: their hashes, not their texts.
+CREATE TABLE tokens (
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;
+
+-- Sessions of the console, by the hash of their texts.
+CREATE TABLE sessions (
+    hash TEXT NOT NULL PRIMARY KEY,
+    expires INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX sessions_expires ON sessions (expires);
+
+-- Who did what. Rows are inserted, and deleted when they expire. None is changed, but for what the configuration of a removed tenant
+-- held.
+CREATE TABLE audit (
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    tenant TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    expires INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (at, id)
+) STRICT, WITHOUT ROWID;
+-- The newest entries of a tenant (`list_audit`). Those of all tenants need no index: the primary key begins with the time.
+CREATE INDEX audit_newest_of_tenant ON audit (tenant, at, id);
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX audit_expires ON audit (expires);
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+WHEN NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.tenant <> OLD.tenant OR NEW.actor <> OLD.actor OR NEW.action <> OLD.action
+    OR NEW.expires <> OLD.expires OR OLD.action <> 'configuration_changed'
+    OR NEW.body <> json_set(json_remove(OLD.body, '$.before'), '$.after', '(not kept)')
+BEGIN SELECT RAISE(ABORT, 'the audit is never changed'); END;
+
+-- The state of the installation and of tenants, minute by minute.
+CREATE TABLE samples (
+    tenant TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, at)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX samples_expires ON samples (expires);
+
+-- The use of models and the messages for which the provider charges, summed up by tenant, day (UTC), agent, model and country.
+CREATE TABLE usage (
+    tenant TEXT NOT NULL,
+    day TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    model TEXT NOT NULL,
+    country TEXT NOT NULL, -- of the recipients of charged messages; '' if there is none
+    expires INTEGER NOT NULL,
+    replies INTEGER NOT NULL,
+    discarded_drafts INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cache_read_tokens INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    recordings INTEGER NOT NULL,
+    audio_millis INTEGER NOT NULL,
+    charged_messages INTEGER NOT NULL,
+    PRIMARY KEY (tenant, day, agent, model, country)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX usage_expires ON usage (expires);
+
+-- The configuration --------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE tenants (
     id TEXT PRIMARY KEY,
+    variable_part TEXT NOT NULL, -- the tenant's part of the names of its variables, which several tenants may share
+    body TEXT NOT NULL
+) STRICT;
+-- The tenants that share a part of variables' names (`select_named`).
+CREATE INDEX tenants_of_variable ON tenants (variable_part, id);
+
+CREATE TABLE agents (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+-- The agents of a tenant, in the order of their ids (`select_configuration`, `list_agents`).
+CREATE INDEX agents_of_tenant ON agents (tenant, id);
+
+-- The knowledge of agents. The snapshots that the records name are files.
+CREATE TABLE knowledge (
+    tenant TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, agent)
+) STRICT, WITHOUT ROWID;
+
+-- The tools of agents.
+CREATE TABLE tools (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+-- The tools of a tenant, in the order of their ids (`select_configuration`, `list_tools`).
+CREATE INDEX tools_of_tenant ON tools (tenant, id);
+
+-- The calendars in which agents book.
+CREATE TABLE calendars (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+-- The calendars of a tenant, in the order of their ids (`select_configuration`, `list_calendars`).
+CREATE INDEX calendars_of_tenant ON calendars (tenant, id);
+
+CREATE TABLE instances (
+    id TEXT PRIMARY KEY,
+    provider TEXT NOT NULL,
+    external TEXT, -- the name that the provider gives it
+    tenant TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+-- The instance that a provider names (`select_named`, `select_instance_config`). One name is one instance.
+CREATE UNIQUE INDEX instances_external ON instances (provider, external);
+-- The instances of a tenant, in the order of their ids (`select_configuration`, `list_instances`).
+CREATE INDEX instances_of_tenant ON instances (tenant, id);
+
+-- What an instance is known to be: connected or not, and its problems.
+CREATE TABLE instance_states (
+    id TEXT PRIMARY KEY,
+    due INTEGER,
+    body TEXT NOT NULL
+) STRICT;
+-- The instances that `reconcile` probes, and those with a problem (`select_overdue`, `select_troubled`).
+CREATE INDEX instance_states_due ON instance_states (due) WHERE due IS NOT NULL;
+
+-- What providers told of accounts.
+CREATE TABLE notices (
+    provider TEXT NOT NULL,
+    account TEXT NOT NULL,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (provider, account, id)
+) STRICT;
+-- The newest notices of an account (`select_newest`).
+CREATE INDEX notices_newest ON notices (provider, account, at, id);
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX notices_expires ON notices (expires);
+
+-- Conversations and messages -----------------------------------------------------------------------------------------------------
+
+-- Events that were received. An event is known by its own number within the database, too. No number is given twice.
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL,
     due INTEGER,
     expires INTEGER,
     payload TEXT, -- the file of a body that lies outside, while the event may still need it
+    correlation TEXT NOT NULL,
     body TEXT NOT NULL
 ) STRICT;
--- Dropped with its table, and made again, by `lean_rows.sql`.
+-- An event by its id (`select_event`).
+CREATE UNIQUE INDEX events_id ON events (id);
+-- The events that `reconcile` looks at, and those that are pending (`select_overdue`, `select_open_work`).
 CREATE INDEX events_due ON events (due) WHERE due IS NOT NULL;
--- Dropped with its table, and made again, by `lean_rows.sql`.
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX events_expires ON events (expires) WHERE expires IS NOT NULL;
--- Dropped with its table, and made again, by `lean_rows.sql`.
+-- Whether an event still needs a file (`delete_expired`).
 CREATE INDEX events_payload ON events (payload) WHERE payload IS NOT NULL;
+-- The events of a correlation id (`select_traced`).
+CREATE INDEX events_correlation ON events (correlation);
 
 CREATE TABLE conversations (
-    seq INTEGER PRIMARY KEY, -- by which the index of contacts (`contact_words.sql`) names it
+    seq INTEGER PRIMARY KEY, -- by which the index of contacts (`contact_words`) names it
     id TEXT NOT NULL UNIQUE,
     thread TEXT NOT NULL,
     number INTEGER NOT NULL,
+    tenant TEXT NOT NULL DEFAULT '',
     instance TEXT NOT NULL,
     mode TEXT NOT NULL,
     status TEXT NOT NULL,
@@ -28,6 +205,8 @@ CREATE TABLE conversations (
     rev INTEGER NOT NULL,
     last_at INTEGER NOT NULL,
     due INTEGER,
+    kept_since INTEGER, -- since when its oldest message is kept (absent: it has none)
+    person_since INTEGER, -- since when a person owes an answer
     body TEXT NOT NULL
 ) STRICT;
 -- The newest conversation of a thread (`select_latest`). A number is given once.
@@ -38,23 +217,125 @@ CREATE INDEX conversations_newest ON conversations (last_at, id);
 CREATE INDEX conversations_newest_of_instance ON conversations (instance, last_at, id);
 -- The conversations that `reconcile` looks at, and those with an owed answer (`select_overdue`, `select_open_work`).
 CREATE INDEX conversations_due ON conversations (due) WHERE due IS NOT NULL;
+-- The conversations of a tenant whose retention may be over (`list_kept_since`).
+CREATE INDEX conversations_kept ON conversations (tenant, kept_since) WHERE kept_since IS NOT NULL;
+-- The newest conversations of a tenant (`search_conversations`).
+CREATE INDEX conversations_newest_of_tenant ON conversations (tenant, last_at, id);
+-- The conversations of a tenant in which a person owes an answer (`select_waiting_page`).
+CREATE INDEX conversations_waiting_of_tenant ON conversations (tenant, person_since, id) WHERE person_since IS NOT NULL;
+-- Those of all tenants (`select_waiting_page`, `list_waiting_for_person`).
+CREATE INDEX conversations_waiting ON conversations (person_since, id) WHERE person_since IS NOT NULL;
 
+-- The labels of the conversations that have some: a copy of those in their records, by which lists find them.
+CREATE TABLE conversation_labels (
+    label TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    PRIMARY KEY (label, conversation)
+) STRICT, WITHOUT ROWID;
+-- The labels of one conversation, which are written anew or go with it (`replace_label_rows`).
+CREATE INDEX conversation_labels_of_one ON conversation_labels (conversation);
+CREATE TRIGGER conversations_lose_labels AFTER DELETE ON conversations
+BEGIN
+    DELETE FROM conversation_labels WHERE conversation = old.id;
+END;
+
+-- The words of contacts' names, and their numbers, by which conversations are found. The row of a conversation has its `seq`. It is
+-- written with the words of the conversation's next message (`index_next_messages`), so that a new conversation writes no page for
+-- it; what changes later is written at once (`replace_contact_words`). `tenant` is one word, so that a search reads the rows of one
+-- tenant.
+CREATE VIRTUAL TABLE contact_words USING fts5 (words, tenant, tokenize = 'unicode61 remove_diacritics 2');
+-- What is erased leaves no bytes in the index.
+INSERT INTO contact_words (contact_words, rank) VALUES ('secure-delete', 1);
+CREATE TRIGGER conversations_lose_words AFTER DELETE ON conversations
+BEGIN
+    DELETE FROM contact_words WHERE rowid = old.seq;
+END;
+
+-- `due` of a message that is not open: when its file is to be fetched.
 CREATE TABLE messages (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, -- given once, so that the index of words (`message_words.sql`) knows what is new
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, -- given once, so that the index of words (`message_words`) knows what is new
     conversation TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     rev INTEGER NOT NULL, -- of its way out; 0 for what has none
     open INTEGER NOT NULL,
     due INTEGER,
+    correlation TEXT,
     body TEXT NOT NULL,
     UNIQUE (conversation, ordinal)
 ) STRICT;
 -- The open messages of a thread (`list_open_messages`), and those of all at a start (`recover_rows`).
 CREATE INDEX messages_open ON messages (conversation, ordinal) WHERE open = 1;
--- `due` of a message that is not open: when its file is to be fetched.
 -- The messages and files that `reconcile` looks at (`select_overdue`).
 CREATE INDEX messages_due ON messages (open, due) WHERE due IS NOT NULL;
+-- The messages of a correlation id (`select_traced`).
+CREATE INDEX messages_correlation ON messages (correlation);
 
+-- The words of messages, by which conversations are found. The row of a message has its `seq`. It is written after the message, in
+-- batches (`index_next_messages`), and goes with it. `tenant`: as in `contact_words`.
+CREATE VIRTUAL TABLE message_words USING fts5 (words, tenant, tokenize = 'unicode61 remove_diacritics 2');
+-- What is deleted leaves no bytes in the index.
+INSERT INTO message_words (message_words, rank) VALUES ('secure-delete', 1);
+CREATE TRIGGER messages_lose_words AFTER DELETE ON messages
+BEGIN
+    DELETE FROM message_words WHERE rowid = old.seq;
+END;
+
+-- Which number a person has whose messages may come without one. The key is a hash of instance and identity.
+CREATE TABLE aliases (
+    id TEXT NOT NULL PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The preferences of recipients to get no messages, or to get them again. The recipient is a keyed hash.
+CREATE TABLE opt_outs (
+    tenant TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, recipient)
+) STRICT, WITHOUT ROWID;
+
+-- Turns and sending --------------------------------------------------------------------------------------------------------------
+
+-- The places of a tenant's turns, where the tenant limits how many run at once.
+CREATE TABLE turn_places (
+    tenant TEXT NOT NULL PRIMARY KEY,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The journals of effects.
+CREATE TABLE journals (
+    thread TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    begun_at INTEGER NOT NULL,
+    unknown_since INTEGER, -- of its oldest unknown effect
+    booked_at INTEGER, -- the begin of its first booking
+    due INTEGER,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The journals that `reconcile` looks at (`select_overdue`).
+CREATE INDEX journals_due ON journals (due) WHERE due IS NOT NULL;
+-- The journals of a tenant, the oldest first (`list_journals`).
+CREATE INDEX journals_tenant ON journals (tenant, begun_at);
+-- The journals of a tenant with an unknown effect, the oldest first (`list_unknown_effects`).
+CREATE INDEX journals_unknown ON journals (tenant, unknown_since) WHERE unknown_since IS NOT NULL;
+-- The journals of a tenant in which something is booked, the soonest first (`list_booked_journals`).
+CREATE INDEX journals_booked ON journals (tenant, booked_at) WHERE booked_at IS NOT NULL;
+
+-- The cells of calendars that events hold.
+CREATE TABLE cells (
+    tenant TEXT NOT NULL,
+    calendar TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    holder TEXT NOT NULL,
+    expires INTEGER NOT NULL,
+    PRIMARY KEY (tenant, calendar, start)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX cells_expires ON cells (expires);
+
+-- The keys of clients' requests, by which a repeat is known.
 CREATE TABLE keys (
     scope TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -66,30 +347,20 @@ CREATE TABLE keys (
 -- The sweep (`delete_expired_rows`).
 CREATE INDEX keys_expires ON keys (expires);
 
-CREATE TABLE in_flight (
-    instance TEXT NOT NULL,
-    message TEXT NOT NULL,
-    nonce TEXT NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (instance, message, nonce)
-) STRICT;
-
-CREATE TABLE deliveries (
-    key TEXT PRIMARY KEY,
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX deliveries_expires ON deliveries (expires);
-
-CREATE TABLE instance_states (
+-- Messages that are to be sent later.
+CREATE TABLE scheduled (
     id TEXT PRIMARY KEY,
+    rev INTEGER NOT NULL,
     due INTEGER,
+    expires INTEGER, -- of one that is no longer pending
     body TEXT NOT NULL
 ) STRICT;
--- The instances that `reconcile` probes, and those with a problem (`select_overdue`, `select_troubled`).
-CREATE INDEX instance_states_due ON instance_states (due) WHERE due IS NOT NULL;
+-- The messages that fall due (`select_overdue`, `list_due_scheduled`).
+CREATE INDEX scheduled_due ON scheduled (due) WHERE due IS NOT NULL;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX scheduled_expires ON scheduled (expires) WHERE expires IS NOT NULL;
 
+-- The conversations whose messages wait until their instance can send.
 CREATE TABLE parked (
     instance TEXT NOT NULL,
     conversation TEXT NOT NULL,
@@ -104,10 +375,35 @@ CREATE INDEX parked_longest ON parked (instance, since, conversation);
 -- The parked conversations that `reconcile` looks at (`select_overdue`).
 CREATE INDEX parked_due ON parked (due);
 
+-- The attempts at sends whose outcome is not known yet.
+CREATE TABLE in_flight (
+    instance TEXT NOT NULL,
+    message TEXT NOT NULL,
+    nonce TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (instance, message, nonce)
+) STRICT;
+
+-- What was sent, by the provider's id or Recado's own. `ack_…`: what a provider accepted and WhatsApp has not acknowledged. The owner
+-- is `tenant/instance`; the first status removes it.
+CREATE TABLE deliveries (
+    key TEXT PRIMARY KEY,
+    expires INTEGER NOT NULL,
+    ack_owner TEXT,
+    ack_since INTEGER,
+    ack_due INTEGER,
+    body TEXT NOT NULL
+) STRICT;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX deliveries_expires ON deliveries (expires);
+-- The deliveries of an owner that are late, and the next owner that has some (`count_by_owner`, `select_page`).
+CREATE INDEX deliveries_unacknowledged ON deliveries (ack_owner, ack_due, key) WHERE ack_owner IS NOT NULL;
+
 CREATE TABLE dead_letters (
     id TEXT PRIMARY KEY,
     queue TEXT NOT NULL,
     reason TEXT NOT NULL,
+    tenant TEXT, -- absent: it belongs to none
     instance TEXT,
     at INTEGER NOT NULL,
     body TEXT NOT NULL
@@ -116,52 +412,239 @@ CREATE TABLE dead_letters (
 CREATE INDEX dead_letters_newest ON dead_letters (at, id);
 -- The newest dead letters of an instance (`list_dead_letters`).
 CREATE INDEX dead_letters_newest_of_instance ON dead_letters (instance, at, id);
+-- The newest dead letters of a tenant, or of none (`list_dead_letters`).
+CREATE INDEX dead_letters_newest_of_tenant ON dead_letters (tenant, at, id);
 
--- `receives` names the newest receive: a receipt holds the number it was given. `name` keeps a schedule single until it
--- has come, a dead letter's copy single for good. `dead_at`: it lies in the queue's dead-letter queue; with a `letter` it
--- was put there by the pipeline, without one by the queue itself.
+-- Invitations --------------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE occasions (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- The times since which pages about occasions must be made anew.
+CREATE TABLE page_changes (
+    tenant TEXT NOT NULL,
+    occasion TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    PRIMARY KEY (tenant, occasion)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX page_changes_expires ON page_changes (expires);
+
+CREATE TABLE invitation_templates (
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    language TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, name, channel, language)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE guests (
+    tenant TEXT NOT NULL,
+    occasion TEXT NOT NULL,
+    id TEXT NOT NULL,
+    phone_key TEXT,
+    expires INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, occasion, id)
+) STRICT, WITHOUT ROWID;
+-- The guest of a phone number on an occasion, and on all of a tenant (`write_guest`, `list_guests_of_phone`). A number is one guest.
+CREATE UNIQUE INDEX guests_phone ON guests (tenant, phone_key, occasion) WHERE phone_key IS NOT NULL;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX guests_expires ON guests (expires);
+
+-- What was sent to which guest.
+CREATE TABLE invitations (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    occasion TEXT NOT NULL,
+    guest TEXT NOT NULL,
+    expires INTEGER NOT NULL,
+    due INTEGER,
+    carrier_id TEXT,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+-- The e-mails that `reconcile` looks at (`select_overdue`).
+CREATE INDEX invitations_due ON invitations (due) WHERE due IS NOT NULL;
+-- The invitation that a carrier reports of (`find_emailed_invitation`).
+CREATE INDEX invitations_carrier_id ON invitations (tenant, carrier_id) WHERE carrier_id IS NOT NULL;
+-- The invitations of an occasion or of one of its guests (`list_invitations`, `delete_guest`).
+CREATE INDEX invitations_guest ON invitations (tenant, occasion, guest, id);
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX invitations_expires ON invitations (expires);
+
+-- Which invitation or batch has a key: another one with it is a repeat.
+CREATE TABLE invitation_claims (
+    tenant TEXT NOT NULL,
+    key TEXT NOT NULL,
+    invitation TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (tenant, key)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX invitation_claims_until ON invitation_claims (until);
+
+-- Batches of invitations.
+CREATE TABLE batches (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    due INTEGER,
+    expires INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+-- The batches that `reconcile` looks at (`select_overdue`).
+CREATE INDEX batches_due ON batches (due) WHERE due IS NOT NULL;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX batches_expires ON batches (expires);
+
+-- The recipients of batches.
+CREATE TABLE batch_chunks (
+    tenant TEXT NOT NULL,
+    batch TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, batch, number)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX batch_chunks_expires ON batch_chunks (expires);
+
+-- Alerts and published events ----------------------------------------------------------------------------------------------------
+
+-- Alerts that hold: watched and told.
+CREATE TABLE live_alerts (
+    condition TEXT NOT NULL PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The alerts of a tenant that hold (`list_live_alerts`).
+CREATE INDEX live_alerts_of_tenant ON live_alerts (tenant, condition);
+
+-- Alerts that ended.
+CREATE TABLE ended_alerts (
+    id TEXT NOT NULL PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+-- The newest ended alerts of all tenants (`list_ended_alerts`).
+CREATE INDEX ended_alerts_newest ON ended_alerts (at, id);
+-- The newest ended alerts of a tenant (`list_ended_alerts`).
+CREATE INDEX ended_alerts_newest_of_tenant ON ended_alerts (tenant, at, id);
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX ended_alerts_expires ON ended_alerts (expires);
+
+-- The notifications of alerts that are not delivered.
+CREATE TABLE notifications (
+    id TEXT NOT NULL PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    state TEXT NOT NULL,
+    rev INTEGER NOT NULL,
+    due INTEGER, -- of a pending one
+    expires INTEGER, -- of a dead one
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The pending notifications that are due (`list_due_notifications`).
+CREATE INDEX notifications_due ON notifications (due) WHERE due IS NOT NULL;
+-- The sweep (`delete_expired_rows`).
+CREATE INDEX notifications_expires ON notifications (expires) WHERE expires IS NOT NULL;
+-- The pending or the dead notifications of a tenant or of all (`list_notifications`).
+CREATE INDEX notifications_in_state ON notifications (state, tenant, id);
+
+-- What happened, for the console and for users' own systems. A cursor is a number of this table, so no number is given twice.
+CREATE TABLE published_events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+-- The events of a tenant behind a place, the oldest first (`select_page`).
+CREATE INDEX published_events_of_tenant ON published_events (tenant, seq);
+
+-- How far each endpoint of a tenant was told of published events, and how it fails.
+CREATE TABLE webhook_endpoints (
+    tenant TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, endpoint)
+) STRICT, WITHOUT ROWID;
+
+-- Events that an endpoint did not accept, by their places in the log.
+CREATE TABLE failed_posts (
+    tenant TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    cursor INTEGER NOT NULL,
+    next_at INTEGER, -- absent: it was given up
+    expires INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, endpoint, cursor)
+) STRICT, WITHOUT ROWID;
+-- Those that are tried on by themselves (`list_due_failed_events`).
+CREATE INDEX failed_posts_due ON failed_posts (tenant, endpoint, next_at) WHERE next_at IS NOT NULL;
+-- Those that are kept no longer (`delete_expired_rows`).
+CREATE INDEX failed_posts_by_expiry ON failed_posts (expires);
+
+-- The queues ---------------------------------------------------------------------------------------------------------------------
+
 CREATE TABLE queue_messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     queue TEXT NOT NULL,
     grp TEXT,
-    name TEXT,
+    group_key INTEGER, -- a number made of queue and group (`group_key`); two groups with one number only wait for each other
+    owner TEXT NOT NULL DEFAULT '', -- whose it is, so that receiving takes turns between owners; '': nobody's
+    name TEXT, -- keeps a schedule single until it has come, a dead letter's copy single for good
     visible_at INTEGER NOT NULL,
-    receives INTEGER NOT NULL DEFAULT 0,
+    receives INTEGER NOT NULL DEFAULT 0, -- names the newest receive: a receipt holds the number that it was given
     sent_at INTEGER NOT NULL,
-    dead_at INTEGER,
-    letter TEXT,
+    dead_at INTEGER, -- since when it lies in the queue's dead-letter queue
+    dead_letter TEXT, -- the dead letter, if the pipeline put it there; absent: the queue itself did
+    event INTEGER, -- the event whose job is the body; then `body` is empty
     body TEXT NOT NULL
 ) STRICT;
--- Dropped by `queue_indexes.sql`.
-CREATE INDEX queue_messages_ready ON queue_messages (queue, visible_at, seq) WHERE dead_at IS NULL;
--- The oldest message of a group (`update_group_row`). Made again by `lean_rows.sql`.
-CREATE INDEX queue_messages_of_group ON queue_messages (queue, grp, seq) WHERE dead_at IS NULL AND grp IS NOT NULL;
--- Dropped by `queue_indexes.sql`.
-CREATE INDEX queue_messages_received ON queue_messages (queue, grp, visible_at)
-    WHERE dead_at IS NULL AND grp IS NOT NULL AND receives > 0;
--- Dropped by `queue_indexes.sql`.
-CREATE INDEX queue_messages_sent ON queue_messages (queue, sent_at) WHERE dead_at IS NULL;
 -- One schedule of a name, and one copy of a dead letter (`insert_turn`, `insert_copy`).
 CREATE UNIQUE INDEX queue_messages_name ON queue_messages (queue, name) WHERE name IS NOT NULL;
 -- The messages of a dead-letter queue, the oldest first (`select_dead`, `receive_dead_rows`).
 CREATE INDEX queue_messages_dead ON queue_messages (queue, seq) WHERE dead_at IS NOT NULL;
 -- The sweep of copies (`delete_expired_rows`).
-CREATE INDEX queue_messages_copies ON queue_messages (dead_at) WHERE letter IS NOT NULL;
+CREATE INDEX queue_messages_copies ON queue_messages (dead_at) WHERE dead_letter IS NOT NULL;
+-- The next owner with a message that is due, and the oldest of its messages (`next_tenant`, `oldest_receivable`).
+CREATE INDEX queue_messages_of_owner ON queue_messages (queue, owner, visible_at, seq)
+    WHERE dead_at IS NULL AND grp IS NULL;
+-- The next message without a group that becomes due (`select_next_visible`), and those in flight (`release_in_flight`).
+CREATE INDEX queue_messages_delayed ON queue_messages (queue, visible_at) WHERE dead_at IS NULL AND grp IS NULL;
+-- The oldest message of a group (`update_group_row`).
+CREATE INDEX queue_messages_of_group ON queue_messages (group_key, seq) WHERE dead_at IS NULL AND group_key IS NOT NULL;
 
--- One row per FIFO group with messages: its oldest one, and when none of it is in flight any more. Without it, a
--- receive would walk through a long backlog of groups that must wait.
+-- One row for each group with messages: its oldest one, and when none of it is in flight any more. Without it, a receive would walk
+-- through a long backlog of groups that must wait.
 CREATE TABLE queue_groups (
+    group_key INTEGER PRIMARY KEY,
     queue TEXT NOT NULL,
-    grp TEXT NOT NULL,
     head INTEGER NOT NULL,
-    free_at INTEGER NOT NULL,
-    PRIMARY KEY (queue, grp)
-) STRICT, WITHOUT ROWID;
--- Dropped by `owners.sql`.
-CREATE INDEX queue_groups_head ON queue_groups (queue, head, free_at);
--- Dropped by `queue_indexes.sql`.
-CREATE INDEX queue_groups_free ON queue_groups (queue, free_at);
+    owner TEXT NOT NULL, -- its oldest message's
+    free_at INTEGER NOT NULL -- 0: nothing of it is in flight. A receive sets it so once its time has come
+) STRICT;
+-- The next owner with a ready group, and the oldest of its groups (`next_tenant`, `oldest_receivable`). It is one step into this
+-- index, however many wait behind it or are put off.
+CREATE INDEX queue_groups_ready ON queue_groups (queue, owner, head) WHERE free_at = 0;
+-- The groups whose oldest message is in flight or put off (`release_due_groups`, `select_next_visible`, `release_in_flight`).
+CREATE INDEX queue_groups_waiting ON queue_groups (queue, free_at) WHERE free_at > 0;
 
+-- What was sent to a group of late, so that a repeat is known.
 CREATE TABLE queue_dedup (
     queue TEXT NOT NULL,
     grp TEXT NOT NULL,

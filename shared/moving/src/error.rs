@@ -13,11 +13,13 @@ pub enum MovingError {
     #[error("{} is no whole export: it has no manifest.json. Run the export again", .0.display())]
     NoManifest(PathBuf),
     /// The export is of another format.
-    #[error("the export is of format {found}, and this program's is {known}: use the recado that wrote it")]
+    #[error(
+        "the export is of format {found}, and this program reads {known}: import it with the recado that wrote it"
+    )]
     OtherFormat {
         /// The format of the export.
         found: String,
-        /// The format of this program.
+        /// The formats that this program reads.
         known: String,
     },
     /// A file of the export is not as it was written.

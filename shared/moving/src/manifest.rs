@@ -4,7 +4,7 @@ use crate::error::MovingError;
 use crate::folder::{FILES, RECORDS, WrittenFile, measure_file};
 use jiff::Timestamp;
 use recado_domain::moving::{KindTally, RecordKind};
-use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
+use recado_domain::{OLDEST_EXPORT_FORMAT, RECORD_FORMAT};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,11 +59,6 @@ pub struct ExportedFiles {
 }
 
 impl ExportManifest {
-    /// Returns the formats of a folder that this program writes.
-    fn write_known_format() -> String {
-        format!("{FORMAT}.{RECORD_FORMAT}")
-    }
-
     /// Writes the manifest into a folder.
     pub(crate) fn write_file(&self, folder: &Path) -> Result<(), MovingError> {
         let mut file = WrittenFile::create(folder.join(MANIFEST))?;
@@ -80,11 +75,11 @@ impl ExportManifest {
         })?;
         let manifest: Self = serde_json::from_slice(&text)
             .map_err(|error| MovingError::damaged(MANIFEST, format!("cannot be read ({error})")))?;
-        let reads = OLDEST_RECORD_FORMAT..=RECORD_FORMAT;
+        let reads = OLDEST_EXPORT_FORMAT..=RECORD_FORMAT;
         if manifest.format != FORMAT || !reads.contains(&manifest.records) {
             return Err(MovingError::OtherFormat {
                 found: format!("{}.{}", manifest.format, manifest.records),
-                known: Self::write_known_format(),
+                known: format!("{FORMAT}.{OLDEST_EXPORT_FORMAT} to {FORMAT}.{RECORD_FORMAT}"),
             });
         }
         let (_, sha256) = measure_file(&path)?.unwrap_or_default();

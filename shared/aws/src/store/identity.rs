@@ -49,8 +49,8 @@ fn parse_identity_item(what: &'static str, item: &Item, known: KnownFormats) -> 
     let refused = if found > current {
         "newer functions wrote it. Deploy those, or restore the table from before the update"
     } else if found < oldest {
-        "it is from before 0.2.0, the first release whose tables are kept. Deploy the functions that wrote it, or a stack with a \
-         new table"
+        "export the data with the recado-on-aws of the version that wrote it (`recado-on-aws export`), and import the export into a \
+         new stack with this version's (`recado-on-aws import`, docs/moving.md)"
     } else {
         let key = get_string(item, KEY).and_then(IdentityKey::from_hex);
         let key = key.ok_or_else(|| PortError::invalid(what, "it is no key"))?;
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
 
     const LATER: KnownFormats = KnownFormats {
-        oldest: 5,
-        current: 7,
+        oldest: 6,
+        current: 8,
     };
 
     fn parse_with_format(format: Option<i64>) -> PortResult<IdentityItem> {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_table_of_an_older_release_is_taken_and_known_as_older() {
-        for (format, older) in [(5, Some(5)), (6, Some(6)), (7, None)] {
+        for (format, older) in [(6, Some(6)), (7, Some(7)), (8, None)] {
             assert_eq!(parse_with_format(Some(format)).unwrap().older, older);
         }
     }
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn a_table_of_any_other_format_is_refused_with_what_to_do_and_may_be_tried_again() {
         for (format, told) in [
-            (Some(8), "newer functions"),
-            (Some(4), "before 0.2.0"),
-            (None, "before 0.2.0"),
+            (Some(9), "newer functions"),
+            (Some(5), "recado-on-aws export"),
+            (None, "recado-on-aws export"),
         ] {
             match parse_with_format(format) {
                 Err(PortError::Unavailable { source, .. }) => {

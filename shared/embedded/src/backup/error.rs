@@ -1,3 +1,4 @@
+use crate::open_error::OpenError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub enum BackupError {
         /// The fault of the file.
         what: &'static str,
     },
+    /// The database is of a format that this program does not open.
+    #[error(transparent)]
+    OtherFormat(OpenError),
     /// Files came and went all the time.
     #[error("the data folder changed all the time, so no moment was found for a backup: try again")]
     Busy,

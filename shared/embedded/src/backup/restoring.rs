@@ -3,7 +3,7 @@
 use super::copying::copy_file;
 use super::manifest::sync_files;
 use super::{BackupError, BackupManifest, BackupProgress, begin_folder};
-use crate::folder::{UNFINISHED_RESTORE, create_file, create_folder, sync_folder};
+use crate::folder::{UNFINISHED_RESTORE, check_format, create_file, create_folder, sync_folder};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -19,6 +19,7 @@ pub fn restore_backup(
     // All is checked, copied, and checked in the copy.
     progress.expect_bytes(3 * manifest.count_bytes());
     manifest.check_folder(from, progress)?;
+    check_format(from).map_err(|error| error.into_backup_error(from))?;
     begin_folder(to)?;
     let failed = |source| BackupError::of_file(to, source);
     let unfinished = to.join(UNFINISHED_RESTORE);

@@ -127,6 +127,23 @@ fn a_backup_that_was_changed_cut_off_or_added_to_is_refused() {
 }
 
 #[test]
+fn a_backup_of_a_format_that_is_not_opened_is_not_restored() {
+    let (scratch, copy, other) = (Scratch::new(), Scratch::new(), Scratch::new());
+    let _store = filled(&scratch);
+    back_up_folder(&scratch.0, &copy.0, now(), &unseen()).unwrap();
+    // As a program of before the first release left it.
+    let database = Connection::open(copy.0.join("recado.db")).unwrap();
+    database.execute_batch("PRAGMA user_version = 5038").unwrap();
+    drop(database);
+    fs::remove_file(copy.0.join("backup.json")).unwrap();
+    BackupManifest::describe_and_write(&copy.0, now(), &unseen()).unwrap();
+    let refused = restore_backup(&copy.0, &other.0, &unseen()).unwrap_err();
+    assert!(matches!(refused, BackupError::OtherFormat(_)), "{refused}");
+    assert!(refused.to_string().contains("(`recado export`)"), "{refused}");
+    assert!(!other.0.exists(), "nothing is restored of it");
+}
+
+#[test]
 fn neither_a_backup_nor_a_restore_writes_into_a_folder_with_something_in_it() {
     let (scratch, copy, other) = (Scratch::new(), Scratch::new(), Scratch::new());
     assert!(matches!(

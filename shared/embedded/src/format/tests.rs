@@ -1,17 +1,16 @@
 use super::*;
 use crate::embedded::tests::Scratch;
-use std::path::Path;
+use crate::{BackupProgress, Clock, Embedded, back_up_folder};
+use jiff::Timestamp;
+use rusqlite::config::DbConfig;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 fn open_empty() -> Connection {
     Connection::open_in_memory().unwrap()
-}
-
-fn open_with_version(version: u32) -> Connection {
-    let connection = open_empty();
-    let text = format!("CREATE TABLE told (x); PRAGMA user_version = {version}");
-    connection.execute_batch(&text).unwrap();
-    connection
 }
 
 fn read_version(connection: &Connection) -> u32 {
@@ -49,35 +48,21 @@ fn the_tables_are_made_once() {
 }
 
 #[test]
-fn the_link_of_an_older_release_leads_from_the_providers_id_to_its_delivery() {
-    let connection = open_empty();
-    prepare_with(&connection, &SCHEMA[..35], 35).unwrap();
-    let rows = "INSERT INTO deliveries (key, expires, body, provider_key) VALUES
-        ('a-own', 9, '{}', 'b-theirs'), ('c-own', 9, 'erased', 'd-theirs'), ('e-evolution', 9, '{}', NULL)";
-    connection.execute_batch(rows).unwrap();
-    prepare_tables(&connection).unwrap();
-    let sql = "SELECT key || ' ' || expires || ' ' || body FROM deliveries ORDER BY key";
-    let leading = r#"b-theirs 9 {"same_as":"a-own"}"#;
-    let expected = ["a-own 9 {}", leading, "c-own 9 erased", "e-evolution 9 {}"];
-    assert_eq!(select_texts(&connection, sql), expected);
-}
-
-#[test]
 fn a_database_of_an_older_release_runs_the_scripts_that_it_lacks() {
     let connection = open_empty();
-    prepare_with(&connection, &FIRST, 2).unwrap();
+    prepare_with(&connection, &FIRST).unwrap();
     connection
         .execute_batch("INSERT INTO a (x) VALUES ('kept')")
         .unwrap();
-    prepare_with(&connection, &SECOND, 2).unwrap();
+    prepare_with(&connection, &SECOND).unwrap();
     assert_eq!(select_texts(&connection, "SELECT y FROM a"), ["kept!"]);
     assert_eq!(
         read_version(&connection),
         Format::make_current(4).encode_version()
     );
-    prepare_with(&connection, &SECOND, 2).unwrap();
+    prepare_with(&connection, &SECOND).unwrap();
     let new = open_empty();
-    prepare_with(&new, &SECOND, 2).unwrap();
+    prepare_with(&new, &SECOND).unwrap();
     let names = "SELECT name FROM sqlite_master ORDER BY name";
     assert_eq!(select_texts(&connection, names), select_texts(&new, names));
 }
@@ -85,14 +70,14 @@ fn a_database_of_an_older_release_runs_the_scripts_that_it_lacks() {
 #[test]
 fn a_script_that_fails_leaves_what_the_ones_before_it_made_and_the_next_start_goes_on() {
     let connection = open_empty();
-    prepare_with(&connection, &FIRST, 2).unwrap();
+    prepare_with(&connection, &FIRST).unwrap();
     let broken = [
         SECOND[0],
         SECOND[1],
         SECOND[2],
         "CREATE TABLE c (x); INSERT INTO nowhere VALUES (1)",
     ];
-    prepare_with(&connection, &broken, 2).unwrap_err();
+    prepare_with(&connection, &broken).unwrap_err();
     assert_eq!(
         read_version(&connection),
         Format::make_current(3).encode_version()
@@ -101,43 +86,112 @@ fn a_script_that_fails_leaves_what_the_ones_before_it_made_and_the_next_start_go
         select_texts(&connection, "SELECT name FROM sqlite_master WHERE name = 'c'").len(),
         0
     );
-    prepare_with(&connection, &SECOND, 2).unwrap();
+    prepare_with(&connection, &SECOND).unwrap();
     assert_eq!(
         read_version(&connection),
         Format::make_current(4).encode_version()
     );
 }
 
-#[test]
-fn a_newer_or_an_unreleased_format_is_refused_with_what_to_do_and_left_as_it_is() {
-    let known = Format::make_current(SCHEMA.len()).encode_version();
-    let [first, _] = FIRST_RELEASE;
-    let unreleased = Format::make_current(first - 1).encode_version();
-    for (found, told) in [
-        (known + 1, "a newer recado wrote it"),
-        (known + RECORDS, "a newer recado wrote it"),
-        (unreleased, "before 0.2.0"),
-        (known - RECORDS, "before 0.2.0"),
-        (9, "before 0.2.0"),
-    ] {
-        let connection = open_with_version(found);
-        let refused = prepare_tables(&connection).unwrap_err().to_string();
-        assert!(refused.contains(told), "{found}: {refused}");
-        assert_eq!(read_version(&connection), found);
-        assert_eq!(
-            select_texts(&connection, "SELECT name FROM sqlite_master"),
-            ["told"]
-        );
+/// What a crash leaves of a database: its file and its log.
+type Image = [Option<Vec<u8>>; 2];
+
+/// Reads the file of a database and its log, as they lie on the disk.
+fn read_image(database: &Path) -> Image {
+    ["", "-wal"].map(|end| fs::read(format!("{}{end}", database.display())).ok())
+}
+
+/// Returns the version and the tables that a start finds in an image.
+fn open_image(image: &Image) -> (u32, Vec<String>) {
+    let scratch = Scratch::new();
+    fs::create_dir(&scratch.0).unwrap();
+    for (name, bytes) in ["image.db", "image.db-wal"].into_iter().zip(image) {
+        if let Some(bytes) = bytes {
+            fs::write(scratch.0.join(name), bytes).unwrap();
+        }
     }
+    let opened = Connection::open(scratch.0.join("image.db")).unwrap();
+    let names = "SELECT name FROM sqlite_master ORDER BY name";
+    (read_version(&opened), select_texts(&opened, names))
 }
 
 #[test]
-fn a_database_of_somebody_else_is_refused() {
-    let connection = open_with_version(0);
-    assert!(matches!(
-        prepare_tables(&connection),
-        Err(OpenError::UnreleasedFormat { found: 0, .. })
-    ));
+fn a_crash_before_any_statement_leaves_a_script_with_its_version_or_neither() {
+    let scratch = Scratch::new();
+    fs::create_dir(&scratch.0).unwrap();
+    let file = scratch.0.join("recado.db");
+    let mut connection = Connection::open(&file).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    let images = Arc::<Mutex<Vec<Image>>>::default();
+    let (seen, path) = (Arc::clone(&images), file.clone());
+    let look = move |_: TraceEvent<'_>| seen.lock().unwrap().push(read_image(&path));
+    connection
+        .trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(look))
+        .unwrap();
+    prepare_with(&connection, &FIRST).unwrap();
+    prepare_with(&connection, &SECOND).unwrap();
+    images.lock().unwrap().push(read_image(&file));
+    let mut found: Vec<(u32, Vec<String>)> = images.lock().unwrap().iter().map(open_image).collect();
+    assert!(found.len() > 15, "{}", found.len());
+    found.dedup();
+    let state = |scripts, tables: &[&str]| {
+        let version = Format::make_current(scripts).encode_version();
+        (
+            version,
+            tables.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    let expected = [
+        (0, Vec::new()),
+        state(2, &["a", "b"]),
+        state(3, &["a", "b"]),
+        state(4, &["a", "b", "c"]),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Makes a data folder whose database has a format. A part of it lies in the log still if it has one.
+fn write_folder(folder: &Path, journal: &str, format: u32) -> PathBuf {
+    fs::create_dir(folder).unwrap();
+    let file = folder.join("recado.db");
+    let connection = Connection::open(&file).unwrap();
+    let text =
+        format!("PRAGMA journal_mode = {journal}; CREATE TABLE told (x); PRAGMA user_version = {format}");
+    connection.execute_batch(&text).unwrap();
+    let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    connection.set_db_config(keep_log, true).unwrap();
+    file
+}
+
+/// What tells how the data of an older format comes into this program.
+const MOVE: &str = "export the data with the recado that wrote it (`recado export`), and import the export into a new folder with \
+                    this one (`recado import`, docs/moving.md)";
+
+#[test]
+fn a_folder_of_a_newer_or_an_older_format_is_refused_with_what_to_do_and_left_as_it_is() {
+    let known = Format::make_current(SCHEMA.len()).encode_version();
+    for (found, told) in [
+        (known + 1, "a newer recado wrote it"),
+        (known + RECORDS, "a newer recado wrote it"),
+        (OLDEST_RECORD_FORMAT * RECORDS - 1, MOVE),
+        (5038, MOVE),
+        (9, MOVE),
+        (0, MOVE),
+    ] {
+        for journal in ["DELETE", "WAL"] {
+            let (scratch, copy) = (Scratch::new(), Scratch::new());
+            let file = write_folder(&scratch.0, journal, found);
+            let before = read_image(&file);
+            assert_eq!(before[1].is_some(), journal == "WAL");
+            let refused = Embedded::open_folder(&scratch.0, Clock::from_system()).unwrap_err();
+            assert!(refused.to_string().contains(told), "{found}: {refused}");
+            let progress = BackupProgress::default();
+            let refused = back_up_folder(&scratch.0, &copy.0, Timestamp::now(), &progress).unwrap_err();
+            assert!(refused.to_string().contains(told), "{found}: {refused}");
+            assert!(!copy.0.exists(), "no backup is begun");
+            assert!(read_image(&file) == before, "{found} {journal} is changed");
+        }
+    }
 }
 
 /// Each table and index with its columns.

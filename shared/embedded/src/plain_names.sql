@@ -1,1 +1,0 @@
-ALTER TABLE queue_messages RENAME COLUMN letter TO dead_letter;
