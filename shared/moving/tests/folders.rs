@@ -8,6 +8,7 @@ use recado_domain::event::{EventPayload, EventRecord};
 use recado_domain::millis::add_duration;
 use recado_domain::moving::{Dated, MovedEvent, MovedRecord, RecordKind};
 use recado_domain::sample::MinuteSample;
+use recado_domain::{OLDEST_EXPORT_FORMAT, RECORD_FORMAT};
 use recado_embedded::{Clock, Embedded};
 use recado_moving::{
     ExportOptions, MovingError, MovingStep, check_export, export_installation, import_installation,
@@ -16,9 +17,13 @@ use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortError, Por
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::contract;
 use recado_testkit::moved_records::{read_records, read_sorted_records};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// An export of the last build before 0.2.0, whose records are of format 5.
+const EXPORT_OF_FORMAT_5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/format-5.tar.gz");
 
 fn empty_store() -> Embedded {
     Embedded::in_memory(Clock::from_system()).unwrap()
@@ -231,5 +236,49 @@ fn a_changed_file_another_store_and_a_running_installation_are_refused() {
         };
         let refused = export_installation(&from, &from, &new_folder(), asked, &silent).await;
         assert!(matches!(refused, Err(MovingError::Running(_))));
+    });
+}
+
+#[test]
+fn an_export_of_format_5_is_imported_whole() {
+    let folder = new_folder();
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut unpack = Command::new("tar");
+    unpack.arg("-xzf").arg(EXPORT_OF_FORMAT_5).arg("--no-same-owner");
+    assert!(unpack.arg("-C").arg(&folder).status().unwrap().success());
+    block_on(async {
+        let manifest = check_export(&folder).unwrap();
+        assert_eq!(manifest.records, 5);
+        // At the time of the export: later, some of its records have expired.
+        let now = manifest.taken_at;
+        let to = Embedded::in_memory(Clock::new(move || now)).unwrap();
+        let report = import_installation(&to, &to, &folder, now, &silent)
+            .await
+            .unwrap();
+        assert_eq!((report.records, report.expired), (181, 0));
+        assert_eq!(report.records, manifest.count_records());
+    });
+}
+
+#[test]
+fn an_export_of_an_older_or_a_newer_format_is_refused() {
+    block_on(async {
+        let (from, folder) = (empty_store(), new_folder());
+        export_installation(&from, &from, &folder, options(), &silent)
+            .await
+            .unwrap();
+        let path = folder.join("manifest.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        for records in [OLDEST_EXPORT_FORMAT - 1, RECORD_FORMAT + 1] {
+            let mut manifest: Value = serde_json::from_str(&text).unwrap();
+            manifest["records"] = json!(records);
+            std::fs::write(&path, manifest.to_string()).unwrap();
+            let to = empty_store();
+            let refused = import_installation(&to, &to, &folder, Timestamp::now(), &silent)
+                .await
+                .unwrap_err();
+            assert!(matches!(refused, MovingError::OtherFormat { .. }), "{refused}");
+            assert!(read_records(&to).await.is_empty());
+        }
     });
 }
