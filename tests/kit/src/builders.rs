@@ -255,20 +255,24 @@ impl Fixture {
 
     /// A dead letter of an event of this instance.
     pub fn dead_letter(&self) -> DeadLetter {
-        let job = self.job();
+        self.dead_letter_of(&self.job(), BASE)
+    }
+
+    /// The dead letter of the event of `job`, which failed at `at`.
+    pub fn dead_letter_of(&self, job: &InboundJob, at: Timestamp) -> DeadLetter {
         DeadLetter {
             id: job.event.to_string(),
             queue: QueueName::Inbound,
             reason: Reason::Poison,
-            at: BASE,
+            at,
             attempts: 3,
             last_error: Some("no such field".to_owned()),
             correlation: job.correlation.clone(),
             tenant: Some(self.bound.tenant.id.clone()),
             instance: Some(self.instance().clone()),
             what: DeadLetterContent::Event(Box::new(InboundJob {
-                redrive: Some(BASE),
-                ..job
+                redrive: Some(at),
+                ..job.clone()
             })),
         }
     }

@@ -1,9 +1,8 @@
 //! What a store does with an event whose record cannot be read.
 
-use crate::builders::{at, far_ahead};
+use crate::builders::{Fixture, at, far_ahead};
 use crate::ports::succeed;
 use recado_domain::event::InboundJob;
-use recado_domain::reason::Reason;
 use recado_ports::ports::{OverdueWork, RecordEventOutcome, Store};
 
 /// Looks at two pending events, of which the first is damaged; then settles that one, and looks for it again.
@@ -11,6 +10,7 @@ pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
     store: &S,
     [damaged, sound]: &[InboundJob; 2],
 ) {
+    let dead_letter = Fixture::new().dead_letter_of(damaged, at(1));
     let open = succeed(store.read_open_work(None, 10)).await;
     assert!(
         open.events.iter().any(|event| event.external == sound.external),
@@ -24,7 +24,10 @@ pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
     assert!(noted.is_err_and(|error| !error.is_retryable()));
     let found = store.find_event(&damaged.event).await;
     assert!(found.is_err_and(|error| !error.is_retryable()));
-    succeed(store.settle_event(&damaged.event, Some(Reason::Poison), at(1), far_ahead())).await;
+    let settled = store.settle_event(&damaged.event, Some(&dead_letter), at(1), far_ahead());
+    assert!(succeed(settled).await);
+    let letter = succeed(store.find_dead_letter(&dead_letter.id)).await;
+    assert_eq!(letter, Some(dead_letter));
     let repeated = succeed(store.record_event(damaged)).await;
     assert_eq!(
         repeated,

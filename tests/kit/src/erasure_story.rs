@@ -25,7 +25,6 @@ use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{IdempotencyKey, Ordinal, ThreadId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_domain::reason::Reason;
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
 use recado_ports::ports::{
@@ -432,7 +431,6 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S
             ..fixture.dead_letter()
         };
         succeed(self.deps.queues.enqueue_dead_copy(&letter)).await;
-        succeed(store.settle_event(&job.event, Some(Reason::Poison), now, far_ahead())).await;
-        succeed(store.put_dead_letter(&letter)).await;
+        succeed(store.settle_event(&job.event, Some(&letter), now, far_ahead())).await;
     }
 }

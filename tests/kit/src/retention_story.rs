@@ -14,13 +14,12 @@ use jiff::Timestamp;
 use recado_domain::config::ConfigDocument;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{ConversationId, EventId, Ordinal};
 use recado_domain::message::{Message, MessageFile};
 use recado_domain::millis::add_millis;
-use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
@@ -191,16 +190,14 @@ impl<S: Store> Story<S> {
 
     async fn store_dead_letter(&self, fixture: &Fixture, is_of_tenant: bool) -> DeadLetter {
         let store = &self.deps.store;
-        let mut dead_letter = fixture.dead_letter();
         let job = fixture.job();
         succeed(store.record_event(&job)).await;
-        succeed(store.settle_event(&job.event, Some(Reason::Poison), BASE, BASE)).await;
-        dead_letter.id = job.event.to_string();
-        dead_letter.what = DeadLetterContent::Event(Box::new(job));
+        let mut dead_letter = fixture.dead_letter_of(&job, BASE);
         if !is_of_tenant {
             (dead_letter.tenant, dead_letter.instance) = (None, None);
         }
-        assert!(succeed(store.put_dead_letter(&dead_letter)).await);
+        let settled = store.settle_event(&job.event, Some(&dead_letter), BASE, BASE);
+        assert!(succeed(settled).await);
         dead_letter
     }
 

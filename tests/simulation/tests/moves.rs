@@ -1,14 +1,20 @@
 //! What is owed is done although the queues are lost, as after a move or a restore of the table: the records say it.
 
 use futures::executor::block_on;
+use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
+use recado_embedded::Embedded;
 use recado_pipeline::ports::{ImportBegin, MovableRecords};
 use recado_simulation::Outcome;
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
-use recado_simulation::history::play_beside;
-use recado_simulation::plan::Plan;
+use recado_simulation::fake_world::{Fates, Said};
+use recado_simulation::fault_injector::{Common, Faults};
+use recado_simulation::history::{finish, play_beside, sim};
+use recado_simulation::plan::{Plan, address, bound};
 use recado_simulation::queue::EitherQueues;
-use recado_simulation::simulator::Aids;
+use recado_simulation::scenario::{Story, Telling};
+use recado_simulation::simulator::{Aids, AtMark, Simulator};
 use recado_testkit::moved_records::{check_all_move, read_sorted_records};
 use std::sync::Arc;
 
@@ -52,6 +58,96 @@ fn what_is_owed_when_all_queues_are_lost_is_done_and_nothing_is_sent_twice() {
         lost += outcome.counters.model_calls;
     }
     assert!(lost > 0, "something happened");
+}
+
+/// A history on one store and the model of SQS.
+type Played = Arc<Simulator<Embedded, EitherQueues>>;
+
+fn on_sqs(simulation: &Simulation) -> (Embedded, EitherQueues, Aids) {
+    let queues = EitherQueues::on_sqs(simulation.clone(), 0.0);
+    (store(simulation), queues, Aids::default())
+}
+
+/// A contact writes to a number that is not configured, so the event is given up.
+fn write_to_unknown_number(faults: Faults) -> Played {
+    let simulation = Simulation::new(1);
+    let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
+    let (store, queues, _) = on_sqs(&simulation);
+    let known = bound(0, 0, Provider::Evolution, None);
+    let unknown = bound(9, 9, Provider::Evolution, None).instance;
+    let sim = Arc::new(sim(&common, store, queues, vec![known.clone()]));
+    sim.fake_world
+        .connect(&known.instance.id, known.instance.provider, Fates::calm());
+    let said = Said {
+        id: "in-m1",
+        text: "m1",
+        from_me: false,
+        sent_at: None,
+    };
+    if let Some(external) = unknown.resolve_external_id() {
+        let event = said.event(unknown.provider, &external, &address(9, 0));
+        sim.post(WebhookItem::Event(event), 0);
+    }
+    sim
+}
+
+/// When a function comes to a marked step, all functions die and all queue messages are lost.
+fn lose_all_at_marks(sim: &Played) {
+    let on = Arc::downgrade(sim);
+    let lose = move |_: u64| {
+        if let Some(sim) = on.upgrade() {
+            sim.cut_power();
+            sim.queues.lose_messages();
+        }
+    };
+    assert!(sim.at_mark.set(AtMark(Arc::new(lose))).is_ok());
+}
+
+/// Plays a history once for each of its steps, and loses all at that step. Returns each step with what came of it.
+fn lose_all_at_each_step(calm_from_ms: i64, set_up: impl Fn(Faults) -> Played) -> Vec<(u64, Outcome)> {
+    let play = |marks: Vec<u64>| {
+        let sim = set_up(Faults {
+            calm_from_ms,
+            marks,
+            ..Faults::default()
+        });
+        lose_all_at_marks(&sim);
+        finish(&sim)
+    };
+    let steps = play(Vec::new()).distinct_steps.into_iter();
+    steps.map(|step| (step.number, play(vec![step.number]))).collect()
+}
+
+/// Whether a broken promise says that nobody is told of something that was given up, or that it waits for that for ever.
+fn is_about_letters(promise: &str) -> bool {
+    promise.contains("letter") || promise.starts_with("left open")
+}
+
+#[test]
+fn what_is_given_up_has_its_dead_letter_although_all_functions_die_and_all_queues_are_lost() {
+    let events = lose_all_at_each_step(60_000, write_to_unknown_number);
+    for (step, outcome) in &events {
+        assert_eq!(outcome.dead, 1, "step {step}: {:?}", outcome.violations);
+    }
+    let mut played = vec![("an event".to_owned(), events)];
+    for story in [Story::RefusedOnce, Story::FailedLater, Story::Mailed] {
+        let set_up = |faults| Telling::of(story).set_up(faults, false, on_sqs);
+        played.push((
+            format!("{story:?}"),
+            lose_all_at_each_step(story.calm_ms(), set_up),
+        ));
+    }
+    for (what, outcomes) in played {
+        assert!(outcomes.iter().any(|(_, outcome)| outcome.dead > 0), "{what}");
+        for (step, mut outcome) in outcomes {
+            outcome.violations.retain(|promise| is_about_letters(promise));
+            assert!(
+                outcome.violations.is_empty(),
+                "{what}, step {step}: {:?}",
+                outcome.violations
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use super::DynamoStore;
 use super::conversations::{begin_retention, follows_stored};
+use super::dead_letters::dead_letter_item;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
@@ -7,6 +8,7 @@ use super::records;
 use super::transaction::TransactionAction;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
@@ -20,6 +22,7 @@ fn is_in_state(state: &str) -> Expression {
 }
 
 const PENDING: &str = "pending";
+const APPLIED: &str = "applied";
 
 /// Returns the outcome of a refused write of a new event. An item that cannot be read counts as pending: to enqueue its
 /// event again does no harm.
@@ -146,24 +149,24 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Changes a pending event to its final state. A refusal is ignored: the event is settled already.
-    async fn settle_pending_event(
+    /// Changes a pending event to an applied one, at `at`. `false`: the event is not pending.
+    async fn apply_pending_event(
         &self,
         what: &'static str,
         id: &EventId,
+        at: Timestamp,
         change: &UpdateChange,
-    ) -> PortResult<()> {
-        let _settled = self
-            .table
-            .update_record(
-                what,
-                TableKey::for_event(id),
-                change,
-                Some(is_in_state(PENDING)),
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
+    ) -> PortResult<bool> {
+        let (pending, settled_at) = (is_in_state(PENDING), at.as_millisecond());
+        let is_this = |found: &Item| {
+            item::get_string(found, "state") == Some(APPLIED)
+                && item::get_integer(found, "settled_at") == Some(settled_at)
+        };
+        let key = TableKey::for_event(id);
+        let settled =
+            self.table
+                .update_record_once(what, key, change, Some(pending), ReturnValue::None, is_this);
+        Ok(settled.await?.is_ok())
     }
 }
 
@@ -223,24 +226,30 @@ impl<A: System> Inbox for DynamoStore<A> {
     async fn settle_event(
         &self,
         id: &EventId,
-        reason: Option<Reason>,
+        dead_letter: Option<&DeadLetter>,
         at: Timestamp,
         expires: Timestamp,
-    ) -> PortResult<()> {
+    ) -> PortResult<bool> {
         const WHAT: &str = "settling an event";
-        let change = match reason {
-            None => applied_change(WHAT, at, expires)?,
-            Some(reason) => settled_change(at)
-                .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
-                .set_value("reason", item::encode_part(WHAT, &reason)?),
+        let Some(dead_letter) = dead_letter else {
+            let change = applied_change(WHAT, at, expires)?;
+            return self.apply_pending_event(WHAT, id, at, &change).await;
         };
-        self.settle_pending_event(WHAT, id, &change).await
+        let change = settled_change(at)
+            .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
+            .set_value("reason", item::encode_part(WHAT, &dead_letter.reason)?);
+        let actions = vec![
+            TransactionAction::Update(TableKey::for_event(id), change, Some(is_in_state(PENDING))),
+            TransactionAction::Put(dead_letter_item(WHAT, dead_letter)?, None),
+        ];
+        Ok(self.table.run_transaction(WHAT, actions).await?.is_ok())
     }
 
     async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
         const WHAT: &str = "finishing an event";
-        self.settle_pending_event(WHAT, id, &finished_change(WHAT, finish)?)
+        self.apply_pending_event(WHAT, id, finish.at, &finished_change(WHAT, finish)?)
             .await
+            .map(drop)
     }
 
     async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {

@@ -39,6 +39,16 @@ pub(crate) fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLett
     Ok(stored > 0)
 }
 
+/// Stores a dead letter in place of any other that has its id.
+pub(super) fn replace_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<(), DbError> {
+    execute_sql(
+        connection,
+        "DELETE FROM dead_letters WHERE id = ?1",
+        [&dead_letter.id],
+    )?;
+    upsert_dead_letter(connection, dead_letter).map(drop)
+}
+
 /// The columns that [`parse_letter`] reads, beside `id` and `at`.
 const LETTER_COLUMNS: &str = "queue, reason, tenant, instance, body";
 

@@ -64,14 +64,14 @@ pub(crate) fn select_event_state(
     }))
 }
 
-/// Settles an event whose record cannot be read. Its payload is removed. What can be read of the rest is kept in a new record; if too
-/// little can, the row expires at `times.1`.
+/// Settles a pending event whose record cannot be read. Its payload is removed. What can be read of the rest is kept in a new record;
+/// if too little can, the row expires at `times.1`. `false`: the event is not pending.
 pub(super) fn settle_unreadable(
     connection: &Connection,
     id: &EventId,
     reason: Option<Reason>,
     times: (Timestamp, Timestamp),
-) -> Result<(), DbError> {
+) -> Result<bool, DbError> {
     let (at, expires) = times;
     let sql = "SELECT body FROM events WHERE id = ?1 AND due IS NOT NULL";
     let body: Option<String> = connection
@@ -79,7 +79,7 @@ pub(super) fn settle_unreadable(
         .query_row([id.as_str()], |row| read_lossy_text(row, 0))
         .optional()?
         .flatten();
-    let Some(body) = body else { return Ok(()) };
+    let Some(body) = body else { return Ok(false) };
     let decoded = serde_json::from_str::<EventRecord<IgnoredAny>>(&body).ok();
     let record = match decoded {
         Some(record) => Some(record.with_payload(EventPayload::Inline(Value::Null))),
@@ -87,10 +87,12 @@ pub(super) fn settle_unreadable(
     };
     let Some(mut record) = record else {
         let sql = "UPDATE events SET due = NULL, expires = ?2 WHERE id = ?1";
-        return execute_sql(connection, sql, params![id.as_str(), expires.as_millisecond()]).map(drop);
+        execute_sql(connection, sql, params![id.as_str(), expires.as_millisecond()])?;
+        return Ok(true);
     };
     settle_record(&mut record, reason, at);
-    EventRow::from_record(&record, reason.is_none().then_some(expires))?.write_row(connection)
+    EventRow::from_record(&record, reason.is_none().then_some(expires))?.write_row(connection)?;
+    Ok(true)
 }
 
 /// Records an event that could not be recorded as it came as one that was given up. `job`: what is left of it, as JSON.

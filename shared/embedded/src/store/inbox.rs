@@ -1,4 +1,5 @@
 use super::conversation_row::ConversationRow;
+use super::dead_letters::replace_dead_letter;
 use super::event_states::{RecordedEvent, StoredEventState, select_event_state, settle_unreadable};
 use super::messages::MessageRow;
 use crate::Embedded;
@@ -6,6 +7,7 @@ use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
 use crate::sql_records::{encode_json, execute_sql, keep_readable, query_one, read_lossy_text};
 use jiff::Timestamp;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventPayload, EventRecord, EventState, FollowUpJob, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
@@ -311,19 +313,24 @@ impl Inbox for Embedded {
     async fn settle_event(
         &self,
         id: &EventId,
-        reason: Option<Reason>,
+        dead_letter: Option<&DeadLetter>,
         at: Timestamp,
         expires: Timestamp,
-    ) -> PortResult<()> {
-        let (id, now) = (id.clone(), self.current_time());
-        let (until, expires) = (expires, reason.is_none().then_some(expires));
+    ) -> PortResult<bool> {
+        let (id, dead_letter, now) = (id.clone(), dead_letter.cloned(), self.current_time());
+        let reason = dead_letter.as_ref().map(|dead_letter| dead_letter.reason);
+        let kept_until = reason.is_none().then_some(expires);
         let work = move |c: &Connection| {
             let settle = |record: &mut EventRecord| settle_record(record, reason, at);
-            let settled = update_event_in_state(c, &id, EventState::Pending, now, expires, settle);
-            if keep_readable("events", settled)?.is_none() {
-                settle_unreadable(c, &id, reason, (at, until))?;
+            let settled = update_event_in_state(c, &id, EventState::Pending, now, kept_until, settle);
+            let is_settled = match keep_readable("events", settled)? {
+                Some(record) => record.is_some(),
+                None => settle_unreadable(c, &id, reason, (at, expires))?,
+            };
+            if let Some(dead_letter) = dead_letter.as_ref().filter(|_| is_settled) {
+                replace_dead_letter(c, dead_letter)?;
             }
-            Ok(())
+            Ok(is_settled)
         };
         self.run_write("settle_event", work).await
     }

@@ -1,13 +1,13 @@
-//! Gives up events and messages. The record becomes `dead` first; then the dead letter and its copy are made. A crash in
-//! between leaves a dead record without a dead letter, which the queue's redelivery finds and completes. In the opposite
-//! order, a crash would leave a dead letter of work that is still to be done.
+//! Gives up events and messages. An event becomes `dead` in the write that stores its dead letter. A message becomes `dead` first and
+//! stays on the open list until its dead letter is stored, so that `reconcile` finds what a crash left. In the opposite order, a crash
+//! would leave a dead letter of work that is still to be done.
 
 use crate::Deps;
 use crate::measure::{self, MessageEnd};
 use crate::steps::identity_attempt::keep_sent_message;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{InboundJob, JobNames};
 use recado_domain::ids::{EventId, hash_parts};
@@ -21,7 +21,7 @@ use recado_ports::ports::{
 };
 use serde_json::json;
 
-/// Gives up an event: marks its record as dead and makes its dead letter, which names the event's instance and tenant if
+/// Gives up a pending event: marks its record as dead and makes its dead letter. That names the event's instance and tenant if
 /// the instance is configured.
 pub(crate) async fn give_up_event(
     deps: &impl Deps,
@@ -35,16 +35,7 @@ pub(crate) async fn give_up_event(
     let redriven = job
         .redrive
         .map(|failed_at| add_duration(failed_at, SignedDuration::from_millis(1)));
-    let now = redriven.into_iter().fold(deps.system().now(), Ord::max);
-    deps.store()
-        .settle_event(&job.event, Some(reason), now, now)
-        .await?;
-    // Another worker may have settled the event before: the dead letter is for the failure that the record shows.
-    let record = deps.store().find_event(&job.event).await?;
-    let Some((record, failed_at)) = record.and_then(|record| record.failed_at().map(|at| (record, at)))
-    else {
-        return Ok(());
-    };
+    let at = redriven.into_iter().fold(deps.system().now(), Ord::max);
     let owner = deps
         .store()
         .find_instance_config(job.provider, &job.external)
@@ -52,32 +43,38 @@ pub(crate) async fn give_up_event(
     let dead_letter = DeadLetter {
         id: job.event.to_string(),
         queue: QueueName::Inbound,
-        reason: record.reason.unwrap_or(reason),
-        at: failed_at,
+        reason,
+        at,
         attempts,
         last_error,
         correlation: job.correlation.clone(),
         tenant: owner.as_ref().map(|owner| owner.tenant.id.clone()),
         instance: owner.map(|owner| owner.instance.id.clone()),
         what: DeadLetterContent::Event(Box::new(InboundJob {
-            redrive: Some(failed_at),
+            redrive: Some(at),
             ..job.clone()
         })),
     };
-    save_dead_letter(deps, &dead_letter).await?;
-    // If this worker was delayed, the event may have been redriven before the dead letter was made: then remove it
-    // again.
-    let record = deps.store().find_event(&job.event).await?;
-    if record.and_then(|record| record.failed_at()) != Some(failed_at) {
-        deps.store()
-            .remove_dead_letter(&dead_letter.id, failed_at)
-            .await?;
+    settle_dead_event(deps, &job.event, &dead_letter).await.map(drop)
+}
+
+/// Marks a pending event as dead and stores its dead letter, in one write. The copy in the dead-letter queue goes first: if no dead
+/// letter follows, `reconcile` removes it. `false`: the event is not pending, and only the copy was made.
+async fn settle_dead_event(deps: &impl Deps, event: &EventId, dead_letter: &DeadLetter) -> PortResult<bool> {
+    deps.queues().enqueue_dead_copy(dead_letter).await?;
+    let expires = add_duration(dead_letter.at, deps.settings().event_ttl);
+    let settled = deps
+        .store()
+        .settle_event(event, Some(dead_letter), dead_letter.at, expires)
+        .await?;
+    if settled {
+        report_dead_letter(dead_letter);
     }
-    Ok(())
+    Ok(settled)
 }
 
 /// Makes a dead letter of a message of one of Recado's queues that cannot be read. Trying again cannot help, so the message must not
-/// come back. The event of a message of `inbound` is settled first, if it can be read which one it is: nothing else would ever do so.
+/// come back. The event of a message of `inbound` is given up with it, if it can be read which one it is: nothing else would ever do so.
 pub(crate) async fn dead_letter_unreadable(
     deps: &impl Deps,
     queue: QueueName,
@@ -87,40 +84,46 @@ pub(crate) async fn dead_letter_unreadable(
     // The error's own text is not used, because it repeats values of the body.
     let error = format!("{:?} error in column {}", error.classify(), error.column());
     let mut dead_letter = build_unreadable_letter(deps, queue, body, error);
-    if queue == QueueName::Inbound {
-        let names = JobNames::cut_out(body);
-        if let Some(event) = &names.event {
-            dead_letter.at = settle_unread_event(deps, event, dead_letter.at).await?;
-        }
-        if let (Some(provider), Some(external)) = (names.provider, &names.external)
-            && let Some(owner) = deps.store().find_instance_config(provider, external).await?
-        {
-            dead_letter.tenant = Some(owner.tenant.id.clone());
-            dead_letter.instance = Some(owner.instance.id.clone());
-        }
+    if queue != QueueName::Inbound {
+        return save_dead_letter(deps, &dead_letter).await;
     }
-    save_dead_letter(deps, &dead_letter).await
-}
-
-/// Gives up an event whose queue message cannot be read. Returns the time at which it failed, which may be that of an earlier
-/// attempt; `at`, if its record does not tell.
-async fn settle_unread_event(deps: &impl Deps, event: &EventId, at: Timestamp) -> PortResult<Timestamp> {
-    let expires = add_duration(at, deps.settings().event_ttl);
-    deps.store()
-        .settle_event(event, Some(Reason::Poison), at, expires)
-        .await?;
-    let record = pass_over_unreadable(deps.store().find_event(event).await)?;
-    Ok(record.and_then(|record| record.failed_at()).unwrap_or(at))
+    let names = JobNames::cut_out(body);
+    if let (Some(provider), Some(external)) = (names.provider, &names.external)
+        && let Some(owner) = deps.store().find_instance_config(provider, external).await?
+    {
+        dead_letter.tenant = Some(owner.tenant.id.clone());
+        dead_letter.instance = Some(owner.instance.id.clone());
+    }
+    match &names.event {
+        Some(event) => give_up_unread_event(deps, event, dead_letter).await,
+        None => save_dead_letter(deps, &dead_letter).await,
+    }
 }
 
 /// Gives up a pending event whose record cannot be read. Its queue message is gone, or does not tell whose it is, so its dead letter
-/// names the event. The dead letter comes first: nothing finds the event again once it is settled, and a repeat makes the same one.
+/// names the event.
 pub(crate) async fn give_up_unreadable_event(deps: &impl Deps, event: &EventId) -> PortResult<()> {
     let body = json!({ "event": event }).to_string();
     let error = "the record of the event cannot be read".to_owned();
     let dead_letter = build_unreadable_letter(deps, QueueName::Inbound, &body, error);
-    save_dead_letter(deps, &dead_letter).await?;
-    settle_unread_event(deps, event, dead_letter.at).await.map(drop)
+    give_up_unread_event(deps, event, dead_letter).await
+}
+
+/// Gives up an event of which no more than its id is known. If it is not pending, its dead letter is made all the same, with the time
+/// of the failure that its record tells.
+async fn give_up_unread_event(
+    deps: &impl Deps,
+    event: &EventId,
+    mut dead_letter: DeadLetter,
+) -> PortResult<()> {
+    if settle_dead_event(deps, event, &dead_letter).await? {
+        return Ok(());
+    }
+    let record = pass_over_unreadable(deps.store().find_event(event).await)?;
+    if let Some(failed_at) = record.and_then(|record| record.failed_at()) {
+        dead_letter.at = failed_at;
+    }
+    save_dead_letter(deps, &dead_letter).await
 }
 
 /// Makes a dead letter of a message that cannot be used and that others wrote. `error` is the reason and must not contain text of
@@ -255,15 +258,20 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
 /// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
 /// tells a redelivery that nothing is left to do.
 pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
+    deps.queues().enqueue_dead_copy(dead_letter).await?;
+    if deps.store().put_dead_letter(dead_letter).await? {
+        report_dead_letter(dead_letter);
+    }
+    Ok(())
+}
+
+/// Logs and counts a dead letter that was stored.
+fn report_dead_letter(dead_letter: &DeadLetter) {
     tracing::warn!(
         dead_letter = %dead_letter.id, queue = dead_letter.queue.as_str(), reason = dead_letter.reason.as_str(),
         correlation_id = %dead_letter.correlation, "dead letter"
     );
-    deps.queues().enqueue_dead_copy(dead_letter).await?;
-    if deps.store().put_dead_letter(dead_letter).await? {
-        measure::count_dead_letter(dead_letter);
-    }
-    Ok(())
+    measure::count_dead_letter(dead_letter);
 }
 
 /// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it. A message that waits for

@@ -292,19 +292,14 @@ fn build_event_finish(
     }
 }
 
-/// Returns `true` if the event is no longer pending. Does what a crash may have prevented after it was settled: an applied
-/// event's turn job is sent again, and a dead event that has no dead letter gets it.
+/// Returns `true` if the event is no longer pending. The turn job of an applied event is sent again: a crash may have
+/// prevented it.
 async fn is_settled_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(true);
     };
     if record.state == EventState::Applied {
         resend_turn(deps, job, &record).await?;
-    }
-    if record.state == EventState::Dead && deps.store().find_dead_letter(job.event.as_str()).await?.is_none()
-    {
-        let reason = record.reason.unwrap_or(Reason::Poison);
-        give_up_event(deps, job, reason, record.attempts, None).await?;
     }
     Ok(record.state != EventState::Pending)
 }

@@ -1,6 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
@@ -71,18 +72,20 @@ pub trait Inbox: Send + Sync {
         write: InboundWrite<'_>,
     ) -> impl Future<Output = PortResult<StoreInboundOutcome>> + Send;
 
-    /// Marks a pending event as applied or dead. Without a `reason` it becomes applied, its payload is removed, and its
-    /// record expires at `expires`. With a `reason` it becomes dead and keeps its payload for a redrive. An event that
-    /// is not pending is not changed. One whose record cannot be read is settled too, and may lose its payload.
+    /// Marks a pending event as applied or dead at `at`. Without a `dead_letter` it becomes applied, its payload is removed,
+    /// and its record expires at `expires`. With one, which is of the failure at `at`, it becomes dead with that reason and
+    /// keeps its payload for a redrive. The same write stores the dead letter, in place of one with its id: that is of an
+    /// earlier failure. An event whose record cannot be read is settled too, and may lose its payload. `false`, and nothing is
+    /// stored: the event is not pending.
     fn settle_event(
         &self,
         id: &EventId,
-        reason: Option<Reason>,
+        dead_letter: Option<&DeadLetter>,
         at: Timestamp,
         expires: Timestamp,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Marks a pending event as applied, as [`Self::settle_event`] does without a reason. The same write stores the
+    /// Marks a pending event as applied, as [`Self::settle_event`] does without a dead letter. The same write stores the
     /// record of its processing, and the reason for which its message was left out.
     fn finish_event(&self, id: &EventId, finish: &EventFinish)
     -> impl Future<Output = PortResult<()>> + Send;

@@ -10,7 +10,6 @@ use recado_domain::instance::{
 };
 use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
-use recado_domain::reason::Reason;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
     CommitOutcome, Conversations, DeadLetters, InboundWrite, Inbox, InstanceStates, OutboxStore,
@@ -255,21 +254,21 @@ fn a_removal_whose_answer_is_lost_has_removed_it() {
 
 #[test]
 fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
-    let (world, job) = (World::with_attempts(3), Fixture::new().job());
-    let (failed_at, expires) = (world.time.now(), add_millis(BASE, 60_000));
-    let give_up = |at| {
-        block_on(
-            world
-                .store
-                .settle_event(&job.event, Some(Reason::Poison), at, expires),
-        )
+    let (world, fixture) = (World::with_attempts(3), Fixture::new());
+    let (job, failed_at) = (fixture.job(), world.time.now());
+    let (dead_letter, expires) = (fixture.dead_letter_of(&job, failed_at), add_millis(BASE, 60_000));
+    let give_up = || {
+        let settles = world
+            .store
+            .settle_event(&job.event, Some(&dead_letter), failed_at, expires);
+        assert!(block_on(settles).unwrap());
     };
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    give_up(failed_at).unwrap();
+    give_up();
     world.fails_times(1, Fault::FailAfter);
     assert!(block_on(world.store.revive_event(&job.event, failed_at)).unwrap());
     assert!(!block_on(world.store.revive_event(&job.event, failed_at)).unwrap());
-    give_up(failed_at).unwrap();
+    give_up();
     world.fails_times(1, Fault::FailAfter);
     let purged = add_millis(failed_at, 1_000);
     assert!(block_on(world.store.purge_event(&job.event, failed_at, purged, expires)).unwrap());

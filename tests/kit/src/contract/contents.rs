@@ -85,12 +85,16 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
         json!("text"),
         json!([]),
     ] {
-        let mut job = Fixture::new().job();
+        let fixture = Fixture::new();
+        let mut job = fixture.job();
         job.payload = EventPayload::Inline(expected.clone());
         assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
         let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_same(payload(&record.job), &expected);
-        succeed(store.settle_event(&job.event, Some(Reason::Poison), at(1), at(1))).await;
+        let dead_letter = fixture.dead_letter_of(&job, at(1));
+        succeed(store.settle_event(&job.event, Some(&dead_letter), at(1), at(1))).await;
+        let kept = succeed(store.find_dead_letter(&dead_letter.id)).await;
+        assert_eq!(kept, Some(dead_letter));
         assert!(succeed(store.revive_event(&job.event, at(1))).await);
         let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_same(payload(&record.job), &expected);

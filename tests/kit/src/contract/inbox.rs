@@ -3,16 +3,21 @@
 use crate::builders::{Fixture, at, far_ahead, long_ago};
 use crate::ports::succeed;
 use futures::future::join_all;
-use recado_domain::event::{EventRecord, EventState};
+use jiff::Timestamp;
+use recado_domain::event::{EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{RecordEventOutcome, Store};
 use std::time::Duration;
 
-/// The reasons do not matter here.
-const REASON: Option<Reason> = Some(Reason::Poison);
-
-async fn record<S: Store>(store: &S, job: &recado_domain::event::InboundJob) -> EventRecord {
+async fn record<S: Store>(store: &S, job: &InboundJob) -> EventRecord {
     succeed(store.find_event(&job.event)).await.unwrap()
+}
+
+/// Gives the event up, which must be pending.
+async fn give_up<S: Store>(store: &S, (fixture, job): (&Fixture, &InboundJob), when: Timestamp) {
+    let dead_letter = fixture.dead_letter_of(job, when);
+    let given_up = store.settle_event(&job.event, Some(&dead_letter), when, long_ago());
+    assert!(succeed(given_up).await);
 }
 
 pub async fn a_new_event_is_recorded_as_pending<S: Store>(store: &S) {
@@ -77,17 +82,14 @@ pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
     let kept = serde_json::to_string(&record.job.payload).unwrap();
     assert!(!kept.contains("Bom dia"), "the payload is still there");
     let payload = record.job.payload.clone();
-    assert_eq!(
-        record.job,
-        recado_domain::event::InboundJob { payload, ..job },
-        "all else is kept"
-    );
+    assert_eq!(record.job, InboundJob { payload, ..job }, "all else is kept");
 }
 
 pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
-    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
+    give_up(store, (&fixture, &job), at(5)).await;
     assert_eq!(
         succeed(store.record_event(&job)).await,
         RecordEventOutcome::Settled
@@ -95,7 +97,7 @@ pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: St
     let record = record(store, &job).await;
     assert_eq!(
         (record.state, record.reason, record.settled_at),
-        (EventState::Dead, REASON, Some(at(5)))
+        (EventState::Dead, Some(Reason::Poison), Some(at(5)))
     );
     assert_eq!(record.job, job);
 }
@@ -117,25 +119,62 @@ pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
 
 pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    for (first, second) in [(None, REASON), (REASON, None), (REASON, Some(Reason::Stale))] {
+    for (dies, would_die) in [(false, true), (true, false), (true, true)] {
         let job = fixture.job();
+        let [first, second] = [at(5), at(9)].map(|when| fixture.dead_letter_of(&job, when));
         let _ = succeed(store.record_event(&job)).await;
-        succeed(store.settle_event(&job.event, first, at(5), far_ahead())).await;
+        let settled = store.settle_event(&job.event, dies.then_some(&first), at(5), far_ahead());
+        assert!(succeed(settled).await);
         let before = record(store, &job).await;
-        succeed(store.settle_event(&job.event, second, at(9), long_ago())).await;
+        let again = store.settle_event(&job.event, would_die.then_some(&second), at(9), long_ago());
+        assert!(!succeed(again).await);
         assert_eq!(record(store, &job).await, before);
+        let letter = succeed(store.find_dead_letter(&first.id)).await;
+        assert_eq!(letter, dies.then_some(first));
     }
 }
 
 pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
-    let job = Fixture::new().job();
-    succeed(store.settle_event(&job.event, None, at(5), far_ahead())).await;
-    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    let fixture = Fixture::new();
+    let job = fixture.job();
+    let dead_letter = fixture.dead_letter_of(&job, at(5));
+    for letter in [None, Some(&dead_letter)] {
+        let settled = store.settle_event(&job.event, letter, at(5), far_ahead());
+        assert!(!succeed(settled).await);
+        assert_eq!(succeed(store.find_event(&job.event)).await, None);
+        assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
+    }
     assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
 }
 
+pub async fn an_event_is_given_up_with_its_dead_letter<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let job = fixture.job();
+    let _ = succeed(store.record_event(&job)).await;
+    give_up(store, (&fixture, &job), at(5)).await;
+    let dead_letter = fixture.dead_letter_of(&job, at(5));
+    let found = succeed(store.find_dead_letter(&dead_letter.id)).await;
+    assert_eq!(found, Some(dead_letter));
+}
+
+/// Whatever the clock said at an earlier failure: the event is pending, so that one was undone.
+pub async fn the_dead_letter_of_an_earlier_failure_is_replaced<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    for earlier in [at(4), at(5), at(60_000)] {
+        let job = fixture.job();
+        let _ = succeed(store.record_event(&job)).await;
+        let mut left = fixture.dead_letter_of(&job, earlier);
+        left.attempts = 9;
+        assert!(succeed(store.put_dead_letter(&left)).await);
+        give_up(store, (&fixture, &job), at(5)).await;
+        let found = succeed(store.find_dead_letter(&left.id)).await;
+        assert_eq!(found, Some(fixture.dead_letter_of(&job, at(5))));
+    }
+}
+
 pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let set = async |seen, attempts| succeed(store.set_event_attempts(&job.event, seen, attempts)).await;
     assert!(!set(0, 1).await, "there is no such event");
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
@@ -146,7 +185,7 @@ pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
     assert!(!set(2, 3).await, "it is not as read");
     assert!(set(3, 2).await);
     assert_eq!(record(store, &job).await.attempts, 2);
-    succeed(store.settle_event(&job.event, REASON, at(5), far_ahead())).await;
+    give_up(store, (&fixture, &job), at(5)).await;
     assert!(!set(2, 3).await, "it is no longer pending");
     assert_eq!(record(store, &job).await.attempts, 2);
 }
@@ -160,10 +199,11 @@ pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
 }
 
 pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
     assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
-    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
+    give_up(store, (&fixture, &job), at(5)).await;
     assert!(succeed(store.revive_event(&job.event, at(5))).await);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
     assert!(
@@ -197,11 +237,10 @@ pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
 }
 
 pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
-    let die = async |when| {
-        succeed(store.settle_event(&job.event, REASON, when, long_ago())).await;
-    };
+    let die = async |when| give_up(store, (&fixture, &job), when).await;
     die(at(5)).await;
     for other in [at(4), at(6)] {
         assert!(!succeed(store.revive_event(&job.event, other)).await);
@@ -218,9 +257,10 @@ pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store
 }
 
 pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
-    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
+    give_up(store, (&fixture, &job), at(5)).await;
     assert!(succeed(store.purge_event(&job.event, at(5), at(8), far_ahead())).await);
     let record = record(store, &job).await;
     assert_eq!(
@@ -245,13 +285,14 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
 }
 
 pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let purge = async |failed_at| succeed(store.purge_event(&job.event, failed_at, at(9), long_ago())).await;
     assert!(!purge(at(5)).await, "there is none");
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
     let _ = succeed(store.record_event(&job)).await;
     assert!(!purge(at(5)).await, "it is pending");
-    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
+    give_up(store, (&fixture, &job), at(5)).await;
     assert!(!purge(at(4)).await, "it died later");
     assert_eq!(record(store, &job).await.failed_at(), Some(at(5)));
     assert!(purge(at(5)).await);
@@ -263,7 +304,8 @@ pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
 }
 
 pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let due = async || record(store, &job).await.overdue_at();
     let absent = succeed(store.record_reenqueue(&job.event, at(1))).await;
     assert_eq!(absent, None, "there is no such event");
@@ -282,22 +324,27 @@ pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
     let second = succeed(store.record_reenqueue(&job.event, at(14 * 60_000))).await;
     assert_eq!(second.map(|record| record.again), Some(2));
     assert_eq!(due().await, minutes(74));
-    succeed(store.settle_event(&job.event, REASON, at(5), far_ahead())).await;
+    give_up(store, (&fixture, &job), at(5)).await;
     let dead = succeed(store.record_reenqueue(&job.event, at(6))).await;
     assert_eq!(dead, None, "it is dead");
     assert_eq!((record(store, &job).await.again, due().await), (2, None));
 }
 
 pub async fn two_workers_that_settle_at_once_settle_once<S: Store>(store: &S) {
-    let job = Fixture::new().job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
-    let reasons = [None, REASON, None, REASON];
-    let settle = |reason| store.settle_event(&job.event, reason, at(5), far_ahead());
-    join_all(reasons.map(settle))
+    let dead_letter = fixture.dead_letter_of(&job, at(5));
+    let letters = [None, Some(&dead_letter), None, Some(&dead_letter)];
+    let settle = |letter| store.settle_event(&job.event, letter, at(5), far_ahead());
+    let settled = join_all(letters.map(settle))
         .await
         .into_iter()
-        .for_each(Result::unwrap);
+        .map(Result::unwrap);
+    assert!(settled.collect::<Vec<bool>>().contains(&true));
     let first = record(store, &job).await;
+    let letter = succeed(store.find_dead_letter(&dead_letter.id)).await;
+    assert_eq!(letter.is_some(), first.state == EventState::Dead);
     assert_eq!(
         first.reason.is_some(),
         first.state == EventState::Dead,

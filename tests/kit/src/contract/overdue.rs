@@ -93,7 +93,8 @@ pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(1));
     let job = job_at(&fixture, base);
     let _ = succeed(store.record_event(&job)).await;
-    succeed(store.settle_event(&job.event, Some(Reason::Poison), base, base)).await;
+    let dead_letter = fixture.dead_letter_of(&job, base);
+    succeed(store.settle_event(&job.event, Some(&dead_letter), base, base)).await;
     assert_done(store, base, is_event(&job)).await;
     assert!(succeed(store.revive_event(&job.event, base)).await);
     assert_due(store, minutes(base, 2), is_event(&job)).await;

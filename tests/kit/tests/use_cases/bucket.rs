@@ -312,22 +312,9 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
         world.store.record_event(&job).await.unwrap(),
         RecordEventOutcome::New
     );
-    succeed(
-        world
-            .store
-            .settle_event(&job.event, Some(Reason::Poison), setup.now(), setup.now()),
-    )
-    .await;
-    let dead_letter = DeadLetter {
-        id: job.event.to_string(),
-        at: setup.now(),
-        what: recado_domain::dead_letter::DeadLetterContent::Event(Box::new(InboundJob {
-            redrive: Some(setup.now()),
-            ..job.clone()
-        })),
-        ..setup.fixture.dead_letter()
-    };
-    world.store.put_dead_letter(&dead_letter).await.unwrap();
+    let (dead_letter, now) = (setup.fixture.dead_letter_of(&job, setup.now()), setup.now());
+    let settled = world.store.settle_event(&job.event, Some(&dead_letter), now, now);
+    assert!(succeed(settled).await);
     days(&setup, &world, 20).await;
     assert!(
         succeed(operate::dead_letters::redrive_dead_letter(

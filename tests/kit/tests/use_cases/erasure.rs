@@ -401,8 +401,7 @@ impl Site {
             ..self.setup.fixture.dead_letter()
         };
         succeed(queues.enqueue_dead_copy(&letter)).await;
-        succeed(store.settle_event(&dead.event, Some(Reason::Poison), letter.at, far_ahead())).await;
-        succeed(store.put_dead_letter(&letter)).await;
+        succeed(store.settle_event(&dead.event, Some(&letter), letter.at, far_ahead())).await;
         let status = StatusUpdate {
             key: DeliveryKey::from_provider_id(dead.provider, &self.setup.fixture.external(), "P0"),
             status: DeliveryStatus::Read,

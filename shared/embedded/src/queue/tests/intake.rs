@@ -1,10 +1,9 @@
 //! Events are recorded and enqueued in one transaction.
 
 use super::*;
-use recado_domain::reason::Reason;
-use recado_ports::ports::{Inbox, OverdueIndex, OverdueWork, PortResult, RecordEventOutcome};
+use recado_ports::ports::{DeadLetters, Inbox, OverdueIndex, OverdueWork, PortResult, RecordEventOutcome};
 use recado_ports::settings::VisibilityTimeouts;
-use recado_testkit::builders::{at, far_ahead};
+use recado_testkit::builders::{Fixture, at, far_ahead};
 
 async fn take_in(bench: &Bench, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
     bench.queues.record_and_enqueue_events(jobs).await
@@ -111,8 +110,13 @@ fn an_event_whose_record_is_damaged_holds_up_no_other_and_is_settled() {
             let readable: Vec<&DequeuedMessage> = received.iter().filter(readable).collect();
             assert_eq!(readable.len(), 1, "{sql}");
             assert_eq!(id_of(readable[0]), "b1");
-            let why = Some(Reason::Poison);
-            succeed(bench.queues.settle_event(&jobs[0].event, why, at(1), far_ahead())).await;
+            let letter = Fixture::new().dead_letter_of(&jobs[0], at(1));
+            let settled = bench
+                .queues
+                .settle_event(&jobs[0].event, Some(&letter), at(1), far_ahead());
+            assert!(succeed(settled).await, "{sql}");
+            let kept = succeed(bench.queues.find_dead_letter(&letter.id)).await;
+            assert_eq!(kept, Some(letter), "{sql}");
             let outcomes = succeed(take_in(&bench, &jobs)).await;
             assert_eq!(outcomes[0], RecordEventOutcome::Settled, "{sql}");
             let overdue = succeed(bench.queues.list_overdue(far_ahead(), 10)).await;

@@ -154,11 +154,7 @@ async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<
             Some(dead_letter) if job.redrive == Some(dead_letter.at) => {
                 deps.queues().enqueue_dead_copy(&dead_letter).await
             }
-            Some(_) => Ok(()),
-            None => {
-                let reason = record.reason.unwrap_or(Reason::Poison);
-                give_up_event(deps, job, reason, record.attempts, None).await
-            }
+            _ => Ok(()),
         },
     }
 }

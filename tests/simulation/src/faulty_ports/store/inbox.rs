@@ -1,9 +1,9 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, InboundJob};
 use recado_domain::ids::EventId;
-use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
 };
@@ -87,13 +87,13 @@ impl<S: Store> Inbox for FaultyPort<S> {
     async fn settle_event(
         &self,
         id: &EventId,
-        reason: Option<Reason>,
+        dead_letter: Option<&DeadLetter>,
         at: Timestamp,
         expires: Timestamp,
-    ) -> PortResult<()> {
+    ) -> PortResult<bool> {
         self.injector.note_handled(id);
-        self.around("settle_event", self.inner.settle_event(id, reason, at, expires))
-            .await
+        let effect = self.inner.settle_event(id, dead_letter, at, expires);
+        self.around("settle_event", effect).await
     }
 
     async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
