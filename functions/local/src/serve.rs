@@ -18,7 +18,9 @@ use anyhow::{Context, Result, bail};
 use axum::Router;
 use futures::future::{LocalBoxFuture, join, ready};
 use recado_domain::secret::Secret;
-use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts, is_disk_full};
+use recado_embedded::{
+    Embedded, EmbeddedSystem, EventReader, FULL_DISK_REMEDY, RecoveryCounts, is_disk_full,
+};
 use recado_http::{
     ApiOptions, AppliedFileDesk, EndpointDesk, EventFeed, HealthProbe, accept_extra_slashes, api_router,
     api_routes, record_webhooks,
@@ -59,7 +61,7 @@ fn add_remedy(error: anyhow::Error) -> anyhow::Error {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<PortError>());
     if failed.any(is_disk_full) {
-        return error.context("Make room on the disk, and start again");
+        return error.context(FULL_DISK_REMEDY);
     }
     error
 }

@@ -141,6 +141,20 @@ fn load_language_templates(
             .lstrip_blocks(true)
             .build()?,
     );
+    add_functions(&mut environment, texts);
+    add_filters(&mut environment);
+    environment.add_global("version", env!("CARGO_PKG_VERSION"));
+    environment.add_global("language", language);
+    let reasons = Reason::OF_DEAD_LETTERS.map(Reason::as_str);
+    environment.add_global("dead_letter_reasons", reasons.to_vec());
+    for (name, source) in TEMPLATES.iter().chain(ANSWERS) {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment)
+}
+
+/// Adds the functions that templates call. `texts` are those of the language.
+fn add_functions(environment: &mut Environment<'static>, texts: Arc<LanguageTexts>) {
     let labels = Arc::clone(&texts);
     environment.add_function("t", move |key: &str, values: Kwargs| {
         find_text_by_key(&texts, key, &values)
@@ -161,6 +175,10 @@ fn load_language_templates(
     environment.add_function("qr_code", |text: &str, label: &str| {
         qr_code::draw_qr_code(text, label)
     });
+}
+
+/// Adds the filters that templates apply.
+fn add_filters(environment: &mut Environment<'static>) {
     environment.add_filter("split_content", |message: &Value| content::split_content(message));
     environment.add_filter("when", |value: &Value| formats::show_time_element(value));
     environment.add_filter("day", |value: &Value| formats::show_day_element(value));
@@ -176,14 +194,6 @@ fn load_language_templates(
     environment.add_filter("csv", |value: &Value| formats::write_csv_field(value));
     environment.add_filter("json", |value: &Value| formats::write_pretty_json(value));
     environment.add_filter("day_lines", |value: &Value| formats::write_day_lines(value));
-    environment.add_global("version", env!("CARGO_PKG_VERSION"));
-    environment.add_global("language", language);
-    let reasons = Reason::OF_DEAD_LETTERS.map(Reason::as_str);
-    environment.add_global("dead_letter_reasons", reasons.to_vec());
-    for (name, source) in TEMPLATES.iter().chain(ANSWERS) {
-        environment.add_template(name, source)?;
-    }
-    Ok(environment)
 }
 
 /// Makes a key by which the API knows a repeat of a request.

@@ -2,12 +2,20 @@ use recado_ports::ports::PortError;
 use rusqlite::ErrorCode;
 use serde_json::error::Category;
 
+/// The words that tell a person what helps where the disk has no room.
+pub const FULL_DISK_REMEDY: &str = "Make room on the disk, and start again";
+
+/// Returns the database's own error behind the error of an operation that may succeed later.
+fn find_cause(error: &PortError) -> Option<&DbError> {
+    match error {
+        PortError::Unavailable { source, .. } => source.downcast_ref(),
+        _ => None,
+    }
+}
+
 /// Returns whether the disk refused the write that failed with `error`. Nothing of it is stored then, and another try may succeed.
 pub(crate) fn is_refused_by_disk(error: &PortError) -> bool {
-    let PortError::Unavailable { source, .. } = error else {
-        return false;
-    };
-    match source.downcast_ref::<DbError>() {
+    match find_cause(error) {
         Some(DbError::Commit(_)) => true,
         Some(DbError::Sql(error)) => matches!(
             error.sqlite_error_code(),
@@ -19,10 +27,7 @@ pub(crate) fn is_refused_by_disk(error: &PortError) -> bool {
 
 /// Returns whether the disk had no room for the write that failed with `error`.
 pub fn is_disk_full(error: &PortError) -> bool {
-    let PortError::Unavailable { source, .. } = error else {
-        return false;
-    };
-    match source.downcast_ref::<DbError>() {
+    match find_cause(error) {
         Some(DbError::Commit(why)) => why.contains("disk is full"),
         Some(DbError::Sql(error)) => error.sqlite_error_code() == Some(ErrorCode::DiskFull),
         _ => false,

@@ -39,7 +39,7 @@ mod unfinished_import;
 
 pub use backup::{BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
-pub use db_error::is_disk_full;
+pub use db_error::{FULL_DISK_REMEDY, is_disk_full};
 #[cfg(feature = "test-door")]
 pub use embedded::StoreCopy;
 pub use embedded::{Embedded, EventReader};

@@ -1,4 +1,5 @@
 use crate::backup::BackupError;
+use crate::db_error::FULL_DISK_REMEDY;
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,12 +86,13 @@ impl From<rusqlite::Error> for OpenError {
 }
 
 /// Returns the remedy for an error of the database, to be added to its text. It is empty if none is known.
-fn remedy_of(error: &rusqlite::Error) -> &'static str {
+fn remedy_of(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             ". It is damaged: move the data folder away and put its last copy in place (docs/server.md)"
+                .to_owned()
         }
-        Some(ErrorCode::DiskFull) => ". Make room on the disk, and start again",
-        _ => "",
+        Some(ErrorCode::DiskFull) => format!(". {FULL_DISK_REMEDY}"),
+        _ => String::new(),
     }
 }

@@ -260,17 +260,10 @@ async fn is_own_echo(
             echoed.push((flight, echo));
         }
     }
-    // First comes an attempt that was assigned to this very echo before, by a worker that failed or was repeated. Then
-    // come attempts that certainly go to this contact, and among these the one that was claimed last before the echo was
-    // written: so earlier attempts are left for echoes that were written earlier.
-    let taken = |flight: &InFlightSend| flight.taken_as(&said).is_some();
-    echoed.sort_by_key(|(flight, echo)| {
-        let after = !flight.may_be_claimed_before(said.written_at, said.now);
-        let maybe = *echo == Echo::Maybe;
-        (!taken(flight), maybe, after, Reverse(flight.claimed_at))
-    });
+    sort_likeliest_first(&mut echoed, &said);
     for (flight, echo) in echoed {
-        let Some(id) = flight.recorded_id(&said).filter(|_| !taken(&flight)) else {
+        let is_taken = flight.taken_as(&said).is_some();
+        let Some(id) = flight.recorded_id(&said).filter(|_| !is_taken) else {
             return Ok(true);
         };
         // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
@@ -281,6 +274,18 @@ async fn is_own_echo(
         }
     }
     is_known_by_its_status(deps, job, bound, inbound).await
+}
+
+/// Sorts the attempts of which `said` may be the echo. First comes one that was assigned to this very echo before, by a worker that
+/// failed or was repeated. Then come those that certainly go to this contact, and among these the one that was claimed last before the
+/// echo was written: so earlier attempts are left for echoes that were written earlier.
+fn sort_likeliest_first(echoed: &mut [(InFlightSend, Echo)], said: &OwnMessageEcho<'_>) {
+    echoed.sort_by_key(|(flight, echo)| {
+        let is_taken = flight.taken_as(said).is_some();
+        let after = !flight.may_be_claimed_before(said.written_at, said.now);
+        let maybe = *echo == Echo::Maybe;
+        (!is_taken, maybe, after, Reverse(flight.claimed_at))
+    });
 }
 
 /// Returns `true` if a status of a sent message named the provider's id. The provider's answer had another then. Only where statuses
