@@ -84,6 +84,7 @@ impl ProblemCode {
 
     pub(crate) fn of_configure_error(error: &ConfigureError) -> Option<Self> {
         match error {
+            ConfigureError::TenantPermission { .. } => Some(Self::Role),
             ConfigureError::Changed(_) => Some(Self::ChangedMeanwhile),
             ConfigureError::StillOwes(_) => Some(Self::StillOwed),
             _ => None,

@@ -117,6 +117,7 @@ impl From<ConfigureError> for HttpProblem {
             | ConfigureError::InvitationEntry { .. } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
             }
+            ConfigureError::TenantPermission { .. } => Self::new(StatusCode::FORBIDDEN, error.to_string()),
             ConfigureError::NotFound(_) => Self::not_found(error.to_string()),
             ConfigureError::StillOwes(_)
             | ConfigureError::LastSecretVersion

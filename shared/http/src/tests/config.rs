@@ -271,3 +271,46 @@ async fn an_entry_tells_whether_it_is_as_the_file_says() {
     let warnings = replaced.body["warnings"].to_string();
     assert!(warnings.contains("agent ana was changed otherwise"), "{warnings}");
 }
+
+#[tokio::test]
+async fn a_document_that_makes_or_removes_a_tenant_needs_an_admin() {
+    let site = Site::in_memory().configured().await;
+    let token = json!({"name": "gerente", "role": "manager"});
+    let created = site.operate("POST", "/v1/tokens", &token).await;
+    let bearer = format!("Bearer {}", created.body["secret"].as_str().unwrap());
+    let apply = async |path: &str, document: &Value| {
+        let headers = [("authorization", bearer.as_str())];
+        site.ask("PUT", path, &headers, document.to_string()).await
+    };
+    let assert_refused = |answered: &super::Answered, verb: &str| {
+        assert_eq!(answered.status, StatusCode::FORBIDDEN, "{}", answered.text);
+        assert_eq!(answered.header("content-type"), Some("application/problem+json"));
+        let expected =
+            format!("this would {verb} the tenant `nova`, which only a token with the role `admin` may do");
+        assert_eq!(
+            (&answered.body["code"], &answered.body["detail"]),
+            (&json!("role"), &json!(expected))
+        );
+    };
+    let known = serde_json::to_value(document()).unwrap();
+    let changed = apply("/v1/config", &known).await;
+    assert_eq!(changed.status, StatusCode::OK, "{}", changed.text);
+    let new = json!({"tenants": [{"id": "nova"}]});
+    for path in ["/v1/config?dry_run=true", "/v1/config"] {
+        assert_refused(&apply(path, &new).await, "make");
+    }
+    let tenants = async || {
+        let shown = site.operate("GET", "/v1/tenants", &Value::Null).await;
+        shown.body["items"].as_array().unwrap().len()
+    };
+    assert_eq!(tenants().await, 1);
+    assert_eq!(
+        site.operate("PUT", "/v1/config", &new).await.status,
+        StatusCode::OK
+    );
+    assert_refused(&apply("/v1/config?prune=true", &known).await, "remove");
+    assert_eq!(tenants().await, 2);
+    let pruned = site.operate("PUT", "/v1/config?prune=true", &known).await;
+    assert_eq!(pruned.status, StatusCode::OK, "{}", pruned.text);
+    assert_eq!(tenants().await, 1);
+}

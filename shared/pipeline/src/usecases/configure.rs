@@ -10,10 +10,7 @@ use recado_domain::config::{
 use recado_domain::ids::{AgentId, CalendarId, InstanceId, ToolId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use recado_domain::tools::Tool;
-use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
-    PortError, PortResult, Providers,
-};
+use recado_ports::ports::{ConfigurationStore, PortError, PortResult, Providers};
 use serde::Serialize;
 use serde_json::json;
 
@@ -30,6 +27,7 @@ mod secret_rotation;
 mod start;
 mod surroundings;
 mod template_check;
+mod tenant_check;
 mod webhook_endpoints;
 
 use audited_changes::{collect_changes, list_audited_changes};
@@ -41,6 +39,7 @@ pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
 pub use secret_rotation::rotate_secret;
 pub use start::{StartedConfiguration, apply_start_file, list_changed_otherwise};
+use tenant_check::{check_tenant_changes, check_tenant_permission};
 pub use webhook_endpoints::{EndpointChange, change_webhook_endpoints};
 
 /// The options of applying a document.
@@ -164,6 +163,14 @@ pub enum ConfigureError {
     /// The entry was changed since the caller read it.
     #[error("this {0} was changed meanwhile: read it again")]
     Changed(&'static str),
+    /// The caller may make and remove no tenants; nothing was applied.
+    #[error("this would {verb} the tenant `{tenant}`, which only a token with the role `admin` may do")]
+    TenantPermission {
+        /// Id of the tenant.
+        tenant: String,
+        /// What would be done with it: `make` or `remove`.
+        verb: &'static str,
+    },
     /// Instances need the agent that was to be removed.
     #[error("agent `{agent}` answers for instance `{instance}`: give that another agent first")]
     AgentInUse {
@@ -220,6 +227,7 @@ pub async fn apply_configuration(
     let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
+    check_tenant_permission(caller, changes.iter().chain(&removal.changes))?;
     let document = removal.apply_to(&known).with_changes(&change);
     // A dry run would tell, with nothing written, which hosts of the network answer.
     let asks = if options.dry_run {
@@ -348,53 +356,4 @@ fn check_named_hosts(deps: &impl Deps, change: &ConfigDocument) -> Result<(), Co
         deps.providers().normalize(instance.clone())?;
     }
     Ok(())
-}
-
-/// Checks that no instance with a history gets another tenant, which would read that history.
-async fn check_tenant_changes(
-    deps: &impl Deps,
-    change: &ConfigDocument,
-    known: &ConfigDocument,
-) -> Result<(), ConfigureError> {
-    for instance in &change.instances {
-        let before = known.instances.iter().find(|known| known.id == instance.id);
-        if let Some(before) = before.filter(|before| before.tenant != instance.tenant)
-            && has_history(deps, before).await?
-        {
-            return Err(ConfigError::TenantChange {
-                instance: before.id.clone(),
-                tenant: before.tenant.clone(),
-            }
-            .into());
-        }
-    }
-    Ok(())
-}
-
-async fn has_history(deps: &impl Deps, instance: &Instance) -> PortResult<bool> {
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
-    let conversations = ConversationFilter {
-        tenant: Some(instance.tenant.clone()),
-        instance: Some(instance.id.clone()),
-        ..ConversationFilter::default()
-    };
-    if !deps
-        .store()
-        .search_conversations(&conversations, &page)
-        .await?
-        .items
-        .is_empty()
-    {
-        return Ok(true);
-    }
-    let dead_letters = DeadLetterFilter {
-        tenant: Some(instance.tenant.clone()),
-        instance: Some(instance.id.clone()),
-        ..DeadLetterFilter::default()
-    };
-    let found = deps.store().list_dead_letters(&dead_letters, &page).await?;
-    Ok(!found.items.is_empty())
 }

@@ -4,9 +4,10 @@ use super::audited_changes::list_audited_changes;
 use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints, list_states_before};
 use super::prune::plan_removal;
 use super::surroundings::read_surroundings;
+use super::tenant_check::check_tenant_changes;
 use super::{
     ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
-    check_document, check_tenant_changes, list_changes,
+    check_document, list_changes,
 };
 use crate::Deps;
 use crate::steps::audit::audit_actions;

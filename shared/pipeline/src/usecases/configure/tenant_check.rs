@@ -1,0 +1,80 @@
+//! Checks what a change of the configuration does with tenants.
+
+use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
+use crate::Deps;
+use recado_domain::access::{Caller, Permission};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Instance, Tenant};
+use recado_ports::ports::{
+    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult,
+};
+
+/// Checks that the caller may make or remove each tenant that `changes` make or remove.
+pub(super) fn check_tenant_permission<'a>(
+    caller: &Caller,
+    changes: impl Iterator<Item = &'a ConfigurationChange>,
+) -> Result<(), ConfigureError> {
+    if caller.role.permits(Permission::Administer) {
+        return Ok(());
+    }
+    let mut refused = changes.filter_map(|change| match change.what {
+        ConfigurationChangeKind::Created => Some((change, "make")),
+        ConfigurationChangeKind::Removed => Some((change, "remove")),
+        _ => None,
+    });
+    match refused.find(|(change, _)| change.kind == Tenant::KIND) {
+        None => Ok(()),
+        Some((change, verb)) => Err(ConfigureError::TenantPermission {
+            tenant: change.id.clone(),
+            verb,
+        }),
+    }
+}
+
+/// Checks that no instance with a history gets another tenant, which would read that history.
+pub(super) async fn check_tenant_changes(
+    deps: &impl Deps,
+    change: &ConfigDocument,
+    known: &ConfigDocument,
+) -> Result<(), ConfigureError> {
+    for instance in &change.instances {
+        let before = known.instances.iter().find(|known| known.id == instance.id);
+        if let Some(before) = before.filter(|before| before.tenant != instance.tenant)
+            && has_history(deps, before).await?
+        {
+            return Err(ConfigError::TenantChange {
+                instance: before.id.clone(),
+                tenant: before.tenant.clone(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+async fn has_history(deps: &impl Deps, instance: &Instance) -> PortResult<bool> {
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let conversations = ConversationFilter {
+        tenant: Some(instance.tenant.clone()),
+        instance: Some(instance.id.clone()),
+        ..ConversationFilter::default()
+    };
+    if !deps
+        .store()
+        .search_conversations(&conversations, &page)
+        .await?
+        .items
+        .is_empty()
+    {
+        return Ok(true);
+    }
+    let dead_letters = DeadLetterFilter {
+        tenant: Some(instance.tenant.clone()),
+        instance: Some(instance.id.clone()),
+        ..DeadLetterFilter::default()
+    };
+    let found = deps.store().list_dead_letters(&dead_letters, &page).await?;
+    Ok(!found.items.is_empty())
+}
