@@ -1,4 +1,4 @@
-//! The function `deferred-reply`: takes turn jobs from `turns`, some side by side, asks the model, commits the reply and
+//! The function `deferred-reply`: takes jobs from `turns`, some side by side. For a turn it asks the model, commits the reply and
 //! enqueues its send job.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         deps.store.check_format().await?;
         let ends = invocation_deadline(&event.context);
-        let handle = |received| use_cases::run_turn_job(deps, received);
+        let handle = |received| use_cases::run_turns_job(deps, received);
         Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await)
     }))
     .await

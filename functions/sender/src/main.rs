@@ -1,4 +1,4 @@
-//! The function `sender`: takes send jobs from `outbound`, one at a time. It is the only function that sends.
+//! The function `sender`: takes jobs from `outbound`, one at a time. It is the only function that sends.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         composed.deps.store.check_format().await?;
         let ends = invocation_deadline(&event.context);
-        let handle = |received| use_cases::run_send_job(composed, received);
+        let handle = |received| use_cases::run_outbound_job(composed, received);
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -20,8 +20,8 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::hash_parts;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_ports::ports::{InboundEntry, PortError, PortResult, Queues, SendEntry, System};
+use recado_domain::wake_up::TurnsJob;
+use recado_ports::ports::{InboundEntry, OutboundEntry, PortError, PortResult, Queues, System};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn url_encode_path(path: &str) -> String {
         .collect()
 }
 
-/// The queue message of an event or a send job.
+/// The message of a FIFO queue.
 #[derive(Debug)]
 struct SqsEntry {
     body: String,
@@ -171,11 +171,6 @@ impl<A: System> AwsQueues<A> {
     }
 }
 
-/// Returns the group for fair queueing: a hash of the tenant's id, which may be too long for a group id.
-fn fair_group(job: &TurnJob) -> String {
-    hash_parts(&["tenant", job.tenant.as_str()], 16)
-}
-
 impl<A: System> Queues for AwsQueues<A> {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "enqueueing events";
@@ -191,8 +186,8 @@ impl<A: System> Queues for AwsQueues<A> {
         self.send_entries(WHAT, url, entries).await
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
-        const WHAT: &str = "setting a turn's timer";
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
+        const WHAT: &str = "enqueueing a job of turns";
         let request = self
             .clients
             .sqs
@@ -201,7 +196,7 @@ impl<A: System> Queues for AwsQueues<A> {
             .message_body(message_body::encode_body(WHAT, job)?)
             .delay_seconds(delay_seconds(delay))
             // On a standard queue the group does not order messages: it keeps one busy tenant from delaying the others.
-            .message_group_id(fair_group(job));
+            .message_group_id(job.fair_group());
         request
             .send()
             .await
@@ -209,8 +204,8 @@ impl<A: System> Queues for AwsQueues<A> {
             .map_err(|error| port_error(WHAT, &error))
     }
 
-    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
-        const WHAT: &str = "scheduling a turn";
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
+        const WHAT: &str = "scheduling a job of turns";
         let minute = schedule::schedule_minute(at, self.system.now());
         let target = Target::builder()
             .arn(require_setting(
@@ -231,7 +226,7 @@ impl<A: System> Queues for AwsQueues<A> {
             .clients
             .scheduler
             .create_schedule()
-            .name(schedule::schedule_name(&job.conversation, minute))
+            .name(schedule::schedule_name(&job.schedule_key(), minute))
             .group_name(require_setting(
                 WHAT,
                 variable::SCHEDULE_GROUP,
@@ -250,20 +245,9 @@ impl<A: System> Queues for AwsQueues<A> {
         }
     }
 
-    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        const WHAT: &str = "enqueueing a send job";
-        let entry = SqsEntry {
-            body: message_body::encode_body(WHAT, job)?,
-            group: queue_id(job.queue_group()),
-            deduplication: queue_id(deduplication),
-        };
-        self.send_entry(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
-            .await
-    }
-
-    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
-        const WHAT: &str = "enqueueing send jobs";
-        let entry = |one: &SendEntry| {
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        const WHAT: &str = "enqueueing jobs of outbound";
+        let entry = |one: &OutboundEntry| {
             Ok(SqsEntry {
                 body: message_body::encode_body(WHAT, &one.job)?,
                 group: queue_id(one.job.queue_group()),
@@ -273,17 +257,6 @@ impl<A: System> Queues for AwsQueues<A> {
         let entries: Vec<SqsEntry> = entries.iter().map(entry).collect::<PortResult<_>>()?;
         let url = self.config.queue_url(WHAT, QueueName::Outbound)?;
         self.send_entries(WHAT, url, entries).await
-    }
-
-    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
-        const WHAT: &str = "enqueueing the job of an e-mail";
-        let entry = SqsEntry {
-            body: message_body::encode_body(WHAT, job)?,
-            group: queue_id(job.queue_group()),
-            deduplication: queue_id(deduplication),
-        };
-        self.send_entry(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
-            .await
     }
 
     async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {

@@ -2,11 +2,12 @@
 
 use crate::event::{InboundJob, JobNames};
 use crate::ids::{
-    CorrelationId, EventId, IdError, InstanceId, InvitationId, MessageId, TenantId, TokenName, hash_parts,
+    ConversationId, CorrelationId, EventId, IdError, InstanceId, InvitationId, MessageId, TenantId,
+    TokenName, hash_parts,
 };
 use crate::millis;
 use crate::reason::Reason;
-use crate::wake_up::{EmailJob, Redrive, SendJob, TurnJob};
+use crate::wake_up::{EmailJob, OutboundJob, Redrive, SendJob, TurnsJob};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use serde_json::Value;
 /// decides; this copy serves for reading and for redrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
-    /// The id of the event or message. For a turn job or an unreadable queue message, a hash of the text.
+    /// The id of the event, message or invitation. For a job of `turns` or an unreadable queue message, a hash of the text.
     pub id: String,
     /// The queue that the work came from: `inbound`, `turns` or `outbound`.
     pub queue: QueueName,
@@ -60,8 +61,8 @@ pub enum DeadLetterContent {
         /// The invitation.
         invitation: InvitationId,
     },
-    /// The turn job that its queue gave up. The conversation's record is unchanged: the answer stays owed.
-    Turn(Box<TurnJob>),
+    /// The job of `turns` that its queue gave up. The record that it names is unchanged: what is to be done stays so.
+    Turns(Box<TurnsJob>),
     /// A queue message that could not be read.
     Unreadable {
         /// The queue message's body as received, cut to a length that a record can hold.
@@ -74,29 +75,56 @@ pub enum DeadLetterContent {
     },
 }
 
-/// The queue message that a redrive puts on the dead letter's own queue. The form is the same wherever the redrive is
-/// started.
+/// A message of a queue, by its queue: its body, parsed. A redrive puts such a message on the dead letter's own queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum RedrivePayload {
-    /// An event, marked with the failure that the redrive undoes.
-    Event(Box<InboundJob>),
-    /// A send job, marked with the message and the failure that the redrive undoes.
-    Message(SendJob),
-    /// The job of an e-mail, marked with the failure that the redrive undoes.
-    Email(EmailJob),
-    /// A turn job, marked with its dead letter.
-    Turn(RedrivenTurn),
+pub enum QueuedJob {
+    /// An event.
+    Inbound(Box<InboundJob>),
+    /// A job of the queue `turns`.
+    Turns(TurnsMessage),
+    /// A job of the queue `outbound`.
+    Outbound(OutboundJob),
 }
 
-/// A [`TurnJob`] with the mark of its dead letter. The same JSON can also be read as a plain [`TurnJob`].
+impl QueuedJob {
+    /// Parses the body of a message of `queue`.
+    pub fn parse(queue: QueueName, body: &str) -> serde_json::Result<Self> {
+        match queue {
+            QueueName::Inbound => serde_json::from_str(body).map(Self::Inbound),
+            QueueName::Turns => serde_json::from_str(body).map(Self::Turns),
+            QueueName::Outbound => serde_json::from_str(body).map(Self::Outbound),
+        }
+    }
+
+    /// Returns the conversation that the job names; `None` if it names none.
+    pub fn conversation(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Turns(message) => message.job.conversation(),
+            Self::Outbound(OutboundJob::Send(job)) => Some(&job.conversation),
+            Self::Inbound(_) | Self::Outbound(OutboundJob::Email(_)) => None,
+        }
+    }
+
+    /// Returns the tenant that the job names; `None` if it names none.
+    pub fn tenant(&self) -> Option<&TenantId> {
+        match self {
+            Self::Turns(message) => Some(message.job.tenant()),
+            Self::Outbound(OutboundJob::Email(job)) => Some(&job.tenant),
+            Self::Inbound(_) | Self::Outbound(OutboundJob::Send(_)) => None,
+        }
+    }
+}
+
+/// A message of the queue `turns`: a job, and the dead letter from which it was redriven.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RedrivenTurn {
-    /// The turn job.
+pub struct TurnsMessage {
+    /// The job.
     #[serde(flatten)]
-    pub job: TurnJob,
-    /// The dead letter that is redriven.
-    pub redrive: RedrivenLetter,
+    pub job: TurnsJob,
+    /// The dead letter that is redriven; `None` if the job is not a redrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redrive: Option<RedrivenLetter>,
 }
 
 /// The mark of a dead letter from which a queue message was redriven.
@@ -153,20 +181,20 @@ impl DeadLetter {
         }
     }
 
-    /// Builds the queue message for a redrive, together with its FIFO group. `None`: the dead letter holds an
+    /// Builds the queue message for a redrive, together with its group. `None`: the dead letter holds an
     /// unreadable body, which is sent unchanged. An error means that the message's id is malformed. `by`: name of the token
     /// with which the redrive is ordered, if it is known.
     pub fn build_redrive_payload(
         &self,
         by: Option<&TokenName>,
-    ) -> Result<Option<(String, RedrivePayload)>, IdError> {
+    ) -> Result<Option<(String, QueuedJob)>, IdError> {
         Ok(Some(match &self.what {
             DeadLetterContent::Event(job) => {
                 let job = InboundJob {
                     redrive: Some(self.at),
                     ..InboundJob::clone(job)
                 };
-                (job.group.clone(), RedrivePayload::Event(Box::new(job)))
+                (job.group.clone(), QueuedJob::Inbound(Box::new(job)))
             }
             DeadLetterContent::Message { message } => {
                 let (conversation, upto) = message.conversation_and_ordinal()?;
@@ -179,7 +207,7 @@ impl DeadLetter {
                     }),
                     ..SendJob::new(conversation, upto, self.correlation.clone())
                 };
-                (group, RedrivePayload::Message(job))
+                (group, QueuedJob::Outbound(job.into()))
             }
             DeadLetterContent::Email { tenant, invitation } => {
                 let job = EmailJob {
@@ -189,17 +217,17 @@ impl DeadLetter {
                     parent: None,
                     redrive: Some(self.at),
                 };
-                (job.queue_group().to_owned(), RedrivePayload::Email(job))
+                (job.queue_group().to_owned(), QueuedJob::Outbound(job.into()))
             }
-            DeadLetterContent::Turn(job) => {
-                let redriven = RedrivenTurn {
-                    job: TurnJob::clone(job),
-                    redrive: RedrivenLetter {
+            DeadLetterContent::Turns(job) => {
+                let redriven = TurnsMessage {
+                    job: TurnsJob::clone(job),
+                    redrive: Some(RedrivenLetter {
                         dead_letter: self.id.clone(),
                         failed_at: self.at,
-                    },
+                    }),
                 };
-                (job.conversation.to_string(), RedrivePayload::Turn(redriven))
+                (job.fair_group(), QueuedJob::Turns(redriven))
             }
             DeadLetterContent::Unreadable { .. } | DeadLetterContent::Damaged { .. } => return Ok(None),
         }))
@@ -222,13 +250,13 @@ impl DeadLetter {
         }
     }
 
-    /// Returns the word for the kind of content: `event`, `message`, `email`, `turn`, `unreadable` or `damaged`.
+    /// Returns the word for the kind of content: `event`, `message`, `email`, a kind of [`TurnsJob`], `unreadable` or `damaged`.
     pub fn kind_name(&self) -> &'static str {
-        match self.what {
+        match &self.what {
             DeadLetterContent::Event(_) => "event",
             DeadLetterContent::Message { .. } => "message",
             DeadLetterContent::Email { .. } => "email",
-            DeadLetterContent::Turn(_) => "turn",
+            DeadLetterContent::Turns(job) => job.kind_name(),
             DeadLetterContent::Unreadable { .. } => "unreadable",
             DeadLetterContent::Damaged { .. } => "damaged",
         }
@@ -249,9 +277,9 @@ pub const UNREADABLE_GROUP: &str = "unreadable";
 pub enum QueueName {
     /// Events to process. FIFO groups are made by contact.
     Inbound,
-    /// Turn jobs; they may be delayed.
+    /// Jobs of conversations and batches; they may be delayed.
     Turns,
-    /// Send jobs. FIFO groups are made by contact, and by reply of the agent.
+    /// Send jobs and jobs of e-mails. FIFO groups are made by contact, by reply of the agent, and by e-mail.
     Outbound,
 }
 

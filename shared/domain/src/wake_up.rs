@@ -1,15 +1,46 @@
-//! Wake-up jobs on the queues `outbound`, `turns` and `webhooks`. A job only names the messages, the conversation or the endpoint to
-//! look at, never their content.
+//! Wake-up jobs on the queues `outbound`, `turns` and `webhooks`. A job only names the record to look at, never its content.
 
 use crate::ids::{
     BatchId, ConversationId, CorrelationId, InvitationId, MessageId, Ordinal, TenantId, ThreadId, TokenName,
-    WebhookEndpointId,
+    WebhookEndpointId, hash_parts,
 };
 use crate::message::{Message, OutgoingSide};
 use crate::millis;
 use crate::trace_context::ParentSpan;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+/// A job on the queue `outbound`. The tag of its JSON says which.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "job", rename_all = "snake_case")]
+pub enum OutboundJob {
+    /// A contact's open messages are to be sent.
+    Send(SendJob),
+    /// The e-mail of an invitation is to be given to its carrier.
+    Email(EmailJob),
+}
+
+impl OutboundJob {
+    /// Returns the FIFO group of the job.
+    pub fn queue_group(&self) -> &str {
+        match self {
+            Self::Send(job) => job.queue_group(),
+            Self::Email(job) => job.queue_group(),
+        }
+    }
+}
+
+impl From<SendJob> for OutboundJob {
+    fn from(job: SendJob) -> Self {
+        Self::Send(job)
+    }
+}
+
+impl From<EmailJob> for OutboundJob {
+    fn from(job: EmailJob) -> Self {
+        Self::Email(job)
+    }
+}
 
 /// A wake-up job on the queue `outbound`: send the contact's open messages. It covers the messages up to the ordinal in
 /// this conversation; messages left in earlier conversations of the contact are sent first.
@@ -131,12 +162,94 @@ impl EndpointJob {
     }
 }
 
+/// A job on the queue `turns`. The tag of its JSON says which.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "job", rename_all = "snake_case")]
+pub enum TurnsJob {
+    /// The agent may have to answer.
+    Turn(TurnJob),
+    /// The time of a conversation's people may be over.
+    AgentReturn(AgentReturnJob),
+    /// The file of a message is to be fetched, and its text to be read.
+    File(FileJob),
+    /// A batch of invitations is to be expanded.
+    Batch(BatchJob),
+}
+
+impl TurnsJob {
+    /// Returns the word for the kind of job, which is also the tag of its JSON.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Turn(_) => "turn",
+            Self::AgentReturn(_) => "agent_return",
+            Self::File(_) => "file",
+            Self::Batch(_) => "batch",
+        }
+    }
+
+    /// Returns the tenant. The queue shares its workers fairly between tenants.
+    pub fn tenant(&self) -> &TenantId {
+        match self {
+            Self::Turn(job) => &job.tenant,
+            Self::AgentReturn(job) => &job.tenant,
+            Self::File(job) => &job.tenant,
+            Self::Batch(job) => &job.tenant,
+        }
+    }
+
+    /// Returns the group for fair queueing: a hash of the tenant's id, which may be too long for a group id.
+    pub fn fair_group(&self) -> String {
+        hash_parts(&["tenant", self.tenant().as_str()], 16)
+    }
+
+    /// Returns the conversation that the job is about. `None`: a batch is about many.
+    pub fn conversation(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Turn(job) => Some(&job.conversation),
+            Self::AgentReturn(job) => Some(&job.conversation),
+            Self::File(job) => Some(&job.conversation),
+            Self::Batch(_) => None,
+        }
+    }
+
+    /// Returns the correlation id.
+    pub fn correlation(&self) -> &CorrelationId {
+        match self {
+            Self::Turn(job) => &job.correlation,
+            Self::AgentReturn(job) => &job.correlation,
+            Self::File(job) => &job.correlation,
+            Self::Batch(job) => &job.correlation,
+        }
+    }
+
+    /// Returns the span that made the job. `None`: the job begins at the top of its trace.
+    pub fn parent(&self) -> Option<ParentSpan> {
+        match self {
+            Self::Turn(job) => job.parent,
+            Self::AgentReturn(job) => job.parent,
+            Self::File(job) => job.parent,
+            Self::Batch(_) => None,
+        }
+    }
+
+    /// Returns the key of the job's schedule: its kind, and the record that it is about. A key has one schedule in a minute.
+    pub fn schedule_key(&self) -> String {
+        let about = match self {
+            Self::Turn(TurnJob { conversation, .. })
+            | Self::AgentReturn(AgentReturnJob { conversation, .. }) => conversation.to_string(),
+            Self::File(job) => job.message_id().to_string(),
+            Self::Batch(job) => job.batch.to_string(),
+        };
+        format!("{}#{about}", self.kind_name())
+    }
+}
+
 /// A wake-up job on the queue `turns`: the agent may have to answer in this conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnJob {
     /// The conversation to look at.
     pub conversation: ConversationId,
-    /// Tenant of the conversation. The queue shares its workers fairly between tenants.
+    /// Tenant of the conversation.
     pub tenant: TenantId,
     /// Ordinal of the newest message that needed a reply when the job was made.
     pub ordinal: Ordinal,
@@ -145,15 +258,61 @@ pub struct TurnJob {
     /// Span that made the job, below which its work goes on. `None`: no traces are exported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentSpan>,
-    /// For a schedule: the minute at which it was due, so that a late schedule can be distinguished from a new one.
-    /// `None` for other jobs.
+    /// For a turn that waits for an opening: the time of its place, so that a late schedule can be distinguished from a new one.
+    /// `None` for other turns.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
-    /// The message whose file is to be fetched, and nothing else to be done. `None` for jobs that ask for a turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<Ordinal>,
-    /// The batch of invitations that is to be expanded from its recipient number `ordinal` on. The job has nothing else to do.
-    /// `None` for jobs that ask for a turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch: Option<BatchId>,
 }
+
+/// A wake-up job on the queue `turns`: the agent may come back to a conversation of people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentReturnJob {
+    /// The conversation to look at. Its record says when the agent comes back.
+    pub conversation: ConversationId,
+    /// Tenant of the conversation.
+    pub tenant: TenantId,
+    /// Correlation id, which follows the job through every queue, record and log line.
+    pub correlation: CorrelationId,
+    /// Span that made the job, below which its work goes on. `None`: no traces are exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSpan>,
+}
+
+/// A wake-up job on the queue `turns`: fetch the file of a message, and read its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileJob {
+    /// The conversation of the message.
+    pub conversation: ConversationId,
+    /// Tenant of the conversation.
+    pub tenant: TenantId,
+    /// Ordinal of the message.
+    pub ordinal: Ordinal,
+    /// Correlation id, which follows the job through every queue, record and log line.
+    pub correlation: CorrelationId,
+    /// Span that made the job, below which its work goes on. `None`: no traces are exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSpan>,
+}
+
+impl FileJob {
+    /// Returns the id of the message whose file it is.
+    pub fn message_id(&self) -> MessageId {
+        self.conversation.message_id(self.ordinal)
+    }
+}
+
+/// A wake-up job on the queue `turns`: make the next invitations of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchJob {
+    /// Tenant of the batch.
+    pub tenant: TenantId,
+    /// The batch.
+    pub batch: BatchId,
+    /// Number of the recipient to begin with, counted from 0.
+    pub from: usize,
+    /// Correlation id of the request that made the batch.
+    pub correlation: CorrelationId,
+}
+
+#[cfg(test)]
+mod tests;

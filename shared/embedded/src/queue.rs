@@ -10,7 +10,7 @@
 //! goes to its queue's dead-letter queue instead of being handed out again.
 //!
 //! Receiving is fair: [tenants](TenantKey) take turns, and each one's messages keep their order, so that no tenant
-//! waits for the backlog of another. (SQS is fair like this on a standard queue, by the group that a turn job carries;
+//! waits for the backlog of another. (SQS is fair like this on a standard queue, by the group that a job carries;
 //! its FIFO queues make no such promise.)
 //!
 //! [`VisibilityTimeouts::RECEIVES_MAX`]: recado_ports::settings::VisibilityTimeouts::RECEIVES_MAX

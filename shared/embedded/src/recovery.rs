@@ -175,9 +175,10 @@ mod tests {
         futures::executor::block_on(async {
             let store = Embedded::in_memory(Clock::from_system()).unwrap();
             let job = serde_json::from_value(serde_json::json!({
-                "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": 1, "correlation": "k",
+                "job": "turn", "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": 1,
+                "correlation": "k",
             }));
-            recado_ports::ports::Queues::enqueue_turn_job(&store, &job.unwrap(), Duration::ZERO)
+            recado_ports::ports::Queues::enqueue_turns_job(&store, &job.unwrap(), Duration::ZERO)
                 .await
                 .unwrap();
             let hour = Duration::from_secs(3600);

@@ -25,7 +25,7 @@ use recado_http::{ApiOptions, EndpointDesk, HealthProbe, ProviderSetup, PushDesk
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::{PortResult, System};
-use recado_pipeline::{Verdict, handle_turns_message, process, reconcile, send, send_email, webhooks};
+use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process, reconcile, webhooks};
 use std::sync::Arc;
 
 // The futures are boxed: with all steps that a use case may take they are large, and no function compiles them.
@@ -44,22 +44,18 @@ pub fn ingest_social_message<'a>(
     Box::pin(async move { social::ingest_social_message(deps, queue, &message).await })
 }
 
-/// Runs a turn job from the queue `turns`.
-pub fn run_turn_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
+/// Does a job from the queue `turns`.
+pub fn run_turns_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
     Box::pin(
         async move { handle_turns_message(deps, &message.body, message.receives, message.deadline).await },
     )
 }
 
-/// Runs a send job, or the job of an e-mail, from the queue `outbound`.
-pub fn run_send_job(composed: &AwsComposition, message: BatchMessage) -> BoxFuture<'_, Verdict> {
-    let (deps, emails) = (&composed.deps, &composed.emails);
-    let (receives, deadline) = (message.receives, message.deadline);
+/// Does a job from the queue `outbound`.
+pub fn run_outbound_job(composed: &AwsComposition, message: BatchMessage) -> BoxFuture<'_, Verdict> {
     Box::pin(async move {
-        match send_email::parse_email_job(&message.body) {
-            Some(job) => send_email::handle_email_job(deps, emails, &job, receives, deadline).await,
-            None => send::handle_outbound_message(deps, &message.body, receives, deadline).await,
-        }
+        let (deps, emails) = (&composed.deps, &composed.emails);
+        handle_outbound_message(deps, emails, &message.body, message.receives, message.deadline).await
     })
 }
 

@@ -10,7 +10,7 @@ use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
 use recado_http::{BackgroundBeats, LoopBeat};
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VisibilityTimeouts;
-use recado_pipeline::{Deps, Verdict, deliver, handle_turns_message, process, send, send_email};
+use recado_pipeline::{Deps, Verdict, deliver, handle_outbound_message, handle_turns_message, process};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -246,10 +246,7 @@ async fn handle_message(
         match received.queue {
             QueueName::Inbound => process::process(deps, body, times).await,
             QueueName::Turns => handle_turns_message(deps, body, times, None).await,
-            QueueName::Outbound => match send_email::parse_email_job(body) {
-                Some(job) => send_email::handle_email_job(deps, emails, &job, times, Some(deadline)).await,
-                None => send::handle_outbound_message(deps, body, times, Some(deadline)).await,
-            },
+            QueueName::Outbound => handle_outbound_message(deps, emails, body, times, Some(deadline)).await,
         }
     };
     let verdict = catch_panic(received.queue, worked).await;

@@ -8,19 +8,19 @@
 //! if it is a rule, in the domain. Other crates name both as modules of this crate.
 
 pub mod measure;
+mod queue_jobs;
 mod steps;
-mod turns_queue;
 mod usecases;
 
+pub use queue_jobs::{handle_outbound_message, handle_turns_message};
 pub use recado_ports::{
     Components, Deps, ExclusiveTurns, RetryLock, Settings, deps, ports, random_id, retry_write, settings,
 };
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;
 pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, trace_span, upload};
-pub use turns_queue::handle_turns_message;
 pub use usecases::{
     alert, appointments, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge,
-    message_file, occasions, operate, opt_outs, process, published_events, reconcile, reply, self_check,
-    send, send_email, tenant_removal, tokens, trace, trends, usage, webhooks,
+    message_file, occasions, operate, opt_outs, process, published_events, reconcile, self_check,
+    tenant_removal, tokens, trace, trends, usage, webhooks,
 };

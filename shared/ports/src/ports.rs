@@ -117,7 +117,7 @@ pub use providers::{
 };
 pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;
-pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues, SendEntry};
+pub use queues::{AppliedMessage, CommittedReply, InboundEntry, OutboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
 pub use samples::Samples;
 pub use scheduled::ScheduledMessages;

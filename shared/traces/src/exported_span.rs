@@ -24,9 +24,6 @@ pub(crate) fn prepare_span(mut span: SpanData) -> SpanData {
     {
         span.name = format!("step {}", step.value.as_str()).into();
     }
-    if span.name == "reply" {
-        span.name = "turn".into();
-    }
     span.span_kind = match &*span.name {
         "webhook" | "api" => SpanKind::Server,
         "process" | "turn" | "send" | "send_email" => SpanKind::Consumer,

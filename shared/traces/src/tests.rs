@@ -54,7 +54,7 @@ fn a_trace_has_the_correlation_id_and_goes_on_below_the_span_that_made_the_job()
         begun.in_scope(|| {
             info_span!(target: "recado_pipeline::usecases", "step", step = "model").in_scope(|| {});
         });
-        let below = info_span!(target: "recado_pipeline::usecases", "reply");
+        let below = info_span!(target: "recado_pipeline::usecases", "turn");
         continue_trace(&below, &correlation(), Some(parent.parent));
     }));
     let find = |name: &str| spans.iter().find(|span| span.name == name).unwrap();

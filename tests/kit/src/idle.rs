@@ -1,28 +1,29 @@
 //! Ports that do little, for stories that are about records.
 
 use jiff::Timestamp;
-use recado_domain::config::{ConfigError, Instance, InstanceConfig};
+use recado_domain::config::{ConfigError, EmailSender, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::context::MessageContext;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::email::Email;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::provider::Provider;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::TurnsJob;
 use recado_ports::ports::{
-    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
-    Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply,
-    LlmRequest, OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools,
-    Transcriber, VectorStore,
+    AcceptedEmail, ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, EmailError,
+    EmailSenders, Embedder, FileBytes, FileError, Files, HistoryError, HistoryPage, HistorySpan,
+    InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, OutboundEntry, OutgoingMessage,
+    PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools, Transcriber, VectorStore,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Queues that take everything and keep nothing, a provider that sends nothing, and a model that is not asked. Of events,
-/// the provider reads those that name an address (`address`, `also`, `name`, `id`, `text`, `file`: the kind of a file with that
+/// Queues that take everything and keep nothing, a provider and a carrier of e-mail that send nothing, and a model that is not
+/// asked. Of events, the provider reads those that name an address (`address`, `also`, `name`, `id`, `text`, `file`: the kind of a file with that
 /// text as its caption); it ignores the others.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle;
@@ -64,19 +65,15 @@ impl Queues for Idle {
         Ok(())
     }
 
-    async fn enqueue_turn_job(&self, _: &TurnJob, _: Duration) -> PortResult<()> {
+    async fn enqueue_turns_job(&self, _: &TurnsJob, _: Duration) -> PortResult<()> {
         Ok(())
     }
 
-    async fn schedule_turn_job(&self, _: &TurnJob, _: Timestamp) -> PortResult<()> {
+    async fn schedule_turns_job(&self, _: &TurnsJob, _: Timestamp) -> PortResult<()> {
         Ok(())
     }
 
-    async fn enqueue_send_job(&self, _: &SendJob, _: &str) -> PortResult<()> {
-        Ok(())
-    }
-
-    async fn enqueue_email_job(&self, _: &EmailJob, _: &str) -> PortResult<()> {
+    async fn enqueue_outbound(&self, _: &[OutboundEntry]) -> PortResult<()> {
         Ok(())
     }
 
@@ -182,6 +179,16 @@ impl Providers for Idle {
         _: u32,
     ) -> Result<HistoryPage, HistoryError> {
         Err(HistoryError::NotOffered)
+    }
+}
+
+impl EmailSenders for Idle {
+    async fn send_email(&self, _: &EmailSender, _: &Email) -> Result<AcceptedEmail, EmailError> {
+        Err(EmailError::Unreachable("nobody sends".to_owned()))
+    }
+
+    async fn check_email_sender(&self, _: &EmailSender) -> Result<String, EmailError> {
+        Err(EmailError::Unreachable("nobody sends".to_owned()))
     }
 }
 

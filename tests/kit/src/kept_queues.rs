@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::TurnsJob;
 use recado_ports::ports::{
-    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortResult, Queues,
-    System, VectorStore,
+    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortResult,
+    Queues, System, VectorStore,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -141,23 +141,19 @@ impl<A: System> Queues for KeptQueues<A> {
         Ok(())
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, _: Duration) -> PortResult<()> {
+    async fn enqueue_turns_job(&self, job: &TurnsJob, _: Duration) -> PortResult<()> {
         self.change(|kept| kept.wake_up_jobs.push(to_json(job))).await;
         Ok(())
     }
 
-    async fn schedule_turn_job(&self, job: &TurnJob, _: Timestamp) -> PortResult<()> {
+    async fn schedule_turns_job(&self, job: &TurnsJob, _: Timestamp) -> PortResult<()> {
         self.change(|kept| kept.wake_up_jobs.push(to_json(job))).await;
         Ok(())
     }
 
-    async fn enqueue_send_job(&self, job: &SendJob, _: &str) -> PortResult<()> {
-        self.change(|kept| kept.wake_up_jobs.push(to_json(job))).await;
-        Ok(())
-    }
-
-    async fn enqueue_email_job(&self, job: &EmailJob, _: &str) -> PortResult<()> {
-        self.change(|kept| kept.wake_up_jobs.push(to_json(job))).await;
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        let bodies = entries.iter().map(|entry| to_json(&entry.job));
+        self.change(|kept| kept.wake_up_jobs.extend(bodies)).await;
         Ok(())
     }
 

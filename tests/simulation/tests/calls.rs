@@ -142,7 +142,7 @@ const ON_AWS: [&str; 13] = [
     "deferred-reply with_history",
     "deferred-reply update",
     "deferred-reply commit",
-    "deferred-reply enqueue_send_job",
+    "deferred-reply enqueue_outbound",
     "sender open",
     "sender reserve",
     "sender claim",

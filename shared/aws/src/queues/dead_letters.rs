@@ -254,7 +254,7 @@ mod tests {
     use recado_domain::ids::{CorrelationId, MessageId};
     use recado_domain::millis::from_unix_millis;
     use recado_domain::reason::Reason;
-    use recado_domain::wake_up::{Redrive, SendJob};
+    use recado_domain::wake_up::{OutboundJob, Redrive};
 
     fn dead_letter(what: DeadLetterContent) -> DeadLetter {
         DeadLetter {
@@ -282,7 +282,9 @@ mod tests {
             None,
         )
         .unwrap();
-        let job: SendJob = serde_json::from_str(&body).unwrap();
+        let OutboundJob::Send(job) = serde_json::from_str(&body).unwrap() else {
+            panic!("no send job: {body}")
+        };
         let failed_at = from_unix_millis(0);
         assert_eq!(group, job.thread_id().as_str());
         assert_eq!(

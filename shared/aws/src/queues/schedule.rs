@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use recado_domain::ids::{ConversationId, hash_parts};
+use recado_domain::ids::hash_parts;
 use recado_domain::millis::from_unix_millis;
 
 const MINUTE_MS: i64 = 60_000;
@@ -25,17 +25,15 @@ pub(crate) fn schedule_expression(minute: Timestamp) -> String {
     )
 }
 
-/// Returns the schedule's name: one per conversation and minute, of at most 64 letters, digits and `-_.`.
-pub(crate) fn schedule_name(conversation: &ConversationId, minute: Timestamp) -> String {
-    let hash = hash_parts(&["schedule", &conversation.to_string()], 16);
+/// Returns the schedule's name: one per key and minute, of at most 64 letters, digits and `-_.`.
+pub(crate) fn schedule_name(key: &str, minute: Timestamp) -> String {
+    let hash = hash_parts(&["schedule", key], 16);
     format!("t-{hash}-{}", minute.as_millisecond().div_euclid(MINUTE_MS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::identity::IdentityKey;
-    use recado_domain::ids::InstanceId;
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
@@ -64,9 +62,9 @@ mod tests {
 
     #[test]
     fn a_name_is_known() {
-        let conversation = ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap();
-        let name = schedule_name(&conversation, at("2026-03-01T12:00:00Z"));
-        assert_eq!(name, "t-0c2b7eb52323615c241928930773ae7c-29539440");
+        let key = "turn#c_0123456789abcdef0123456789abcdef-1";
+        let name = schedule_name(key, at("2026-03-01T12:00:00Z"));
+        assert_eq!(name, "t-6e69ed7467590664bf292991d0ce2c69-29539440");
     }
 
     #[test]
@@ -78,16 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_per_conversation_and_minute_and_short_enough() {
-        let instance = InstanceId::parse("recepção 1").unwrap();
-        let thread = IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "551190000000");
-        let conversation = |number| ConversationId::new(thread.clone(), number);
+    fn a_name_is_one_per_key_and_minute_and_short_enough() {
         let (noon, later) = (at("2026-03-01T12:00:00Z"), at("2026-03-01T12:01:00Z"));
-        let first = schedule_name(&conversation(1), noon);
-        assert_eq!(first, schedule_name(&conversation(1), noon));
-        assert_ne!(first, schedule_name(&conversation(1), later));
-        assert_ne!(first, schedule_name(&conversation(2), noon));
-        let longest = schedule_name(&conversation(u32::MAX), at("9999-12-01T00:00:00Z"));
+        let first = schedule_name("turn#c_1", noon);
+        assert_eq!(first, schedule_name("turn#c_1", noon));
+        assert_ne!(first, schedule_name("turn#c_1", later));
+        assert_ne!(first, schedule_name("agent_return#c_1", noon));
+        let longest = schedule_name(&"x".repeat(300), at("9999-12-01T00:00:00Z"));
         assert!(
             longest.len() <= 64
                 && longest

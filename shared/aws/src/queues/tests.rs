@@ -9,7 +9,6 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::ConversationId;
 use serde_json::json;
 
 /// AWS, which gives every request the same answer.
@@ -77,22 +76,17 @@ async fn of_several_events_one_that_sqs_did_not_take_fails_the_whole() {
 async fn a_schedule_that_there_is_already_is_left_alone() {
     const EXISTS: &str = r#"{"__type":"ConflictException","Message":"it exists"}"#;
     const REFUSED: &str = r#"{"__type":"ValidationException","Message":"no"}"#;
-    let job = TurnJob {
-        conversation: ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap(),
-        tenant: serde_json::from_value(json!("clinic")).unwrap(),
-        ordinal: serde_json::from_value(json!(1)).unwrap(),
-        correlation: serde_json::from_value(json!("k")).unwrap(),
-        parent: None,
-        due: None,
-        file: None,
-        batch: None,
-    };
+    let job = json!({
+        "job": "turn", "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "clinic", "ordinal": 1,
+        "correlation": "k",
+    });
+    let job: TurnsJob = serde_json::from_value(job).unwrap();
     let at: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
-    let again = queues(Says(409, EXISTS)).schedule_turn_job(&job, at).await;
+    let again = queues(Says(409, EXISTS)).schedule_turns_job(&job, at).await;
     assert!(again.is_ok(), "{again:?}");
     assert!(
         queues(Says(400, REFUSED))
-            .schedule_turn_job(&job, at)
+            .schedule_turns_job(&job, at)
             .await
             .is_err()
     );

@@ -6,12 +6,12 @@ mod schedule;
 
 use super::{InvitationChannel, TemplateValues, write_invitation_id};
 use crate::ids::{
-    BatchId, ConversationId, CorrelationId, GuestId, InvitationId, InvitationTemplateName, OccasionId,
-    Ordinal, TenantId, ThreadId, TokenName, hash_parts,
+    BatchId, CorrelationId, GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId, TokenName,
+    hash_parts,
 };
 use crate::metadata::Metadata;
 use crate::millis::{self, add_duration};
-use crate::wake_up::TurnJob;
+use crate::wake_up::{BatchJob, TurnsJob};
 pub use counts::{BatchCounts, BatchEnd};
 use jiff::{SignedDuration, Timestamp};
 pub use recipients::{BatchChunk, BatchRecipient, RecipientStatus, make_chunk, split_recipients};
@@ -206,18 +206,14 @@ impl Batch {
         Ok(is_new)
     }
 
-    /// Returns the job that expands the batch from its recipient number `from` on. The job names a conversation that nobody has.
-    pub fn make_job(&self, from: usize) -> TurnJob {
-        TurnJob {
-            conversation: ConversationId::new(self.derive_thread(), 1),
+    /// Returns the job that expands the batch from its recipient number `from` on.
+    pub fn make_job(&self, from: usize) -> TurnsJob {
+        TurnsJob::Batch(BatchJob {
             tenant: self.tenant.clone(),
-            ordinal: Ordinal(from as u64),
+            batch: self.id.clone(),
+            from,
             correlation: self.correlation.clone(),
-            parent: None,
-            due: None,
-            file: None,
-            batch: Some(self.id.clone()),
-        }
+        })
     }
 
     /// Marks a batch of a backup, if it may have sent something between `taken_at` and `now`. Returns `false` if it has ended, or its
@@ -230,12 +226,6 @@ impl Batch {
             self.rev += 1;
         }
         may_have_sent
-    }
-
-    #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid thread")]
-    fn derive_thread(&self) -> ThreadId {
-        let hash = hash_parts(&["batch", self.tenant.as_str(), self.id.as_str()], 16);
-        ThreadId::parse(&hash).expect("32 hexadecimal digits")
     }
 }
 

@@ -81,12 +81,13 @@ fn what_is_acknowledged_is_in_the_copy_while_more_comes() {
     let store = scratch.store();
     let job = |number: u32| {
         serde_json::from_value(json!({
-            "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": number, "correlation": "k",
+            "job": "turn", "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": number,
+            "correlation": "k",
         }))
         .unwrap()
     };
     let enqueue = |number: u32| {
-        block_on(store.enqueue_turn_job(&job(number), Duration::ZERO)).unwrap();
+        block_on(store.enqueue_turns_job(&job(number), Duration::ZERO)).unwrap();
     };
     (0..50).for_each(enqueue);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-use super::send::{FifoMessage, TurnMessage, insert_fifo, insert_turn};
+use super::send::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
 use super::{TenantKey, is_fifo};
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -157,18 +157,12 @@ fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timesta
         return Ok(false);
     };
     let DeadMessage { group, body, .. } = message;
+    let owner = TenantKey::for_dead_message(connection, queue, &body)?;
     if let Some(group) = group {
-        let owner = None;
         insert_fifo(connection, queue, &FifoMessage { group, body, owner }, now)?;
     } else {
-        let owner = TenantKey::for_message(connection, queue, &body)?;
-        insert_turn(
-            connection,
-            None,
-            &TurnMessage { owner, body },
-            now.as_millisecond(),
-            now,
-        )?;
+        let turn = TurnsRow { owner, body };
+        insert_turn(connection, None, &turn, now.as_millisecond(), now)?;
     }
     Ok(true)
 }

@@ -82,7 +82,7 @@ impl IncomingEvent {
                 let message = FifoMessage {
                     group: self.group.clone(),
                     body: self.cut_out_job(),
-                    owner: Some(self.owner.clone()),
+                    owner: self.owner.clone(),
                 };
                 append_fifo(connection, queue, &message, self.record.id(), now)?;
             }

@@ -3,7 +3,7 @@
 
 use super::TenantKey;
 use super::receive::{Receipt, delete_held};
-use super::send::{FifoMessage, TurnMessage, insert_fifo, insert_turn};
+use super::send::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, millis_after};
@@ -45,14 +45,14 @@ impl HandledMessage {
 /// A message with what follows from it, as rows.
 pub(super) struct JointStore {
     rows: InboundRows,
-    turn: Option<(TurnMessage, Duration)>,
+    turn: Option<(TurnsRow, Duration)>,
 }
 
 impl JointStore {
     pub(super) fn from_applied(applied: &AppliedMessage<'_>) -> Result<Self, DbError> {
         let turn = applied
             .turn
-            .map(|(job, delay)| TurnMessage::from_job(job, delay).map(|turn| (turn, delay)));
+            .map(|(job, delay)| TurnsRow::from_job(job, delay).map(|turn| (turn, delay)));
         Ok(Self {
             rows: InboundRows::from_write(&applied.write)?,
             turn: turn.transpose()?,
@@ -74,18 +74,18 @@ impl JointStore {
 pub(super) struct JointCommit {
     rows: ReplyRows,
     send: FifoMessage,
-    turn: Option<TurnMessage>,
+    turn: Option<TurnsRow>,
 }
 
 impl JointCommit {
     pub(super) fn from_reply(reply: &CommittedReply<'_>) -> Result<Self, DbError> {
-        let turn = reply.turn.map(|job| TurnMessage::from_job(job, Duration::ZERO));
+        let turn = reply.turn.map(|job| TurnsRow::from_job(job, Duration::ZERO));
         Ok(Self {
             rows: ReplyRows::from_reply(reply.conversation, reply.parts, reply.journal_rev)?,
             send: FifoMessage {
                 group: reply.send.queue_group().to_owned(),
                 body: encode_json(reply.send)?,
-                owner: Some(TenantKey::for_send(&reply.conversation.instance)),
+                owner: TenantKey::for_send(&reply.conversation.instance),
             },
             turn: turn.transpose()?,
         })

@@ -50,7 +50,7 @@ pub struct DequeuedMessage {
     pub owner: TenantKey,
     /// The number of times that the message was handed out, this time included.
     pub receives: u32,
-    /// The body, in JSON: an `InboundJob`, a `TurnJob` or a `SendJob`.
+    /// The body, in JSON: an `InboundJob`, a `TurnsMessage` or an `OutboundJob`.
     pub body: String,
     /// Time at which the message was sent (or scheduled).
     pub sent_at: Timestamp,

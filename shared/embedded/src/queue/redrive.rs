@@ -1,6 +1,6 @@
 use super::TenantKey;
 use super::dead_messages::{DeadLetterCopy, parse_copied_letter};
-use super::send::{FifoMessage, TurnMessage, append_fifo, insert_turn};
+use super::send::{FifoMessage, TurnsRow, append_fifo, insert_turn};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, millis_after, read_lossy_text};
@@ -60,21 +60,13 @@ fn append_redrive(
     deduplication: &str,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let DeadLetterCopy {
-        queue, group, body, ..
-    } = copy;
-    if let Some(group) = group {
-        let message = FifoMessage {
-            group: group.clone(),
-            body: body.clone(),
-            owner: None,
-        };
-        return append_fifo(connection, *queue, &message, deduplication, now);
+    let (queue, body) = (copy.queue, copy.body.clone());
+    let owner = TenantKey::for_dead_message(connection, queue, &body)?;
+    if let Some(group) = copy.group.clone() {
+        let message = FifoMessage { group, body, owner };
+        return append_fifo(connection, queue, &message, deduplication, now);
     }
-    let turn = TurnMessage {
-        owner: TenantKey::for_message(connection, QueueName::Turns, body)?,
-        body: body.clone(),
-    };
+    let turn = TurnsRow { owner, body };
     insert_turn(connection, None, &turn, now.as_millisecond(), now)
 }
 

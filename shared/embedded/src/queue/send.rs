@@ -10,10 +10,10 @@ use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::TurnsJob;
 use recado_ports::ports::{
-    AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, PortResult, Queues, RecordEventOutcome,
-    SendEntry, StoreInboundOutcome, WriteOutcome,
+    AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, OutboundEntry, PortResult, Queues,
+    RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
 };
 use rusqlite::{Connection, params};
 use serde_json::Value;
@@ -31,8 +31,7 @@ const DELAY_MAX: Duration = Duration::from_secs(900);
 pub(super) struct FifoMessage {
     pub(super) group: String,
     pub(super) body: String,
-    /// `None`: the records tell, see [`TenantKey::for_message`].
-    pub(super) owner: Option<TenantKey>,
+    pub(super) owner: TenantKey,
 }
 
 /// Appends a message to a FIFO queue, unless its deduplication id is known.
@@ -65,15 +64,11 @@ pub(super) fn insert_fifo(
     message: &FifoMessage,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let owner = match &message.owner {
-        Some(owner) => owner.clone(),
-        None => TenantKey::for_message(connection, queue, &message.body)?,
-    };
     insert_into_group(
         connection,
         queue,
         &message.group,
-        &owner,
+        &message.owner,
         &MessageBody::Text(&message.body),
         now,
     )
@@ -119,35 +114,35 @@ pub(super) fn insert_into_group(
     Ok(())
 }
 
-/// A message of the queue `turns`.
+/// A message of the queue `turns`, as a row.
 #[derive(Debug)]
-pub(super) struct TurnMessage {
+pub(super) struct TurnsRow {
     pub(super) owner: TenantKey,
     pub(super) body: String,
 }
 
-impl TurnMessage {
-    pub(super) fn from_job(job: &TurnJob, delay: Duration) -> Result<Self, DbError> {
+impl TurnsRow {
+    pub(super) fn from_job(job: &TurnsJob, delay: Duration) -> Result<Self, DbError> {
         if delay > DELAY_MAX {
             return Err(DbError::Argument("a message is delayed by at most 15 minutes"));
         }
         Ok(Self {
-            owner: TenantKey::for_turn(job),
+            owner: TenantKey::for_tenant(job.tenant()),
             body: encode_json(job)?,
         })
     }
 }
 
-/// Puts a turn job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
+/// Puts a job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
 /// waiting, nothing is added.
 pub(super) fn insert_turn(
     connection: &Connection,
     name: Option<&str>,
-    turn: &TurnMessage,
+    turn: &TurnsRow,
     visible_at: i64,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let TurnMessage { owner, body } = turn;
+    let TurnsRow { owner, body } = turn;
     let queue = QueueName::Turns;
     let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
@@ -165,7 +160,7 @@ pub(super) fn event_fifo_message(job: &InboundJob) -> Result<FifoMessage, DbErro
     Ok(FifoMessage {
         group: job.group.clone(),
         body: encode_json(job)?,
-        owner: Some(TenantKey::for_event(job)),
+        owner: TenantKey::for_event(job),
     })
 }
 
@@ -217,70 +212,37 @@ impl Queues for Embedded {
         Some(self.settle_and_delete(settlement.map(Box::new)))
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "send_turn";
-        let turn = TurnMessage::from_job(job, delay).map_err(|fault| fault.into_port_error(WHAT))?;
+        let turn = TurnsRow::from_job(job, delay).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         let work = move |c: &Connection| insert_turn(c, None, &turn, millis_after(now, delay), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
-    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "schedule_turn";
-        let turn = TurnMessage::from_job(job, Duration::ZERO).map_err(|fault| fault.into_port_error(WHAT))?;
-        let name = format!("{}#{}", job.conversation, at.as_second().div_euclid(60));
+        let turn = TurnsRow::from_job(job, Duration::ZERO).map_err(|fault| fault.into_port_error(WHAT))?;
+        let name = format!("{}#{}", job.schedule_key(), at.as_second().div_euclid(60));
         let now = self.current_time();
         let work = move |c: &Connection| insert_turn(c, Some(&name), &turn, at.as_millisecond(), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
-    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        const WHAT: &str = "send_kick";
-        let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
-        let message = FifoMessage {
-            group: job.queue_group().to_owned(),
-            body,
-            owner: None,
-        };
-        let (id, now) = (deduplication.to_owned(), self.current_time());
-        self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
-            append_fifo(c, QueueName::Outbound, &message, &id, now)
-        })
-        .await
-    }
-
-    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
-        const WHAT: &str = "send_kicks";
-        let encode = |entry: &SendEntry| {
-            let message = FifoMessage {
-                group: entry.job.queue_group().to_owned(),
-                body: encode_json(&entry.job)?,
-                owner: None,
-            };
-            Ok((message, entry.deduplication.clone()))
-        };
-        let messages: Result<Vec<(FifoMessage, String)>, DbError> = entries.iter().map(encode).collect();
-        let messages = messages.map_err(|fault| fault.into_port_error(WHAT))?;
-        let now = self.current_time();
-        self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
-            for (message, id) in &messages {
-                append_fifo(c, QueueName::Outbound, message, id, now)?;
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        let (entries, now) = (entries.to_vec(), self.current_time());
+        self.run_queue_write(QueueName::Outbound, "enqueue_outbound", move |c| {
+            for OutboundEntry { job, deduplication } in &entries {
+                let message = FifoMessage {
+                    group: job.queue_group().to_owned(),
+                    body: encode_json(job)?,
+                    owner: TenantKey::for_outbound(c, job)?,
+                };
+                append_fifo(c, QueueName::Outbound, &message, deduplication, now)?;
             }
             Ok(())
         })
         .await
-    }
-
-    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
-        const WHAT: &str = "enqueue_email";
-        let message = FifoMessage {
-            group: job.queue_group().to_owned(),
-            body: encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?,
-            owner: Some(TenantKey::for_email(job)),
-        };
-        let (deduplication, now) = (deduplication.to_owned(), self.current_time());
-        let work = move |c: &Connection| append_fifo(c, QueueName::Outbound, &message, &deduplication, now);
-        self.run_queue_write(QueueName::Outbound, WHAT, work).await
     }
 
     async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {

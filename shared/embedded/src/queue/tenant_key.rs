@@ -1,35 +1,14 @@
 use crate::db_error::DbError;
-use recado_domain::dead_letter::QueueName;
+use recado_domain::dead_letter::{QueueName, QueuedJob};
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{ConversationId, ExternalId, InstanceId, TenantId};
-use recado_domain::provider::Provider;
-use recado_domain::wake_up::{EmailJob, TurnJob};
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
+use recado_domain::wake_up::OutboundJob;
 use rusqlite::{Connection, OptionalExtension};
-use serde::Deserialize;
 
-/// The tenant of a message for fair queueing: its instance (`inbound`, `outbound`) or its tenant (`turns`). A message
+/// The tenant of a message for fair queueing: its instance (events and send jobs) or its tenant (other jobs). A message
 /// that cannot be read, or whose conversation is unknown, gets the empty key, which is treated as a tenant of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantKey(String);
-
-/// The fields of an `InboundJob` that determine its tenant key.
-#[derive(Deserialize)]
-struct InboundTenantFields {
-    provider: Provider,
-    external: ExternalId,
-}
-
-/// The fields of a `TurnJob` that determine its tenant key.
-#[derive(Deserialize)]
-struct TurnTenantFields {
-    tenant: TenantId,
-}
-
-/// The fields of a `SendJob` that determine its tenant key.
-#[derive(Deserialize)]
-struct OutboundTenantFields {
-    conversation: ConversationId,
-}
 
 impl TenantKey {
     /// Creates the key from its column.
@@ -44,17 +23,12 @@ impl TenantKey {
 
     /// Returns the tenant key of an event.
     pub(super) fn for_event(job: &InboundJob) -> Self {
-        Self::of_instance(job.provider, &job.external)
+        Self(format!("{}/{}", job.provider, job.external))
     }
 
-    /// Returns the tenant key of a turn job.
-    pub(super) fn for_turn(job: &TurnJob) -> Self {
-        Self(job.tenant.as_str().to_owned())
-    }
-
-    /// Returns the tenant key of the job of an e-mail: those of a tenant share the workers among themselves.
-    pub(super) fn for_email(job: &EmailJob) -> Self {
-        Self(job.tenant.as_str().to_owned())
+    /// Returns the tenant key of a job of `turns` or of an e-mail: those of a tenant share the workers among themselves.
+    pub(super) fn for_tenant(tenant: &TenantId) -> Self {
+        Self(tenant.as_str().to_owned())
     }
 
     /// Returns the tenant key of a send job of a conversation of `instance`.
@@ -62,42 +36,35 @@ impl TenantKey {
         Self(instance.as_str().to_owned())
     }
 
-    fn of_instance(provider: Provider, external: &ExternalId) -> Self {
-        Self(format!("{provider}/{external}"))
+    /// Determines the tenant key of a job of `outbound`. A send job names only its conversation.
+    pub(super) fn for_outbound(connection: &Connection, job: &OutboundJob) -> Result<Self, DbError> {
+        match job {
+            OutboundJob::Send(job) => select_instance(connection, &job.conversation),
+            OutboundJob::Email(job) => Ok(Self::for_tenant(&job.tenant)),
+        }
     }
 
-    /// Determines the tenant key of the message `body` on `queue`.
-    pub(super) fn for_message(
+    /// Determines the tenant key of the message `body`, which comes from the dead-letter queue of `queue`.
+    pub(super) fn for_dead_message(
         connection: &Connection,
         queue: QueueName,
         body: &str,
     ) -> Result<Self, DbError> {
-        let owner = match queue {
-            QueueName::Inbound => serde_json::from_str::<InboundTenantFields>(body)
-                .ok()
-                .map(|event| Self::of_instance(event.provider, &event.external).0),
-            QueueName::Turns => serde_json::from_str::<TurnTenantFields>(body)
-                .ok()
-                .map(|turn| turn.tenant.as_str().to_owned()),
-            QueueName::Outbound => match serde_json::from_str::<OutboundTenantFields>(body) {
-                Ok(send) => select_instance(connection, &send.conversation)?,
-                Err(_) => serde_json::from_str::<EmailJob>(body)
-                    .ok()
-                    .map(|job| Self::for_email(&job).0),
-            },
-        };
-        Ok(Self(owner.unwrap_or_default()))
+        match QueuedJob::parse(queue, body) {
+            Ok(QueuedJob::Inbound(job)) => Ok(Self::for_event(&job)),
+            Ok(QueuedJob::Turns(message)) => Ok(Self::for_tenant(message.job.tenant())),
+            Ok(QueuedJob::Outbound(job)) => Self::for_outbound(connection, &job),
+            Err(_) => Ok(Self::default()),
+        }
     }
 }
 
-/// Looks up the instance of a send job. The job names only its conversation.
-fn select_instance(
-    connection: &Connection,
-    conversation: &ConversationId,
-) -> Result<Option<String>, DbError> {
+/// Looks up the instance of a conversation.
+fn select_instance(connection: &Connection, conversation: &ConversationId) -> Result<TenantKey, DbError> {
     let sql = "SELECT instance FROM conversations WHERE id = ?1";
-    Ok(connection
+    let found = connection
         .prepare_cached(sql)?
         .query_row([conversation.to_string()], |row| row.get(0))
-        .optional()?)
+        .optional()?;
+    Ok(TenantKey(found.unwrap_or_default()))
 }

@@ -7,8 +7,8 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
-use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_ports::ports::{InboundEntry, Queues};
+use recado_domain::wake_up::{AgentReturnJob, OutboundJob, SendJob, TurnJob, TurnsJob};
+use recado_ports::ports::{InboundEntry, OutboundEntry, Queues};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -44,6 +44,14 @@ impl Bench {
 
     async fn send(&self, group: &str, id: &str) {
         self.queues.enqueue_inbound(&[event(group, id)]).await.unwrap();
+    }
+
+    async fn send_job(&self, job: &SendJob, deduplication: &str) {
+        let entry = OutboundEntry {
+            job: job.clone().into(),
+            deduplication: deduplication.to_owned(),
+        };
+        self.queues.enqueue_outbound(&[entry]).await.unwrap();
     }
 
     async fn receive(&self, queue: QueueName, max: usize) -> Vec<DequeuedMessage> {
@@ -93,18 +101,30 @@ fn conversation() -> ConversationId {
     ConversationId::new(thread, 1)
 }
 
-fn turn(ordinal: u64) -> TurnJob {
-    let correlation = CorrelationId::parse("k").unwrap();
-    TurnJob {
+fn send_job_in(received: &DequeuedMessage) -> SendJob {
+    match serde_json::from_str(&received.body).unwrap() {
+        OutboundJob::Send(job) => job,
+        OutboundJob::Email(other) => panic!("no send job: {other:?}"),
+    }
+}
+
+fn turns_job_in(received: &DequeuedMessage) -> TurnsJob {
+    serde_json::from_str(&received.body).unwrap()
+}
+
+fn turn(ordinal: u64) -> TurnsJob {
+    turn_for("loja", ordinal)
+}
+
+fn turn_for(tenant: &str, ordinal: u64) -> TurnsJob {
+    TurnsJob::Turn(TurnJob {
         conversation: conversation(),
-        tenant: TenantId::parse("loja").unwrap(),
+        tenant: TenantId::parse(tenant).unwrap(),
         ordinal: Ordinal(ordinal),
-        correlation,
+        correlation: CorrelationId::parse("k").unwrap(),
         parent: None,
         due: None,
-        file: None,
-        batch: None,
-    }
+    })
 }
 
 #[test]
@@ -210,8 +230,8 @@ fn what_each_queue_had_handed_out_comes_again_at_once_after_a_start() {
     block_on(async {
         let send = SendJob::new(conversation(), Ordinal(3), CorrelationId::parse("k").unwrap());
         bench.send("a", "a1").await;
-        succeed(bench.queues.enqueue_turn_job(&turn(1), Duration::ZERO)).await;
-        succeed(bench.queues.enqueue_send_job(&send, "n1")).await;
+        succeed(bench.queues.enqueue_turns_job(&turn(1), Duration::ZERO)).await;
+        bench.send_job(&send, "n1").await;
         for queue in QueueName::ALL {
             assert_eq!(bench.receive(queue, 10).await.len(), 1, "{queue:?}");
             assert_eq!(bench.receive(queue, 10).await.len(), 0, "{queue:?}");
@@ -231,14 +251,14 @@ fn a_send_job_is_enqueued_in_the_group_of_the_contact() {
     block_on(async {
         let correlation = CorrelationId::parse("k").unwrap();
         let job = SendJob::new(conversation(), Ordinal(3), correlation);
-        bench.queues.enqueue_send_job(&job, "n1").await.unwrap();
-        bench.queues.enqueue_send_job(&job, "n2").await.unwrap();
+        bench.send_job(&job, "n1").await;
+        bench.send_job(&job, "n2").await;
         let received = bench.receive(QueueName::Outbound, 10).await.remove(0);
         assert_eq!(
             received.group,
             Some(conversation().thread_id().as_str().to_owned())
         );
-        assert_eq!(serde_json::from_str::<SendJob>(&received.body).unwrap(), job);
+        assert_eq!(send_job_in(&received), job);
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
     });
 }
@@ -253,20 +273,17 @@ fn a_send_job_that_waits_in_a_replys_group_holds_up_no_other_of_the_contact() {
             reply: Some(reply.clone()),
             ..contacts.clone()
         };
-        bench.queues.enqueue_send_job(&replys, "n").await.unwrap();
+        bench.send_job(&replys, "n").await;
         let waiting = bench.receive(QueueName::Outbound, 10).await.remove(0);
         assert_eq!(waiting.group.as_deref(), Some(reply.as_str()));
         let long = Duration::from_secs(600);
         assert!(succeed(bench.queues.change_visibility(&waiting.receipt, long)).await);
         // The same id in another group is another send job.
-        bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
+        bench.send_job(&contacts, "n").await;
         let come = bench.receive(QueueName::Outbound, 10).await;
-        let come: Vec<SendJob> = come
-            .iter()
-            .map(|received| serde_json::from_str(&received.body).unwrap())
-            .collect();
+        let come: Vec<SendJob> = come.iter().map(send_job_in).collect();
         assert_eq!(come, [contacts]);
-        bench.queues.enqueue_send_job(&replys, "n2").await.unwrap();
+        bench.send_job(&replys, "n2").await;
         assert!(
             bench.receive(QueueName::Outbound, 10).await.is_empty(),
             "behind the one that waits"
@@ -278,11 +295,11 @@ fn a_send_job_that_waits_in_a_replys_group_holds_up_no_other_of_the_contact() {
 fn a_turn_comes_when_its_delay_is_over_beside_others() {
     let bench = Bench::new();
     block_on(async {
-        succeed(bench.queues.enqueue_turn_job(&turn(1), Duration::from_secs(4))).await;
-        succeed(bench.queues.enqueue_turn_job(&turn(2), Duration::from_secs(2))).await;
+        succeed(bench.queues.enqueue_turns_job(&turn(1), Duration::from_secs(4))).await;
+        succeed(bench.queues.enqueue_turns_job(&turn(2), Duration::from_secs(2))).await;
         let too_long = bench
             .queues
-            .enqueue_turn_job(&turn(3), Duration::from_secs(901))
+            .enqueue_turns_job(&turn(3), Duration::from_secs(901))
             .await;
         assert!(!too_long.unwrap_err().is_retryable());
         assert!(bench.receive(QueueName::Turns, 10).await.is_empty());
@@ -293,7 +310,7 @@ fn a_turn_comes_when_its_delay_is_over_beside_others() {
         bench.pass(4);
         let both = bench.receive(QueueName::Turns, 10).await;
         assert_eq!(both.len(), 2, "a conversation's turns do not wait for each other");
-        assert_eq!(serde_json::from_str::<TurnJob>(&both[0].body).unwrap(), turn(2));
+        assert_eq!(turns_job_in(&both[0]), turn(2));
         bench.pass(30);
         assert!(
             bench.queues.delete_received(&both[0].receipt).await.unwrap(),
@@ -307,17 +324,17 @@ fn a_schedule_exists_once_per_conversation_and_minute_until_it_comes() {
     let bench = Bench::new();
     block_on(async {
         let at = from_unix_millis(86_400_000);
-        bench.queues.schedule_turn_job(&turn(1), at).await.unwrap();
+        bench.queues.schedule_turns_job(&turn(1), at).await.unwrap();
         succeed(
             bench
                 .queues
-                .schedule_turn_job(&turn(2), from_unix_millis(86_400_000 + 59_999)),
+                .schedule_turns_job(&turn(2), from_unix_millis(86_400_000 + 59_999)),
         )
         .await;
         succeed(
             bench
                 .queues
-                .schedule_turn_job(&turn(3), from_unix_millis(86_400_000 + 60_000)),
+                .schedule_turns_job(&turn(3), from_unix_millis(86_400_000 + 60_000)),
         )
         .await;
         assert_eq!(
@@ -327,17 +344,35 @@ fn a_schedule_exists_once_per_conversation_and_minute_until_it_comes() {
         bench.time.store(86_400_000, Ordering::Relaxed);
         let fired = bench.receive(QueueName::Turns, 10).await;
         assert_eq!(fired.len(), 1);
-        assert_eq!(
-            serde_json::from_str::<TurnJob>(&fired[0].body).unwrap(),
-            turn(1),
-            "never replaced"
-        );
-        bench.queues.schedule_turn_job(&turn(4), at).await.unwrap();
+        assert_eq!(turns_job_in(&fired[0]), turn(1), "never replaced");
+        bench.queues.schedule_turns_job(&turn(4), at).await.unwrap();
         assert_eq!(
             bench.receive(QueueName::Turns, 10).await.len(),
             1,
             "it has come: the name is free"
         );
+    });
+}
+
+#[test]
+fn a_turn_and_the_agents_return_of_one_conversation_in_one_minute_are_two_schedules() {
+    let bench = Bench::new();
+    block_on(async {
+        let at = from_unix_millis(86_400_000);
+        let timer = TurnsJob::AgentReturn(AgentReturnJob {
+            conversation: conversation(),
+            tenant: TenantId::parse("loja").unwrap(),
+            correlation: CorrelationId::parse("k").unwrap(),
+            parent: None,
+        });
+        for job in [turn(1), timer.clone(), timer.clone()] {
+            bench.queues.schedule_turns_job(&job, at).await.unwrap();
+        }
+        bench.time.store(86_400_000, Ordering::Relaxed);
+        let fired = bench.receive(QueueName::Turns, 10).await;
+        let fired: Vec<TurnsJob> = fired.iter().map(turns_job_in).collect();
+        assert_eq!(fired.len(), 2);
+        assert!(fired.contains(&turn(1)) && fired.contains(&timer));
     });
 }
 

@@ -28,6 +28,7 @@ use recado_domain::message::{MessageStatus, Role};
 use recado_domain::metadata::Metadata;
 use recado_domain::outbox::{HeldStatus, OutboxHistoryEntry, OutboxState};
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::operate::MessageView;
 use recado_pipeline::ports::Page;
 use recado_pipeline::settings::TraceLinks;
@@ -286,12 +287,13 @@ pub(super) struct DeadLetterView {
     correlation_id: CorrelationId,
     #[cfg_attr(test, schema(value_type = Option<String>))]
     instance_id: Option<InstanceId>,
-    /// One of `event`, `message`, `turn`, `unreadable` (a queue message) and `damaged` (the record of the dead letter itself).
+    /// What was given up: `event`, `message`, `email`, a job of `turns` (`turn`, `agent_return`, `file`, `batch`), `unreadable` (a queue
+    /// message) or `damaged` (the record of the dead letter itself).
     what: &'static str,
-    /// The message that could not be sent. `/v1/messages/{id}` returns its history.
+    /// The message that could not be sent, or whose file was to be fetched. `/v1/messages/{id}` returns its history.
     #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
-    /// The conversation of the message or of the turn. Absent for the other kinds.
+    /// The conversation of the message, of the turn or of the agent's return. Absent for the other kinds.
     #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
 }
@@ -304,7 +306,13 @@ impl From<DeadLetter> for DeadLetterView {
                 let conversation = message.conversation_and_ordinal().ok();
                 (Some(message), conversation.map(|(conversation, _)| conversation))
             }
-            DeadLetterContent::Turn(job) => (None, Some(job.conversation)),
+            DeadLetterContent::Turns(job) => {
+                let message = match &*job {
+                    TurnsJob::File(job) => Some(job.message_id()),
+                    _ => None,
+                };
+                (message, job.conversation().cloned())
+            }
             _ => (None, None),
         };
         Self {

@@ -11,11 +11,13 @@ use recado_domain::ids::CorrelationId;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::OutboundJob;
 use recado_pipeline::ports::{
     ConfigurationStore, Conversations, DeadLetters, Inbox, OutboxStore, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{process, send};
+use recado_pipeline::{handle_outbound_message, process};
+use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -150,8 +152,8 @@ async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
         .await
         .remove(0);
     let second = dies(&site, &alive, add_millis(dead_letter.at, 60_000)).await;
-    let body = serde_json::to_string(&job).unwrap();
-    let verdict = send::handle_outbound_message(&*site.deps(), &body, 2, None).await;
+    let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();
+    let verdict = handle_outbound_message(&*site.deps(), &Idle, &body, 2, None).await;
     assert_eq!(verdict, recado_pipeline::Verdict::Done);
     let failed_at = succeed(site.store.find_message(&message.message_id()))
         .await
@@ -199,7 +201,7 @@ async fn a_dry_run_counts_and_changes_nothing() {
     assert_eq!(
         dry(all.clone()).await,
         json!({"dry_run": true, "selected": 1, "out_of_window": 0, "answered_meanwhile": 0,
-               "no_longer_dead": 0, "more": false})
+               "recipients_left": 0, "no_longer_dead": 0, "more": false})
     );
     assert_eq!(
         dry(json!({"dry_run": true, "ids": [dead_letter.id, dead_letter.id]})).await["selected"],
@@ -312,7 +314,7 @@ async fn a_deleted_dead_letter_does_not_come_back_and_who_deleted_it_can_be_read
     }
     let deps = site.deps();
     // Whatever comes late: the copy from a console, the event from its queue, the minute.
-    let _ = send::handle_outbound_message(&*deps, &copy.body, 1, None).await;
+    let _ = handle_outbound_message(&*deps, &Idle, &copy.body, 1, None).await;
     let body = serde_json::to_string(&job).unwrap();
     let _ = process::process(&*deps, &body, 2).await;
     reconcile(&*deps).await.unwrap();

@@ -11,7 +11,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::SendJob;
+use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_embedded::Clock;
 use recado_pipeline::ports::{
     CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, WriteOutcome,
@@ -140,7 +140,10 @@ pub(super) async fn jobs(site: &Site) -> Vec<SendJob> {
             return all;
         }
         for received in batch {
-            all.push(serde_json::from_str(&received.body).unwrap());
+            match serde_json::from_str(&received.body).unwrap() {
+                OutboundJob::Send(job) => all.push(job),
+                OutboundJob::Email(other) => panic!("no send job: {other:?}"),
+            }
             assert!(site.store.delete_received(&received.receipt).await.unwrap());
         }
     }

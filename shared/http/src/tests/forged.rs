@@ -8,7 +8,8 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::ConfigurationStore;
-use recado_pipeline::{process, send};
+use recado_pipeline::{handle_outbound_message, process};
+use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation};
 use serde_json::{Value, json};
@@ -136,7 +137,7 @@ pub(super) async fn work(store: &Embedded, deps: &impl recado_pipeline::Deps) ->
             for one in received {
                 let verdict = match queue {
                     QueueName::Inbound => process::process(deps, &one.body, 1).await,
-                    _ => send::handle_outbound_message(deps, &one.body, 1, None).await,
+                    _ => handle_outbound_message(deps, &Idle, &one.body, 1, None).await,
                 };
                 if verdict == recado_pipeline::Verdict::Done {
                     assert!(store.delete_received(&one.receipt).await.unwrap());
@@ -243,7 +244,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     assert_eq!(before["status"], "pending", "{before}");
     forge(&town, &message).await;
     for job in &unfinished {
-        let _verdict = send::handle_outbound_message(&*town.deps, job, 2, None).await;
+        let _verdict = handle_outbound_message(&*town.deps, &Idle, job, 2, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(after["status"], before["status"], "{after}");
@@ -251,7 +252,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     let genuine = body_of(PARTNERS, &status("sent", &message, Some("wamid.genuine")));
     town.post_dialog360(PARTNERS, &genuine).await;
     for job in &unfinished {
-        let _verdict = send::handle_outbound_message(&*town.deps, job, 3, None).await;
+        let _verdict = handle_outbound_message(&*town.deps, &Idle, job, 3, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(

@@ -5,17 +5,17 @@ use super::dying::{CONTACT, dead_depth, dies, get, job, now, post, reply, state}
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventState, InboundJob};
-use recado_domain::ids::{CorrelationId, InstanceId};
+use recado_domain::ids::{CorrelationId, InstanceId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::SendJob;
+use recado_domain::wake_up::{SendJob, TurnsJob};
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::ports::{DeadLetters, Inbox, Queues};
+use recado_pipeline::ports::{Conversations, DeadLetters, Inbox, OutboundEntry, Queues};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::ports::succeed;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -40,7 +40,11 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
     let message = reply(site, &id).await;
     let send_job = SendJob::new(id.clone(), message.ordinal, message.correlation.clone());
     given_up_by_its_queue(site, QueueName::Outbound, async || {
-        site.store.enqueue_send_job(&send_job, "k1").await.unwrap();
+        let entry = OutboundEntry {
+            job: send_job.clone().into(),
+            deduplication: "k1".to_owned(),
+        };
+        site.store.enqueue_outbound(&[entry]).await.unwrap();
     })
     .await;
     let job = job("suporte-01", "E1");
@@ -53,21 +57,21 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
         site.store.enqueue_inbound(&[enqueue]).await.unwrap();
     })
     .await;
-    let turn = recado_domain::wake_up::TurnJob {
-        conversation: id.clone(),
-        tenant: message.tenant.clone(),
-        ordinal: recado_domain::ids::Ordinal(1),
-        correlation: message.correlation.clone(),
-        parent: None,
-        due: None,
-        file: None,
-        batch: None,
-    };
-    given_up_by_its_queue(site, QueueName::Turns, async || {
-        site.store.enqueue_turn_job(&turn, Duration::ZERO).await.unwrap();
-    })
+    turns_job_given_up(
+        site,
+        json!({"job": "turn", "conversation": id, "tenant": message.tenant, "ordinal": 1, "correlation": "k"}),
+    )
     .await;
     (message, job)
+}
+
+/// Sends a job to `turns`, which gives it up by itself.
+async fn turns_job_given_up(site: &Site, job: Value) {
+    let job: TurnsJob = serde_json::from_value(job).unwrap();
+    given_up_by_its_queue(site, QueueName::Turns, async || {
+        site.store.enqueue_turns_job(&job, Duration::ZERO).await.unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -121,6 +125,44 @@ async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_re
     for queue in QueueName::ALL {
         assert_eq!(dead_depth(&site, queue).await, 0, "{queue:?}");
     }
+}
+
+#[tokio::test]
+async fn each_job_of_turns_that_was_given_up_says_what_it_is_and_what_it_is_about() {
+    let (site, _) = at(now()).await;
+    let id = site.conversation(CONTACT).await;
+    let tenant = succeed(site.store.find_conversation(&id)).await.unwrap().tenant;
+    for job in [
+        json!({"job": "agent_return", "conversation": id, "tenant": tenant, "correlation": "k"}),
+        json!({"job": "file", "conversation": id, "tenant": tenant, "ordinal": 1, "correlation": "k"}),
+        json!({"job": "batch", "tenant": tenant, "batch": "b", "from": 40, "correlation": "k"}),
+    ] {
+        turns_job_given_up(&site, job).await;
+    }
+    reconcile(&*site.deps()).await.unwrap();
+    let listed = get(&site, "/v1/dead-letters").await;
+    let items = listed["items"].as_array().unwrap();
+    let about = |kind: &str| {
+        let item = items.iter().find(|item| item["what"] == kind).unwrap();
+        (item["conversation_id"].clone(), item["message_id"].clone())
+    };
+    let file = id.message_id(Ordinal(1));
+    assert_eq!(about("agent_return"), (json!(id), Value::Null));
+    assert_eq!(about("file"), (json!(id), json!(file)));
+    assert_eq!(about("batch"), (Value::Null, Value::Null));
+    // Nobody has the conversation, the message has no file, and there is no batch.
+    let dry = json!({"dry_run": true});
+    let found = post(&site, "/v1/dead-letters/redrive", dry).await.body;
+    assert_eq!(
+        (&found["selected"], &found["no_longer_dead"]),
+        (&json!(3), &json!(3))
+    );
+    let done = post(&site, "/v1/dead-letters/redrive", json!({})).await.body;
+    assert_eq!(
+        (&done["redriven"], &done["no_longer_dead"]),
+        (&json!(0), &json!(3))
+    );
+    assert_eq!(get(&site, "/v1/dead-letters").await["items"], json!([]));
 }
 
 /// A site whose store's clock stands at `time` until it is moved on, in milliseconds.

@@ -3,11 +3,11 @@
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::TokenName;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::TurnsJob;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortError, PortResult,
-    Queues, VectorStore,
+    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortError,
+    PortResult, Queues, VectorStore,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -77,10 +77,9 @@ impl Queues for Unsteady {
     }
 
     delegate_calls! {
-        enqueue_turn_job(job: &TurnJob, delay: Duration) -> ();
-        schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
-        enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
-        enqueue_email_job(job: &EmailJob, deduplication: &str) -> ();
+        enqueue_turns_job(job: &TurnsJob, delay: Duration) -> ();
+        schedule_turns_job(job: &TurnsJob, at: Timestamp) -> ();
+        enqueue_outbound(entries: &[OutboundEntry]) -> ();
         enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
         put_payload(key: &str, payload: &Value) -> ();
         renew_payload(key: &str) -> bool;

@@ -8,34 +8,35 @@ use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::TokenName;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{AgentReturnJob, TurnsJob};
 use recado_ports::ports::{Conversations, PortResult, Queues, System, WriteOutcome};
 
 /// Handles a timer of the agent's return. If the time has come, the conversation is given back, and the agent is asked for
-/// what is owed. If a person wrote since, the timer is set to the later time. `None`: the timer is over, since the agent
-/// has the conversation.
-pub(crate) async fn handle_return_timer(deps: &impl Deps, job: &TurnJob) -> PortResult<Option<Verdict>> {
+/// what is owed. If a person wrote since, the timer is set to the later time. If the agent has the conversation, the timer is over.
+pub(crate) async fn handle_return_timer(deps: &impl Deps, job: &AgentReturnJob) -> PortResult<Verdict> {
     let Some(conversation) = deps.store().find_conversation(&job.conversation).await? else {
-        return Ok(None);
+        return Ok(Verdict::Done);
     };
     let Some(due) = conversation.return_due_at() else {
-        finish_return(deps, job, &conversation).await?;
-        return Ok(None);
+        let handover = conversation.handover.as_ref();
+        let returned = handover.is_some_and(|handover| handover.by == TokenName::installation());
+        if returned && conversation.mode == ConversationMode::Ai {
+            // A timer gave it back. A crash may have come before what follows from that.
+            follow_return(deps, job, &conversation).await?;
+        }
+        return Ok(Verdict::Done);
     };
     if due > deps.system().now() {
-        let timer = TurnJob {
-            due: Some(due),
-            ..job.clone()
-        };
-        deps.queues().schedule_turn_job(&timer, due).await?;
-        return Ok(Some(Verdict::Done));
+        let timer = TurnsJob::AgentReturn(job.clone());
+        deps.queues().schedule_turns_job(&timer, due).await?;
+        return Ok(Verdict::Done);
     }
-    return_to_agent(deps, job, conversation).await.map(Some)
+    return_to_agent(deps, job, conversation).await
 }
 
 async fn return_to_agent(
     deps: &impl Deps,
-    job: &TurnJob,
+    job: &AgentReturnJob,
     mut conversation: Conversation,
 ) -> PortResult<Verdict> {
     let now = deps.system().now();
@@ -54,20 +55,21 @@ async fn return_to_agent(
         return Ok(Verdict::RETRY_SOON);
     }
     tracing::info!(conversation_id = %conversation.id, "given back to the agent: no person wrote for long enough");
-    wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await?;
-    give_back_others(deps, &conversation, &job.correlation).await?;
-    if conversation.owes_answer() {
-        wake_up::enqueue_turn(deps, &conversation, &job.correlation).await?;
-    }
+    follow_return(deps, job, &conversation).await?;
     Ok(Verdict::Done)
 }
 
-/// Gives the person's other conversations back, if this one was given back by a timer. A crash may have come before that.
-async fn finish_return(deps: &impl Deps, job: &TurnJob, conversation: &Conversation) -> PortResult<()> {
-    let handover = conversation.handover.as_ref();
-    let returned = handover.is_some_and(|handover| handover.by == TokenName::installation());
-    if returned && conversation.mode == ConversationMode::Ai {
-        give_back_others(deps, conversation, &job.correlation).await?;
+/// Does what follows from a conversation's return: its open messages are looked at, the person's other conversations are given
+/// back, and the agent is asked for what is owed.
+async fn follow_return(
+    deps: &impl Deps,
+    job: &AgentReturnJob,
+    conversation: &Conversation,
+) -> PortResult<()> {
+    wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await?;
+    give_back_others(deps, conversation, &job.correlation).await?;
+    if conversation.owes_answer() {
+        wake_up::enqueue_turn(deps, conversation, &job.correlation).await?;
     }
     Ok(())
 }

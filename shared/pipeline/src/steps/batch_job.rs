@@ -18,7 +18,9 @@ pub(crate) async fn enqueue_batch(
     delay: SignedDuration,
 ) -> PortResult<()> {
     let delay = delay.max(SignedDuration::ZERO).unsigned_abs();
-    deps.queues().enqueue_turn_job(&batch.make_job(from), delay).await
+    deps.queues()
+        .enqueue_turns_job(&batch.make_job(from), delay)
+        .await
 }
 
 /// Enqueues the job of a batch whose expansion is overdue, or whose end is to be looked for. Returns `false` if nothing is to be done, or

@@ -12,7 +12,8 @@ use recado_domain::instance::{
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
 use recado_ports::ports::{
-    ConnectionAnswer, InstanceStates, ParkedConversations, PortResult, Providers, Queues, Samples, System,
+    ConnectionAnswer, InstanceStates, OutboundEntry, ParkedConversations, PortResult, Providers, Queues,
+    Samples, System,
 };
 use recado_ports::random_id::generate_correlation_id;
 
@@ -336,9 +337,11 @@ pub(crate) async fn release_conversation(deps: &impl Deps, parked: &ParkedConver
         reply: parked.reply.clone(),
         ..SendJob::new(parked.conversation.clone(), SendJob::ALL_OPEN, correlation)
     };
-    deps.queues()
-        .enqueue_send_job(&job, &format!("release-{}", parked.version))
-        .await?;
+    let entry = OutboundEntry {
+        job: job.into(),
+        deduplication: format!("release-{}", parked.version),
+    };
+    deps.queues().enqueue_outbound(&[entry]).await?;
     deps.store().remove_parked(parked).await
 }
 

@@ -27,7 +27,7 @@ pub(crate) async fn purge_named_record(
         DeadLetterContent::Email { tenant, invitation } => {
             purge_dead_email(deps, (tenant, invitation), dead_letter.at).await
         }
-        DeadLetterContent::Turn(_) | DeadLetterContent::Damaged { .. } => Ok(()),
+        DeadLetterContent::Turns(_) | DeadLetterContent::Damaged { .. } => Ok(()),
     }
 }
 

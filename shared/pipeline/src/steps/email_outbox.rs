@@ -8,29 +8,21 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState};
-use recado_domain::wake_up::EmailJob;
+use recado_domain::wake_up::{EmailJob, OutboundJob};
 use recado_ports::ports::{
-    DeadLetters, InvitationRecords, PortError, PortResult, Queues, System, WriteOutcome,
+    DeadLetters, InvitationRecords, OutboundEntry, PortError, PortResult, Queues, System, WriteOutcome,
 };
-use recado_ports::random_id::generate_nonce;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
-/// Enqueues the job of an invitation's e-mail.
-pub(crate) async fn enqueue_email(deps: &impl Deps, job: &EmailJob) -> PortResult<()> {
-    deps.queues()
-        .enqueue_email_job(job, generate_nonce(deps.system()).as_str())
-        .await
-}
-
 /// Builds the job of an invitation's e-mail.
-pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> EmailJob {
-    EmailJob {
+pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> OutboundJob {
+    OutboundJob::Email(EmailJob {
         tenant: invitation.tenant.clone(),
         invitation: invitation.id.clone(),
         correlation: outbox.correlation.clone(),
         parent: find_parent_span(&outbox.correlation),
         redrive: None,
-    }
+    })
 }
 
 /// Returns the outbox of an invitation that goes by e-mail.
@@ -65,11 +57,12 @@ pub(crate) async fn wake_overdue_email(
     if outbox.wake_at.is_none_or(|at| at > now) {
         return Ok(false);
     }
-    // The same id for five minutes: the queue drops what a pass enqueued before.
-    let job = build_email_job(&named, outbox);
-    deps.queues()
-        .enqueue_email_job(&job, &format!("sweep-{}-{rev}", invitation.id))
-        .await?;
+    let entry = OutboundEntry {
+        job: build_email_job(&named, outbox),
+        // The same id for five minutes: the queue drops what a pass enqueued before.
+        deduplication: format!("sweep-{}-{rev}", named.id),
+    };
+    deps.queues().enqueue_outbound(&[entry]).await?;
     Ok(true)
 }
 

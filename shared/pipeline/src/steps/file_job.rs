@@ -1,4 +1,4 @@
-//! Jobs that name a file: its bytes are fetched and its text is read, apart from the turns of its conversation.
+//! Jobs of files: the bytes are fetched and the text is read, apart from the turns of their conversation.
 
 use crate::Deps;
 use crate::steps::enabled_instance::find_instance_of;
@@ -10,10 +10,10 @@ use crate::steps::trace_span::find_parent_span;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::{MessageId, Ordinal};
+use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{FileJob, TurnsJob};
 use recado_ports::ports::{Conversations, PortResult, Queues, System};
 use std::time::Duration;
 
@@ -34,31 +34,20 @@ pub(crate) async fn handle_due_file(deps: &impl Deps, id: &MessageId) -> PortRes
     if message.file.as_ref().is_some_and(|file| file.is_expired(now)) {
         return remove_expired_file(deps, message).await;
     }
-    let job = TurnJob {
+    let job = TurnsJob::File(FileJob {
         conversation: message.conversation,
         tenant: message.tenant,
         ordinal: message.ordinal,
         parent: find_parent_span(&message.correlation),
         correlation: message.correlation,
-        due: None,
-        file: Some(message.ordinal),
-        batch: None,
-    };
-    deps.queues().enqueue_turn_job(&job, Duration::ZERO).await?;
+    });
+    deps.queues().enqueue_turns_job(&job, Duration::ZERO).await?;
     Ok(true)
 }
 
-/// Handles a job that names the file of message `ordinal`: fetches it, apart from the turns of its conversation.
-pub(crate) async fn handle_file_job(
-    deps: &impl Deps,
-    job: &TurnJob,
-    ordinal: Ordinal,
-) -> PortResult<Verdict> {
-    let Some(message) = deps
-        .store()
-        .find_message(&job.conversation.message_id(ordinal))
-        .await?
-    else {
+/// Handles the job of a file: fetches it, apart from the turns of its conversation.
+pub(crate) async fn handle_file_job(deps: &impl Deps, job: &FileJob) -> PortResult<Verdict> {
+    let Some(message) = deps.store().find_message(&job.message_id()).await? else {
         return Ok(Verdict::Done);
     };
     let Some(bound) = find_instance_of(deps, &message.instance, &message.tenant).await? else {

@@ -144,8 +144,8 @@ fn build_unreadable_letter(deps: &impl Deps, queue: QueueName, body: &str, error
     DeadLetter::from_unreadable_body(queue, body, deps.system().now(), error, correlation)
 }
 
-/// Returns the id of the dead letter of a turn job, given as JSON.
-pub(crate) fn turn_letter_id(job: &str) -> String {
+/// Returns the id of the dead letter of a job of the queue `turns`, given as JSON.
+pub(crate) fn turns_letter_id(job: &str) -> String {
     hash_parts(&["turn", job], 32)
 }
 
@@ -311,7 +311,7 @@ mod tests {
             "1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6"
         );
         assert_eq!(
-            turn_letter_id(r#"{"conversation":"x"}"#),
+            turns_letter_id(r#"{"conversation":"x"}"#),
             "2990de99de23e8daf02e653a964650e77ee81786dee660b08f8468ea5708dc5e"
         );
     }

@@ -1,4 +1,4 @@
-//! Enqueues send jobs and turn jobs, which only name what is to be looked at.
+//! Enqueues jobs of a conversation, which only name what is to be looked at.
 
 use crate::Deps;
 use crate::steps::trace_span::find_parent_span;
@@ -10,8 +10,8 @@ use recado_domain::debounce::{Debounce, PrecedingMessages};
 use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
-use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_ports::ports::{Inbox, OutboxStore, PortResult, Queues, System};
+use recado_domain::wake_up::{AgentReturnJob, OutboundJob, SendJob, TurnJob, TurnsJob};
+use recado_ports::ports::{Inbox, OutboundEntry, OutboxStore, PortResult, Queues, System};
 use recado_ports::random_id::generate_nonce;
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
@@ -20,12 +20,13 @@ pub(crate) async fn enqueue_send(
     message: &Message<impl OutgoingSide>,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    requeue_send(deps, &build_send(message, correlation)).await
+    enqueue_outbound(deps, build_send(message, correlation)).await
 }
 
 /// Builds a send job for all open messages up to `message`, in the FIFO group of `message`.
-pub(crate) fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> SendJob {
-    new_send_job(message.conversation.clone(), message.ordinal, correlation).in_group_of(message)
+pub(crate) fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> OutboundJob {
+    let job = new_send_job(message.conversation.clone(), message.ordinal, correlation);
+    job.in_group_of(message).into()
 }
 
 /// Creates a send job in the contact's group for all open messages up to `upto`. Its work goes on below the current span.
@@ -49,7 +50,7 @@ pub(crate) async fn enqueue_open_sends(
     };
     let upto = newest.conversation.clone();
     let job = new_send_job(upto, newest.ordinal, correlation);
-    requeue_send(deps, &job.in_group_of(first)).await
+    enqueue_outbound(deps, job.in_group_of(first).into()).await
 }
 
 /// Enqueues a send job in the contact's own FIFO group after the conversation changed hands. Nothing is enqueued if the
@@ -63,14 +64,15 @@ pub(crate) async fn enqueue_after_handover(
     let open = deps.store().list_open_messages(conversation.thread_id()).await?;
     let Some(newest) = open.last() else { return Ok(()) };
     let upto = newest.conversation.clone();
-    requeue_send(deps, &new_send_job(upto, newest.ordinal, correlation)).await
+    enqueue_outbound(deps, new_send_job(upto, newest.ordinal, correlation).into()).await
 }
 
-/// Sends a send job to the end of its FIFO group, under a new deduplication id. With the message's id, a job sent at a
+/// Sends a job to the end of its FIFO group of `outbound`, under a new deduplication id. With the message's id, a job sent at a
 /// release would be dropped if it came within the queue's five minutes.
-pub(crate) async fn requeue_send(deps: &impl Deps, job: &SendJob) -> PortResult<()> {
+pub(crate) async fn enqueue_outbound(deps: &impl Deps, job: OutboundJob) -> PortResult<()> {
+    let deduplication = generate_nonce(deps.system()).to_string();
     deps.queues()
-        .enqueue_send_job(job, generate_nonce(deps.system()).as_str())
+        .enqueue_outbound(&[OutboundEntry { job, deduplication }])
         .await
 }
 
@@ -81,14 +83,14 @@ pub(crate) async fn enqueue_turn(
     correlation: &CorrelationId,
 ) -> PortResult<()> {
     deps.queues()
-        .enqueue_turn_job(&build_turn(conversation, correlation), std::time::Duration::ZERO)
+        .enqueue_turns_job(&build_turn(conversation, correlation), std::time::Duration::ZERO)
         .await
 }
 
-/// Longest delay of a turn job on the queue.
+/// Longest delay of a job on the queue.
 const DELAY_MAX: SignedDuration = SignedDuration::from_mins(15);
 
-/// Starts the timer of the agent's return: a turn job that comes at that time, or after 15 minutes. Nothing is enqueued if
+/// Starts the timer of the agent's return: a job that comes at that time, or after 15 minutes. Nothing is enqueued if
 /// the agent does not come back by itself.
 pub(crate) async fn enqueue_return_timer(
     deps: &impl Deps,
@@ -100,25 +102,25 @@ pub(crate) async fn enqueue_return_timer(
     };
     let left = due.duration_since(deps.system().now());
     let delay = left.clamp(SignedDuration::ZERO, DELAY_MAX).unsigned_abs();
-    let timer = TurnJob {
-        due: Some(due),
-        ..build_turn(conversation, correlation)
-    };
-    deps.queues().enqueue_turn_job(&timer, delay).await
+    let timer = TurnsJob::AgentReturn(AgentReturnJob {
+        conversation: conversation.id.clone(),
+        tenant: conversation.tenant.clone(),
+        correlation: correlation.clone(),
+        parent: find_parent_span(correlation),
+    });
+    deps.queues().enqueue_turns_job(&timer, delay).await
 }
 
 /// Builds a turn job for a conversation.
-pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationId) -> TurnJob {
-    TurnJob {
+pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationId) -> TurnsJob {
+    TurnsJob::Turn(TurnJob {
         conversation: conversation.id.clone(),
         tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation.clone(),
         parent: find_parent_span(correlation),
         due: None,
-        file: None,
-        batch: None,
-    }
+    })
 }
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the silence.
@@ -130,21 +132,25 @@ pub(crate) async fn enqueue_reply_turn(
     silence: SignedDuration,
 ) -> PortResult<()> {
     let job = build_reply_turn(job, bound, place);
-    deps.queues().enqueue_turn_job(&job, silence.unsigned_abs()).await
+    deps.queues()
+        .enqueue_turns_job(&job, silence.unsigned_abs())
+        .await
 }
 
 /// Builds the turn job of a contact's message that is stored at `place`.
-pub(crate) fn build_reply_turn(job: &InboundJob, bound: &InstanceConfig, place: &MessagePosition) -> TurnJob {
-    TurnJob {
+pub(crate) fn build_reply_turn(
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    place: &MessagePosition,
+) -> TurnsJob {
+    TurnsJob::Turn(TurnJob {
         conversation: place.conversation.clone(),
         tenant: bound.tenant.id.clone(),
         ordinal: place.ordinal,
         correlation: job.correlation.clone(),
         parent: find_parent_span(&job.correlation),
         due: None,
-        file: None,
-        batch: None,
-    }
+    })
 }
 
 /// Returns the debounce of an instance.

@@ -21,7 +21,7 @@ pub use invitations::{
     AcceptedBatch, AcceptedInvitation, BatchProgress, BatchRequest, InvitationError, InvitationRequest,
     InvitationView, ListedRecipient, LogFilter, NamedGuest, SessionView, export_invitations, find_batch,
     find_invitation, find_session, handle_batch_job, list_batch_recipients, list_batches, list_invitations,
-    order_batch, parse_batch_job, send_batch, send_invitation,
+    order_batch, send_batch, send_invitation,
 };
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;

@@ -46,8 +46,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
 use recado_ports::ports::{
-    Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, ParkedConversations, PortResult,
-    Queues, System, WriteOutcome,
+    Conversations, InstanceStates, OutboundEntry, OutboxStore, OverdueIndex, OverdueWork,
+    ParkedConversations, PortResult, Queues, System, WriteOutcome,
 };
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;
@@ -250,9 +250,11 @@ async fn enqueue_overdue_sends(
         last.correlation.clone(),
     );
     let window = now.as_second() / 300;
-    deps.queues()
-        .enqueue_send_job(&job, &format!("sweep-{}-{window}", thread.as_str()))
-        .await?;
+    let entry = OutboundEntry {
+        job: job.into(),
+        deduplication: format!("sweep-{}-{window}", thread.as_str()),
+    };
+    deps.queues().enqueue_outbound(&[entry]).await?;
     postpone_messages(deps, open, add_duration(now, ENQUEUED)).await?;
     Ok(true)
 }

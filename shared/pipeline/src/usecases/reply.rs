@@ -14,10 +14,6 @@ mod typing;
 
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::steps::agent_return::handle_return_timer;
-use crate::steps::file_job::handle_file_job;
-use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
-use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
@@ -25,13 +21,12 @@ use effect_hand_over::hand_over_open_effects;
 use jiff::Timestamp;
 use leased_turn::LeasedTurn;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{QueueName, RedrivenTurn};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
 use recado_ports::deps::ExclusiveTurn;
-use recado_ports::ports::{DeadLetters, PortResult, Queues, System};
+use recado_ports::ports::{PortResult, System};
 use step_times::StepTimes;
 use steps::check_hours::check_hours;
 use steps::check_limits::check_limits;
@@ -51,66 +46,17 @@ use steps::read_journal::read_journal;
 use steps::ready_reply::find_ready_reply;
 use steps::take_lease::{begin_exclusive_turn, release_lease, take_lease};
 use steps::take_place::{give_place_back, take_place};
-use tracing::Instrument;
 use turn_end::{AfterTurn, TurnEnd, TurnStop};
 use turn_time::TurnTime;
 use typing::SeenMessages;
 
-/// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message. The function that
-/// runs it ends at `deadline`, if it ends.
-pub async fn handle_turn_message(
+/// Runs a turn job. The function that runs it ends at `deadline`, if it ends.
+pub(crate) async fn handle_turn_job(
     deps: &impl Deps,
-    body: &str,
-    receives: u32,
-    deadline: Option<Timestamp>,
-) -> Verdict {
-    let time = TurnTime::from_start(deps.system().now(), deadline);
-    let job: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
-        Ok(job) => job,
-        Err(verdict) => return verdict,
-    };
-    let span = tracing::info_span!(
-        "reply", conversation_id = %job.conversation, correlation_id = %job.correlation, receives
-    );
-    continue_trace(&span, &job.correlation, job.parent);
-    async {
-        // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(handle_turn_job(deps, body, &job, receives, time)).await;
-        queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
-    }
-    .instrument(span)
-    .await
-}
-
-/// Runs a turn job after some preparation. The dead letter of a redriven job is removed first. A job that was received
-/// too often is sent again as a new message instead.
-async fn handle_turn_job(
-    deps: &impl Deps,
-    body: &str,
     job: &TurnJob,
-    receives: u32,
-    time: TurnTime,
+    deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
-    if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
-        deps.store()
-            .remove_dead_letter(&redrive.dead_letter, redrive.failed_at)
-            .await?;
-    }
-    if receives >= REQUEUE_AFTER_RECEIVES {
-        tracing::warn!("a turn that came back often is asked for anew");
-        deps.queues()
-            .enqueue_turn_job(job, std::time::Duration::ZERO)
-            .await?;
-        return Ok(Verdict::Done);
-    }
-    if let Some(ordinal) = job.file {
-        return Box::pin(handle_file_job(deps, job, ordinal)).await;
-    }
-    if job.due.is_some()
-        && let Some(verdict) = Box::pin(handle_return_timer(deps, job)).await?
-    {
-        return Ok(verdict);
-    }
+    let time = TurnTime::from_start(deps.system().now(), deadline);
     let end = match run_turn(deps, job, time).await {
         Ok(()) => TurnEnd::Committed,
         Err(TurnStop::Ended(end)) => end,

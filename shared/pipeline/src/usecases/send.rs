@@ -32,7 +32,6 @@ use crate::steps::wake_up;
 use cancel::NewestEpochs;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
-use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -114,32 +113,27 @@ fn deadline_is_too_near(deps: &impl Deps, context: SendContext<'_>, now: Timesta
         .is_some_and(|deadline| add_duration(now, need) > deadline)
 }
 
-/// Handles one message of the `outbound` queue. `receives` is how often the queue has delivered this message. No
-/// attempt begins that may not end before `deadline`.
-pub async fn handle_outbound_message(
+/// Handles a send job. `receives` is how often the queue has delivered it. No attempt begins that may not end before `deadline`.
+pub(crate) async fn handle_send_job(
     deps: &impl Deps,
-    body: &str,
+    job: &SendJob,
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> Verdict {
-    let job: SendJob = match queue_message::parse_queue_message(deps, QueueName::Outbound, body).await {
-        Ok(job) => job,
-        Err(verdict) => return verdict,
-    };
     let span = tracing::info_span!(
         "send", conversation_id = %job.conversation, correlation_id = %job.correlation, receives
     );
     continue_trace(&span, &job.correlation, job.parent);
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(handle_send_job(deps, &job, receives, deadline)).await;
+        let worked = Box::pin(work_on_job(deps, job, receives, deadline)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
     }
     .instrument(span)
     .await
 }
 
-async fn handle_send_job(
+async fn work_on_job(
     deps: &impl Deps,
     job: &SendJob,
     receives: u32,
@@ -147,7 +141,7 @@ async fn handle_send_job(
 ) -> PortResult<Verdict> {
     if receives >= REQUEUE_AFTER_RECEIVES {
         tracing::warn!("a send job that was received too often is sent anew");
-        wake_up::requeue_send(deps, job).await?;
+        wake_up::enqueue_outbound(deps, job.clone().into()).await?;
         return Ok(Verdict::Done);
     }
     if let Some(redrive) = &job.redrive {
@@ -236,7 +230,7 @@ async fn move_to_other_group(
         redrive: None,
         ..job.clone().in_group_of(message)
     };
-    wake_up::requeue_send(deps, &moved).await?;
+    wake_up::enqueue_outbound(deps, moved.into()).await?;
     Err(Stop::Later(Verdict::Done))
 }
 

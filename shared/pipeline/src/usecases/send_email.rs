@@ -5,13 +5,12 @@
 
 use crate::Deps;
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
-use crate::steps::email_outbox::{
-    enqueue_email, move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox,
-};
+use crate::steps::email_outbox::{move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
+use crate::steps::wake_up::enqueue_outbound;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{EmailSender, Tenant};
 use recado_domain::email::{
@@ -47,14 +46,9 @@ const UNREACHABLE_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 /// Number of tries to store an outcome. An outcome that is not stored becomes an unknown one.
 const OUTCOME_TRIES: usize = 3;
 
-/// Reads the body of a message of the queue `outbound`, if it is the job of an e-mail.
-pub fn parse_email_job(body: &str) -> Option<EmailJob> {
-    serde_json::from_str(body).ok()
-}
-
 /// Handles the job of an e-mail. `receives` is how often the queue has delivered it. No attempt begins that may not end before
 /// `deadline`.
-pub async fn handle_email_job(
+pub(crate) async fn handle_email_job(
     deps: &impl Deps,
     senders: &impl EmailSenders,
     job: &EmailJob,
@@ -81,7 +75,7 @@ async fn work_on_job(
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
     if receives >= REQUEUE_AFTER_RECEIVES {
-        enqueue_email(deps, job).await?;
+        enqueue_outbound(deps, job.clone().into()).await?;
         return Ok(Verdict::Done);
     }
     let id = (&job.tenant, &job.invitation);

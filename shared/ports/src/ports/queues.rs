@@ -5,7 +5,7 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::future::{Future, Ready};
@@ -20,12 +20,12 @@ pub struct InboundEntry {
     pub deduplication: String,
 }
 
-/// A send job that is to be enqueued.
+/// A job of the queue `outbound` that is to be enqueued.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SendEntry {
+pub struct OutboundEntry {
     /// Job to enqueue.
-    pub job: SendJob,
-    /// Deduplication id, as for [`Queues::enqueue_send_job`].
+    pub job: OutboundJob,
+    /// Deduplication id. It must be new for every job, except for a job that the queue shall drop.
     pub deduplication: String,
 }
 
@@ -35,7 +35,7 @@ pub struct AppliedMessage<'a> {
     /// Message, its event with its end, and its conversation, as [`super::Inbox::store_inbound`] stores them.
     pub write: InboundWrite<'a>,
     /// Turn job of the message, with the delay after which it is handed out. `None`: the message wants no answer.
-    pub turn: Option<(&'a TurnJob, Duration)>,
+    pub turn: Option<(&'a TurnsJob, Duration)>,
 }
 
 /// A reply with the jobs that follow from it.
@@ -48,9 +48,9 @@ pub struct CommittedReply<'a> {
     /// Revision that the thread's journal must have, as [`super::Conversations::commit_reply`] checks it.
     pub journal_rev: Option<u64>,
     /// Send job for the messages. It is new, so no deduplication id is looked for.
-    pub send: &'a SendJob,
+    pub send: &'a OutboundJob,
     /// Turn job for what the reply leaves owed, handed out at once.
-    pub turn: Option<&'a TurnJob>,
+    pub turn: Option<&'a TurnsJob>,
 }
 
 /// The queues, the schedule and the store of large bodies. Queue messages are wake-up jobs: they may come twice, late,
@@ -107,39 +107,24 @@ pub trait Queues: Send + Sync {
         None::<Ready<PortResult<WriteOutcome>>>
     }
 
-    /// Enqueues a turn job on `turns` that is handed out after `delay`, 15 minutes at most.
-    fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration)
-    -> impl Future<Output = PortResult<()>> + Send;
-
-    /// Schedules a turn job that comes on `turns` at `at` (EventBridge Scheduler is precise to a minute). The schedule
-    /// survives restarts. There is one per conversation and minute; an existing one is not changed.
-    fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
-
-    /// Enqueues a send job on `outbound` (FIFO, group = [`SendJob::queue_group`]). `deduplication` must be new for every
-    /// send job, except for a send job that the queue shall drop.
-    fn enqueue_send_job(
+    /// Enqueues a job on `turns` that is handed out after `delay`, 15 minutes at most.
+    fn enqueue_turns_job(
         &self,
-        job: &SendJob,
-        deduplication: &str,
+        job: &TurnsJob,
+        delay: Duration,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Enqueues send jobs as [`Self::enqueue_send_job`] does, in few requests. An error means that some of them may not be enqueued.
-    fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> impl Future<Output = PortResult<()>> + Send {
-        async move {
-            for entry in entries {
-                self.enqueue_send_job(&entry.job, &entry.deduplication).await?;
-            }
-            Ok(())
-        }
-    }
-
-    /// Enqueues the job of an e-mail on `outbound` (FIFO, group = [`EmailJob::queue_group`]). `deduplication` as for
-    /// [`Self::enqueue_send_job`].
-    fn enqueue_email_job(
+    /// Schedules a job that comes on `turns` at `at` (EventBridge Scheduler is precise to a minute). The schedule survives
+    /// restarts. There is one per [`TurnsJob::schedule_key`] and minute; an existing one is not changed.
+    fn schedule_turns_job(
         &self,
-        job: &EmailJob,
-        deduplication: &str,
+        job: &TurnsJob,
+        at: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Enqueues jobs on `outbound` in their order (FIFO, group = [`OutboundJob::queue_group`]), in few requests. An error means
+    /// that some of them may not be enqueued.
+    fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Sends the copy of a dead letter to its queue's dead-letter queue. People read it there, or redrive it from a
     /// console. The body is the one that the queue itself would carry, marked `redrive`, with the dead letter's fields

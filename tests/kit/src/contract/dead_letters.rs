@@ -1,14 +1,14 @@
 //! Dead letters.
 
 use super::patience::{INDEX, eventually};
-use crate::builders::{Fixture, at, correlation, fresh, newest};
+use crate::builders::{Fixture, at, fresh, newest};
 use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::Ordinal;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::TurnJob;
 use recado_ports::ports::{DeadLetterFilter, PageRequest, Store};
+use serde_json::{Value, json};
 
 /// More pages than any list here has.
 const PAGES_MAX: usize = 100;
@@ -94,22 +94,19 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
         instance: None,
         ..fixture.dead_letter()
     };
-    let turn = DeadLetter {
-        id: fresh("turn"),
+    let of_turns = |job: Value| DeadLetter {
+        id: fresh("job"),
         queue: QueueName::Turns,
-        what: DeadLetterContent::Turn(Box::new(TurnJob {
-            conversation: fixture.conversation(1).id,
-            tenant: fixture.bound.tenant.id.clone(),
-            ordinal: Ordinal(1),
-            correlation: correlation(),
-            parent: None,
-            due: Some(at(60_000)),
-            file: None,
-            batch: None,
-        })),
+        what: DeadLetterContent::Turns(Box::new(serde_json::from_value(job).unwrap())),
         ..fixture.dead_letter()
     };
-    for dead_letter in [fixture.dead_letter(), outgoing, unreadable, turn] {
+    let (conversation, tenant) = (fixture.conversation(1).id, &fixture.bound.tenant.id);
+    let turn = of_turns(json!({
+        "job": "turn", "conversation": conversation, "tenant": tenant, "ordinal": 1, "correlation": "k", "due": 60_000,
+    }));
+    let batch =
+        of_turns(json!({"job": "batch", "tenant": tenant, "batch": "b", "from": 40, "correlation": "k"}));
+    for dead_letter in [fixture.dead_letter(), outgoing, unreadable, turn, batch] {
         assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
         succeed(store.put_dead_letter(&dead_letter)).await;
         assert_eq!(

@@ -5,7 +5,7 @@ use crate::builders::Fixture;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::wake_up::{Redrive, SendJob};
+use recado_domain::wake_up::{OutboundJob, Redrive};
 use recado_ports::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
 
 /// A dead letter on each FIFO queue.
@@ -49,7 +49,9 @@ pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadLetterQu
         let copy = found(queues, &dead_letter).await;
         assert_eq!(copy.queue, dead_letter.queue);
         if let DeadLetterContent::Message { message } = &dead_letter.what {
-            let job: SendJob = serde_json::from_str(&copy.body).unwrap();
+            let OutboundJob::Send(job) = serde_json::from_str(&copy.body).unwrap() else {
+                panic!("no send job: {}", copy.body)
+            };
             let redrive = Redrive {
                 message: message.clone(),
                 failed_at: dead_letter.at,

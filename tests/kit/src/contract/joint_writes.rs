@@ -4,7 +4,7 @@
 use crate::builders::{Fixture, at, claimed, far_ahead};
 use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::message::Message;
-use recado_domain::wake_up::SendJob;
+use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_ports::ports::{
     AppliedMessage, CommittedReply, EventFinish, InboundWrite, PortResult, Queues, StoreInboundOutcome,
     WriteOutcome,
@@ -68,11 +68,11 @@ pub async fn a_reply_of_a_conversation_that_changed_is_not_committed<Q: Queues>(
     let mut conversation = fixture.conversation(1);
     fixture.inbound(&mut conversation, &fixture.job());
     let message = fixture.reply(&mut conversation);
-    let send = SendJob::new(
+    let send = OutboundJob::from(SendJob::new(
         message.conversation.clone(),
         message.ordinal,
         message.correlation.clone(),
-    );
+    ));
     let reply = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&message),

@@ -7,12 +7,12 @@ use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{ToolOutcome, TurnToolCall};
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_pipeline::ports::{
     ConfigurationStore, Conversations, EffectJournals, ModelCall, OutboxStore, WriteOutcome,
 };
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
-use recado_pipeline::{Verdict, reply};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -69,18 +69,16 @@ async fn asks(setup: &Setup, id: &str) {
 
 async fn run_turn(setup: &Setup) -> Verdict {
     let conversation = setup.latest_conversation().await.unwrap();
-    let job = TurnJob {
+    let job = TurnsJob::Turn(TurnJob {
         conversation: conversation.id.clone(),
         tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation(),
         parent: None,
         due: None,
-        file: None,
-        batch: None,
-    };
+    });
     let body = serde_json::to_string(&job).unwrap();
-    reply::handle_turn_message(&setup.world, &body, 1, None).await
+    handle_turns_message(&setup.world, &body, 1, None).await
 }
 
 async fn run_reconcile(setup: &Setup) -> ReconcileReport {

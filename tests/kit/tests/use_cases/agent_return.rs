@@ -8,7 +8,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{Ordinal, TokenName};
 use recado_domain::options::SendOptions;
 use recado_pipeline::ports::Conversations;
-use recado_pipeline::{Verdict, operate, reconcile, reply};
+use recado_pipeline::{Verdict, handle_turns_message, operate, reconcile};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -20,13 +20,13 @@ fn fixture(returns: AgentReturn) -> Fixture {
     fixture
 }
 
-async fn half_an_hour() -> Setup {
+pub(crate) async fn half_an_hour() -> Setup {
     let setup = Setup::set(fixture(AgentReturn::AfterMinutes(30))).await;
     *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     setup
 }
 
-async fn latest(setup: &Setup) -> Conversation {
+pub(crate) async fn latest(setup: &Setup) -> Conversation {
     let thread = setup.fixture.thread();
     succeed(setup.world.store.find_latest_conversation(&thread))
         .await
@@ -43,7 +43,7 @@ async fn work(setup: &Setup) {
         for job in due {
             let body = serde_json::to_string(&job).unwrap();
             assert_eq!(
-                reply::handle_turn_message(&setup.world, &body, 1, None).await,
+                handle_turns_message(&setup.world, &body, 1, None).await,
                 Verdict::Done
             );
         }

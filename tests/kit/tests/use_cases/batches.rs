@@ -9,7 +9,7 @@ use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, InstanceChange
 use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, InvitationChannel, InvitationState, TemplateValues, parse_guest_list,
 };
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{self, AcceptedBatch, BatchProgress, BatchRequest, InvitationError};
 use recado_pipeline::ports::{BatchRecords, InstanceStates, InvitationRecords, PageRequest};
@@ -77,7 +77,7 @@ pub(crate) async fn stored(setup: &Setup, id: &BatchId) -> Batch {
     succeed(setup.world.store.find_batch(tenant, id)).await.unwrap()
 }
 
-pub(crate) async fn run(setup: &Setup, job: &TurnJob, receives: u32) -> Verdict {
+pub(crate) async fn run(setup: &Setup, job: &TurnsJob, receives: u32) -> Verdict {
     let body = serde_json::to_string(job).unwrap();
     handle_turns_message(&setup.world, &body, receives, None).await
 }

@@ -12,17 +12,18 @@ use recado_domain::ids::TokenName;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
-    FileBytes, FileError, Files, InboundEntry, Inbox, PageRequest, PortError, PortResult, Queues,
-    RecordEventOutcome, System, VectorStore,
+    FileBytes, FileError, Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult,
+    Queues, RecordEventOutcome, System, VectorStore,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
+use recado_pipeline::{Components, Settings, deliver, handle_outbound_message, operate, process, upload};
 use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
 use recado_testkit::delegate_calls;
+use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,9 +64,8 @@ fn fails(left: &AtomicU32) -> PortResult<()> {
 impl Queues for Bucket {
     delegate_calls! { directly:
         enqueue_inbound(events: &[InboundEntry]) -> ();
-        schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
-        enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
-        enqueue_email_job(job: &EmailJob, deduplication: &str) -> ();
+        schedule_turns_job(job: &TurnsJob, at: Timestamp) -> ();
+        enqueue_outbound(entries: &[OutboundEntry]) -> ();
         enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
         delete_inbound(groups: &BTreeSet<String>) -> ();
     }
@@ -75,13 +75,13 @@ impl Queues for Bucket {
         Ok(())
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: std::time::Duration) -> PortResult<()> {
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: std::time::Duration) -> PortResult<()> {
         // A request that fails takes its time, in which another worker may go on.
         if self.turns_fail.load(Ordering::SeqCst) > 0 {
             tokio::task::yield_now().await;
         }
         fails(&self.turns_fail)?;
-        self.inner.enqueue_turn_job(job, delay).await
+        self.inner.enqueue_turns_job(job, delay).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -231,9 +231,9 @@ async fn job(world: &World, accepted: &deliver::AcceptedMessage) {
         recado_domain::ids::Ordinal(u64::MAX),
         correlation(),
     );
-    let body = serde_json::to_string(&job).unwrap();
+    let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();
     for _ in 0..20 {
-        match send::handle_outbound_message(world, &body, 1, None).await {
+        match handle_outbound_message(world, &Idle, &body, 1, None).await {
             recado_pipeline::Verdict::Done => return,
             recado_pipeline::Verdict::Retry { after } => world.system.sleep(after.unsigned_abs()).await,
         }

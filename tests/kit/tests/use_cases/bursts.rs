@@ -6,8 +6,9 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::debounce::Debounce;
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{Conversations, OverdueIndex};
-use recado_pipeline::{Verdict, operate, reply};
+use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -69,7 +70,7 @@ async fn play(setup: &Setup) {
         for job in due {
             let body = serde_json::to_string(&job).unwrap();
             assert_eq!(
-                reply::handle_turn_message(&setup.world, &body, 1, None).await,
+                handle_turns_message(&setup.world, &body, 1, None).await,
                 Verdict::Done
             );
         }
@@ -84,7 +85,10 @@ async fn thirty_messages_are_read_by_two_turns_the_second_at_once() {
     assert_eq!((known.answered.0, known.needs_person), (20, None));
     let due = setup.due_turns().await;
     assert_eq!(due.len(), 1, "no timer is waited for");
-    assert_eq!(due[0].ordinal, known.turn_upto);
+    let TurnsJob::Turn(rest) = &due[0] else {
+        panic!("no turn: {due:?}")
+    };
+    assert_eq!(rest.ordinal, known.turn_upto);
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(&setup), [lines(1, 20), lines(21, 30)]);
     assert_eq!(covered(&setup).await, [20, 30]);

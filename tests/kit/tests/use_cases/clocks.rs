@@ -18,8 +18,9 @@ use recado_pipeline::ports::{
     ClaimOutcome, ConnectionAnswer, Conversations, EffectJournals, InstanceStates, OutboxStore, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, handle_turns_message, operate, process, send};
+use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, operate, process};
 use recado_testkit::builders::{Fixture, claimed, correlation};
+use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::time::Duration;
@@ -43,7 +44,7 @@ async fn work(setup: &Setup) {
             let verdict = match message.queue {
                 QueueName::Inbound => process::process(world, body, times).await,
                 QueueName::Turns => handle_turns_message(world, body, times, None).await,
-                QueueName::Outbound => send::handle_outbound_message(world, body, times, None).await,
+                QueueName::Outbound => handle_outbound_message(world, &Idle, body, times, None).await,
             };
             match verdict {
                 Verdict::Done => queues.delete_received(&message.receipt).await,

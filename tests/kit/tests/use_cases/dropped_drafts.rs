@@ -5,7 +5,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::decision::AgentDecision;
 use recado_domain::event::EventKind;
 use recado_pipeline::ports::{Conversations, Queues};
-use recado_pipeline::{Verdict, process, reply};
+use recado_pipeline::{Verdict, handle_turns_message, process};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -48,8 +48,8 @@ async fn play(setup: &Setup, last: usize) {
                 writes_meanwhile(setup, written).await;
             }
             let body = serde_json::to_string(&job).unwrap();
-            if let Verdict::Retry { after } = reply::handle_turn_message(&setup.world, &body, 1, None).await {
-                let again = setup.world.queues.enqueue_turn_job(&job, after.unsigned_abs());
+            if let Verdict::Retry { after } = handle_turns_message(&setup.world, &body, 1, None).await {
+                let again = setup.world.queues.enqueue_turns_job(&job, after.unsigned_abs());
                 again.await.unwrap();
             }
         }

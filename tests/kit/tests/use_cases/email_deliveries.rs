@@ -19,7 +19,7 @@ use recado_pipeline::ports::{
     AcceptedEmail, DeadLetterFilter, DeadLetters, EmailError, EmailSenders, InvitationRecords, PageRequest,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, occasions, opt_outs, send_email};
+use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -127,9 +127,8 @@ pub(crate) async fn work(setup: &Setup, carriers: &Carriers, patience: i64) {
         .await
         .pop()
         {
-            let email = send_email::parse_email_job(&job.body).unwrap();
-            let times = job.receives;
-            match send_email::handle_email_job(&setup.world, carriers, &email, times, None).await {
+            let (body, times) = (&job.body, job.receives);
+            match handle_outbound_message(&setup.world, carriers, body, times, None).await {
                 Verdict::Done => assert!(succeed(setup.world.store.delete_received(&job.receipt)).await),
                 Verdict::Retry { after } => {
                     let whole = Duration::from_secs(
@@ -382,14 +381,7 @@ async fn a_worker_that_crashes_while_it_asks_leaves_an_unknown_outcome() {
             ))
             .await
             .remove(0);
-            let email = send_email::parse_email_job(&job.body).unwrap();
-            let mut worker = Box::pin(send_email::handle_email_job(
-                &setup.world,
-                &asked,
-                &email,
-                1,
-                None,
-            ));
+            let mut worker = Box::pin(handle_outbound_message(&setup.world, &asked, &job.body, 1, None));
             // The worker is dropped while the carrier has the e-mail.
             while carriers.given() == 0 {
                 assert!(futures::poll!(&mut worker).is_pending());
@@ -415,13 +407,12 @@ async fn a_worker_that_stalls_after_its_attempt_was_stored_does_not_ask_the_carr
         .store
         .receive_messages(QueueName::Outbound, 1, Duration::from_secs(600));
     let job = succeed(received).await.remove(0);
-    let email = send_email::parse_email_job(&job.body).unwrap();
     // Another worker may take the attempt for one that crashed before the carrier would have answered.
     setup
         .world
         .system
         .stall_at_next_number((EMAIL_LEASE.as_secs() - 20) * 1_000);
-    let verdict = send_email::handle_email_job(&setup.world, &carriers, &email, 1, None).await;
+    let verdict = handle_outbound_message(&setup.world, &carriers, &job.body, 1, None).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
     assert_eq!(carriers.given(), 0);
     let later = setup.world.store.change_visibility(&job.receipt, Duration::ZERO);
@@ -441,16 +432,15 @@ async fn of_two_workers_that_begin_one_attempt_one_asks_the_carrier() {
         .store
         .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
     let job = succeed(received).await.remove(0);
-    let email = send_email::parse_email_job(&job.body).unwrap();
     // The other worker does all of its work when this one has read the record and not yet stored its attempt.
     let is_first = AtomicBool::new(true);
     let world = interrupt(&setup.world, |asks| {
         if asks == Asks::Number && is_first.swap(false, Ordering::Relaxed) {
-            let other = send_email::handle_email_job(&setup.world, &carriers, &email, 1, None);
+            let other = handle_outbound_message(&setup.world, &carriers, &job.body, 1, None);
             assert_eq!(block_on(other), Verdict::Done);
         }
     });
-    let verdict = send_email::handle_email_job(&world, &carriers, &email, 1, None).await;
+    let verdict = handle_outbound_message(&world, &carriers, &job.body, 1, None).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
     assert_eq!(carriers.given(), 1);
     assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
@@ -466,16 +456,9 @@ async fn an_email_whose_process_was_killed_is_settled_at_the_start() {
         .store
         .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
     let job = succeed(received).await.remove(0);
-    let email = send_email::parse_email_job(&job.body).unwrap();
     {
         let asked = Hanging(&carriers);
-        let mut worker = Box::pin(send_email::handle_email_job(
-            &setup.world,
-            &asked,
-            &email,
-            1,
-            None,
-        ));
+        let mut worker = Box::pin(handle_outbound_message(&setup.world, &asked, &job.body, 1, None));
         while carriers.given() == 0 {
             assert!(futures::poll!(&mut worker).is_pending());
             tokio::task::yield_now().await;
@@ -523,9 +506,8 @@ async fn a_job_that_was_lost_is_enqueued_again_and_a_repeated_one_sends_nothing_
     assert_eq!(carriers.given(), 0);
     setup.pass(5 * 60);
     assert_eq!(reconcile(&setup.world).await.unwrap().send_jobs, 1);
-    let email = send_email::parse_email_job(&lost[0].body).unwrap();
     for _ in 0..2 {
-        let verdict = send_email::handle_email_job(&setup.world, &carriers, &email, 1, None).await;
+        let verdict = handle_outbound_message(&setup.world, &carriers, &lost[0].body, 1, None).await;
         assert_eq!(verdict, Verdict::Done);
     }
     work(&setup, &carriers, 3).await;

@@ -3,16 +3,16 @@
 use crate::media::{PNG, picture, setup};
 use crate::world::{FileAnswer, Setup, beside};
 use futures::FutureExt;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::Conversations;
-use recado_pipeline::{ExclusiveTurns, Verdict, reply};
+use recado_pipeline::{ExclusiveTurns, Verdict, handle_turns_message};
 use recado_testkit::ports::succeed;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 /// Three contacts whose turns are due: two sent a picture, the third a text.
-async fn begin() -> (Setup, Vec<TurnJob>) {
+async fn begin() -> (Setup, Vec<TurnsJob>) {
     let mut setup = setup().await;
     setup.world.exclusive_turns = ExclusiveTurns::one_at_a_time();
     let (second, third) = (setup.fixture.other_contact(), setup.fixture.other_contact());
@@ -27,13 +27,13 @@ async fn begin() -> (Setup, Vec<TurnJob>) {
     (setup, jobs)
 }
 
-async fn run(world: &crate::world::World, job: &TurnJob) -> Verdict {
+async fn run(world: &crate::world::World, job: &TurnsJob) -> Verdict {
     let body = serde_json::to_string(job).unwrap();
-    reply::handle_turn_message(world, &body, 1, None).await
+    handle_turns_message(world, &body, 1, None).await
 }
 
 /// The verdicts on the turns of the second picture and of the text while the model reads the first picture.
-async fn run_meanwhile(setup: &Setup, jobs: &[TurnJob]) -> Vec<Verdict> {
+async fn run_meanwhile(setup: &Setup, jobs: &[TurnsJob]) -> Vec<Verdict> {
     let verdicts: Arc<Mutex<Vec<Verdict>>> = Arc::default();
     let (world, told) = (beside(&setup.world), verdicts.clone());
     let others = jobs[1..].to_vec();
@@ -71,7 +71,13 @@ async fn turns_with_files_run_side_by_side_where_memory_is_not_limited() {
 async fn a_turn_whose_earlier_attempt_did_not_end_waits_without_a_counted_attempt() {
     let (setup, jobs) = begin().await;
     let attempts = async || {
-        let read = succeed(setup.world.store.find_conversation(&jobs[2].conversation)).await;
+        let read = succeed(
+            setup
+                .world
+                .store
+                .find_conversation(jobs[2].conversation().unwrap()),
+        )
+        .await;
         read.unwrap().attempts.count
     };
     let model = &setup.world.llm;

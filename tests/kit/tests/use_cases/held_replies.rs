@@ -11,7 +11,7 @@ use recado_domain::debounce::{Debounce, DebounceBounds};
 use recado_domain::millis::add_millis;
 use recado_domain::turn::{StepDuration, TurnStep};
 use recado_pipeline::ports::Conversations;
-use recado_pipeline::{Settings, Verdict, operate, reply};
+use recado_pipeline::{Settings, Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::pin::pin;
@@ -173,12 +173,12 @@ async fn a_worker_that_dies_while_it_holds_a_reply_leaves_the_turn_to_the_next()
         .happens_at(at, async move { death.notify_one() });
     {
         let end = pin!(dies.notified());
-        let turn = pin!(reply::handle_turn_message(&setup.world, &body, 1, None));
+        let turn = pin!(handle_turns_message(&setup.world, &body, 1, None));
         let ended = select(end, turn).await;
         assert!(matches!(ended, Either::Left(_)), "the reply was not held");
     }
     assert_eq!(list_messages(&setup).await.len(), 1);
-    let again = async || reply::handle_turn_message(&setup.world, &body, 2, None).await;
+    let again = async || handle_turns_message(&setup.world, &body, 2, None).await;
     assert!(
         matches!(again().await, Verdict::Retry { .. }),
         "the lease is another's"

@@ -10,7 +10,7 @@ use recado_domain::decision::{AgentDecision, DecisionKind};
 use recado_domain::message::{Message, TokenUsage};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, LlmError, LlmReply, PageRequest};
-use recado_pipeline::{Verdict, operate, reply};
+use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -241,7 +241,7 @@ async fn a_takeover_meanwhile_discards_what_the_agent_said_or_left() {
         setup.pass(30);
         for job in setup.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();
-            let verdict = reply::handle_turn_message(&setup.world, &body, 1, None).await;
+            let verdict = handle_turns_message(&setup.world, &body, 1, None).await;
             assert_ne!(verdict, Verdict::Done, "it is looked at again");
         }
         assert_eq!(asked(&setup).len(), 1);

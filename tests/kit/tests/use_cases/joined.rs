@@ -12,12 +12,12 @@ use recado_domain::message::Role;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
+use recado_pipeline::handle_turns_message;
 use recado_pipeline::operate::{self, MessageView, OperateError, OperatorAnswer};
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, InstanceStates, PageRequest, ParkedConversations, SendOutcome,
     WriteOutcome,
 };
-use recado_pipeline::reply;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::Value;
@@ -78,7 +78,7 @@ pub(crate) async fn turns(setup: &Setup) {
         }
         for job in due {
             let body = serde_json::to_string(&job).unwrap();
-            let _ = reply::handle_turn_message(&setup.world, &body, 1, None).await;
+            let _ = handle_turns_message(&setup.world, &body, 1, None).await;
         }
     }
 }

@@ -6,7 +6,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument};
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeLimits, SearchWay, SourceId, TurnKnowledge, VectorGap};
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_embedded::Embedded;
 use recado_pipeline::configure::{ConfigureError, EntryMatch, remove_entry};
 use recado_pipeline::knowledge::{
@@ -15,7 +15,7 @@ use recado_pipeline::knowledge::{
 };
 use recado_pipeline::ports::{ConfigurationStore, OutboxStore};
 use recado_pipeline::settings::RewriteWay;
-use recado_pipeline::{Components, RetryLock, Verdict, reply};
+use recado_pipeline::{Components, RetryLock, Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::kept_queues::{KeptQueues, KillPoint};
 use recado_testkit::kept_vectors::{KeptVectors, VectorMood};
@@ -148,18 +148,16 @@ impl Desk {
         self.setup.message(fixture, id, question, false).await;
         self.setup.pass(10);
         let conversation = self.setup.latest_conversation().await.unwrap();
-        let job = TurnJob {
+        let job = TurnsJob::Turn(TurnJob {
             conversation: conversation.id.clone(),
             tenant: conversation.tenant.clone(),
             ordinal: conversation.turn_upto,
             correlation: correlation(),
             parent: None,
             due: None,
-            file: None,
-            batch: None,
-        };
+        });
         let body = serde_json::to_string(&job).unwrap();
-        let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;
+        let verdict = handle_turns_message(&self.world, &body, 1, None).await;
         assert_eq!(verdict, Verdict::Done);
         let open = succeed(self.world.store.list_open_messages(conversation.id.thread_id())).await;
         let reply = open.into_iter().next_back().unwrap();

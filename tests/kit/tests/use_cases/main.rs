@@ -24,6 +24,7 @@ mod clocks;
 mod connection_looks;
 mod counter;
 mod damaged_records;
+mod dead_jobs;
 mod dead_letters;
 mod decisions;
 mod disabled;

@@ -14,7 +14,7 @@ use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::message_file::{self, FileSource};
 use recado_pipeline::ports::{ConfigurationStore, Conversations, Files, InstanceStates};
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, operate, reply};
+use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -122,7 +122,7 @@ async fn the_model_has_what_the_files_leave_of_the_functions_time_and_a_turn_wit
     let job = setup.due_turns().await.remove(0);
     let body = serde_json::to_string(&job).unwrap();
     let ends_in = |seconds| Some(add_duration(setup.now(), SignedDuration::from_secs(seconds)));
-    let late = reply::handle_turn_message(&setup.world, &body, 1, ends_in(8)).await;
+    let late = handle_turns_message(&setup.world, &body, 1, ends_in(8)).await;
     assert!(matches!(late, Verdict::Retry { .. }), "{late:?}");
     assert!(setup.world.llm.asked.lock().unwrap().is_empty());
     setup.file_comes(FileAnswer::Hangs);
@@ -130,7 +130,7 @@ async fn the_model_has_what_the_files_leave_of_the_functions_time_and_a_turn_wit
     setup.pass(30);
     let job = setup.due_turns().await.remove(0);
     let body = serde_json::to_string(&job).unwrap();
-    let done = reply::handle_turn_message(&setup.world, &body, 2, ends_in(40)).await;
+    let done = handle_turns_message(&setup.world, &body, 2, ends_in(40)).await;
     assert_eq!(done, Verdict::Done);
     assert_eq!(setup.world.llm.within.lock().unwrap().as_secs(), 40 - 10 - 5);
 }
@@ -296,7 +296,7 @@ impl Setup {
         let report = Box::pin(succeed(reconcile(&self.world))).await;
         for job in self.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();
-            let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;
+            let verdict = handle_turns_message(&self.world, &body, 1, None).await;
             assert_eq!(verdict, recado_pipeline::Verdict::Done);
         }
         report.files

@@ -9,12 +9,12 @@ use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::time_words::is_message_time;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::TurnsJob;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::ports::{
     ConfigurationStore, ConnectionAnswer, Conversations, SendOutcome, WriteOutcome,
 };
-use recado_pipeline::{Verdict, operate, reply};
+use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -72,8 +72,8 @@ fn calls(setup: &Setup) -> usize {
     setup.world.llm.asked.lock().unwrap().len()
 }
 
-async fn handle(setup: &Setup, job: &TurnJob) -> Verdict {
-    reply::handle_turn_message(&setup.world, &serde_json::to_string(job).unwrap(), 1, None).await
+async fn handle(setup: &Setup, job: &TurnsJob) -> Verdict {
+    handle_turns_message(&setup.world, &serde_json::to_string(job).unwrap(), 1, None).await
 }
 
 /// A contact writes, and its turn job comes after the debounce.

@@ -8,12 +8,13 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
-use recado_domain::wake_up::SendJob;
+use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_pipeline::ports::{
     ClaimOutcome, Conversations, OutboxStore, PortResult, SendOutcome, System, WriteOutcome,
 };
-use recado_pipeline::{Components, Verdict, operate, send};
+use recado_pipeline::{Components, Verdict, handle_outbound_message, operate};
 use recado_testkit::builders::{Fixture, correlation, nonce};
+use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -163,9 +164,9 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
         exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     };
     let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
-    let body = serde_json::to_string(&job).unwrap();
+    let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();
     assert_eq!(
-        send::handle_outbound_message(&world, &body, 1, None).await,
+        handle_outbound_message(&world, &Idle, &body, 1, None).await,
         Verdict::RETRY_SOON
     );
     assert_eq!(world.providers.sent(), 0, "the first may still be on its way");

@@ -4,33 +4,17 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
-use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
-use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{
     DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Tools, Transcriber,
 };
-use recado_pipeline::{Components, Verdict, operate, reply};
+use recado_pipeline::{Components, Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
-
-/// The send jobs that are due; they are gone then.
-async fn jobs(setup: &Setup) -> Vec<SendJob> {
-    let queues = &setup.world.queues;
-    let visibility = Duration::from_secs(60);
-    let due = queues.receive_messages(QueueName::Outbound, 10, visibility).await;
-    let mut jobs = Vec::new();
-    for message in due.unwrap() {
-        queues.delete_received(&message.receipt).await.unwrap();
-        jobs.push(serde_json::from_str(&message.body).unwrap());
-    }
-    jobs
-}
 
 #[tokio::test]
 async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_again() {
@@ -73,15 +57,15 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_its_send_job_is_enqu
         made.unwrap().message.ordinal
     };
     let first = answer().await;
-    assert_eq!(jobs(&setup).await.len(), 1, "it is lost with its process");
+    assert_eq!(setup.due_sends().await.len(), 1, "it is lost with its process");
     assert_eq!(answer().await, first);
-    let again = jobs(&setup).await;
+    let again = setup.due_sends().await;
     assert_eq!(again.len(), 1);
     assert_eq!((&again[0].conversation, again[0].upto), (&id, first));
     setup.send(&id).await;
     assert_eq!(setup.world.providers.sent(), 1);
     assert_eq!(answer().await, first);
-    assert!(jobs(&setup).await.is_empty(), "nothing is open any more");
+    assert!(setup.due_sends().await.is_empty(), "nothing is open any more");
 }
 
 /// A model; the first time that it thinks, the conversation is taken over and given back.
@@ -132,13 +116,14 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     setup.message(&setup.fixture, "W1", "oi", false).await;
     setup.pass(4);
     let job = setup.due_turns().await.remove(0);
+    let id = job.conversation().unwrap().clone();
     let world = Components {
         store: setup.world.store.clone(),
         queues: setup.world.queues.clone(),
         providers: setup.world.providers.clone(),
         llm: Interrupted {
             setup: setup.clone(),
-            conversation: job.conversation.clone(),
+            conversation: id.clone(),
             thinks: AtomicU32::new(0),
         },
         system: setup.world.system.clone(),
@@ -148,14 +133,11 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     };
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
-        reply::handle_turn_message(&world, &body, 1, None).await,
+        handle_turns_message(&world, &body, 1, None).await,
         Verdict::RETRY_SOON
     );
-    assert_eq!(
-        reply::handle_turn_message(&world, &body, 2, None).await,
-        Verdict::Done
-    );
+    assert_eq!(handle_turns_message(&world, &body, 2, None).await, Verdict::Done);
     assert_eq!(world.llm.thinks.load(Ordering::SeqCst), 2);
-    setup.send(&job.conversation).await;
+    setup.send(&id).await;
     assert_eq!(setup.world.providers.contents(), [Content::from_text("certo")]);
 }

@@ -6,9 +6,9 @@ use recado_domain::content::Content;
 use recado_domain::event::EventKind;
 use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{Conversations, Queues};
-use recado_pipeline::{Verdict, process, reply};
+use recado_pipeline::{Verdict, handle_turns_message, process};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 
@@ -71,7 +71,7 @@ async fn write_later(setup: &Setup, line: Line) {
 }
 
 /// Runs a turn, and puts its job back if it comes back.
-async fn run_turn(setup: &Setup, model_ms: i64, job: &TurnJob) {
+async fn run_turn(setup: &Setup, model_ms: i64, job: &TurnsJob) {
     let time = setup.world.system.clone();
     setup
         .world
@@ -79,8 +79,8 @@ async fn run_turn(setup: &Setup, model_ms: i64, job: &TurnJob) {
         .meanwhile
         .set(async move { time.wait(model_ms).await });
     let body = serde_json::to_string(job).unwrap();
-    if let Verdict::Retry { after } = reply::handle_turn_message(&setup.world, &body, 1, None).await {
-        let again = setup.world.queues.enqueue_turn_job(job, after.unsigned_abs());
+    if let Verdict::Retry { after } = handle_turns_message(&setup.world, &body, 1, None).await {
+        let again = setup.world.queues.enqueue_turns_job(job, after.unsigned_abs());
         again.await.unwrap();
     }
 }

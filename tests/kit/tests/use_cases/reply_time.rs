@@ -3,8 +3,9 @@
 use crate::world::Setup;
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::System;
-use recado_pipeline::{Settings, Verdict, reply, send};
+use recado_pipeline::{Settings, Verdict, handle_outbound_message, handle_turns_message};
 use recado_testkit::builders::Fixture;
+use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use std::time::Duration;
 
@@ -31,12 +32,12 @@ async fn a_single_question_waits_for_its_debounce_and_the_model_and_for_nothing_
     time.pass(1);
     let job = setup.due_turns().await.pop().unwrap();
     let body = serde_json::to_string(&job).unwrap();
-    let turned = reply::handle_turn_message(&setup.world, &body, 1, None).await;
+    let turned = handle_turns_message(&setup.world, &body, 1, None).await;
     assert_eq!(turned, Verdict::Done);
     let queues = &setup.world.queues;
     let visibility = Duration::from_secs(30);
     let due = succeed(queues.receive_messages(QueueName::Outbound, 10, visibility)).await;
-    let sent = send::handle_outbound_message(&setup.world, &due[0].body, 1, None).await;
+    let sent = handle_outbound_message(&setup.world, &Idle, &due[0].body, 1, None).await;
     assert_eq!((sent, setup.world.providers.sent()), (Verdict::Done, 1));
     let took = time.now().duration_since(arrived);
     assert_eq!(took.as_millis(), i128::from(DEBOUNCE + MODEL));

@@ -5,12 +5,13 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ConversationId;
 use recado_domain::provider::Provider;
-use recado_domain::wake_up::SendJob;
+use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_embedded::DequeuedMessage;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VisibilityTimeouts;
-use recado_pipeline::{Verdict, send};
+use recado_pipeline::{Verdict, handle_outbound_message};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::idle::Idle;
 use std::time::Duration;
 
 impl Setup {
@@ -18,7 +19,8 @@ impl Setup {
     pub(crate) async fn job(&self, conversation: &ConversationId) -> Verdict {
         self.send_jobs().await;
         let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
-        let mut verdict = self.run_send_job(&serde_json::to_string(&job).unwrap(), 1).await;
+        let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();
+        let mut verdict = self.run_send_job(&body, 1).await;
         for _ in 0..100 {
             if verdict != Verdict::Done {
                 return verdict;
@@ -66,7 +68,7 @@ impl Setup {
     }
 
     async fn run_send_job(&self, body: &str, receives: u32) -> Verdict {
-        send::handle_outbound_message(&self.world, body, receives, None).await
+        handle_outbound_message(&self.world, &Idle, body, receives, None).await
     }
 
     /// Lets the sender work off its queue, until it is empty or `until`. It is `until` then.

@@ -6,7 +6,7 @@ use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
 use recado_pipeline::ports::{ConfigurationStore, Conversations};
-use recado_pipeline::{Verdict, operate, reply};
+use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -37,7 +37,7 @@ async fn play(setup: &Setup) {
     for job in setup.due_turns().await {
         let body = serde_json::to_string(&job).unwrap();
         assert_eq!(
-            reply::handle_turn_message(&setup.world, &body, 1, None).await,
+            handle_turns_message(&setup.world, &body, 1, None).await,
             Verdict::Done
         );
     }
@@ -135,12 +135,12 @@ async fn a_turn_that_comes_before_the_opening_by_another_clock_comes_again() {
     let body = serde_json::to_string(&early[0]).unwrap();
     let after = SignedDuration::from_secs(3);
     assert_eq!(
-        reply::handle_turn_message(&setup.world, &body, 1, None).await,
+        handle_turns_message(&setup.world, &body, 1, None).await,
         Verdict::Retry { after }
     );
     assert_eq!(calls(&setup), 0);
     setup.pass(3);
-    let comes_again = reply::handle_turn_message(&setup.world, &body, 2, None).await;
+    let comes_again = handle_turns_message(&setup.world, &body, 2, None).await;
     assert_eq!((comes_again, calls(&setup)), (Verdict::Done, 1));
 }
 

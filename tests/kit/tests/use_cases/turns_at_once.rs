@@ -8,8 +8,9 @@ use recado_domain::answer::AnswerReason;
 use recado_domain::ids::Nonce;
 use recado_domain::millis::add_millis;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{Conversations, TurnPlaceRecords, WriteOutcome};
-use recado_pipeline::{Verdict, reply};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
 use std::num::NonZeroU32;
@@ -97,8 +98,8 @@ async fn a_turn_that_loses_its_lease_gives_its_place_back() {
             });
         }
     });
-    let body = serde_json::to_string(&job).unwrap();
-    let verdict = reply::handle_turn_message(&world, &body, 1, None).await;
+    let body = serde_json::to_string(&TurnsJob::Turn(job.clone())).unwrap();
+    let verdict = handle_turns_message(&world, &body, 1, None).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
     assert!(stored(&setup).await.is_some(), "it had a place");
     setup.turns(&setup.fixture).await;

@@ -7,7 +7,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_domain::typing::{TypingState, TypingUpdate};
 use recado_pipeline::ports::{Conversations, Queues, WriteOutcome};
-use recado_pipeline::{Verdict, ingest, reply};
+use recado_pipeline::{Verdict, handle_turns_message, ingest};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -48,8 +48,8 @@ async fn play(setup: &Setup, seconds: i64) -> Vec<(i64, String)> {
         setup.pass(1);
         for job in setup.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();
-            if let Verdict::Retry { after } = reply::handle_turn_message(&setup.world, &body, 1, None).await {
-                let again = setup.world.queues.enqueue_turn_job(&job, after.unsigned_abs());
+            if let Verdict::Retry { after } = handle_turns_message(&setup.world, &body, 1, None).await {
+                let again = setup.world.queues.enqueue_turns_job(&job, after.unsigned_abs());
                 again.await.unwrap();
             }
         }

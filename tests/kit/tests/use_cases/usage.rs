@@ -13,7 +13,7 @@ use recado_domain::usage::UsageSum;
 use recado_pipeline::knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{Conversations, ModelCall, UsageRecords, WriteOutcome};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
-use recado_pipeline::{Verdict, ingest, reply};
+use recado_pipeline::{Verdict, handle_turns_message, ingest};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -117,10 +117,10 @@ async fn of_two_workers_that_draft_one_reply_both_are_counted_and_one_replied() 
     slow.llm.meanwhile.set(async move {
         // The lease of the slow worker is over: another replies.
         world.system.pass(100_000);
-        let verdict = reply::handle_turn_message(&world, &again, 1, None).await;
+        let verdict = handle_turns_message(&world, &again, 1, None).await;
         assert_eq!(verdict, Verdict::Done);
     });
-    let verdict = reply::handle_turn_message(&slow, &body, 1, None).await;
+    let verdict = handle_turns_message(&slow, &body, 1, None).await;
     assert_eq!(verdict, Verdict::RETRY_SOON);
     assert_eq!(used(&setup).await, (1, 1, 14));
 }

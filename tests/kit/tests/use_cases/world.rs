@@ -29,7 +29,7 @@ use recado_domain::provider::ProviderCapabilities;
 use recado_domain::reason::Reason;
 use recado_domain::thread_hold::ThreadControl;
 use recado_domain::tools::{McpListing, Tool};
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};
 use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
@@ -45,7 +45,7 @@ use recado_pipeline::ports::{
     ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
     UnacknowledgedSend,
 };
-use recado_pipeline::{Components, Settings, Verdict, process, reply};
+use recado_pipeline::{Components, Settings, Verdict, handle_turns_message, process};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::text_library::TextLibrary;
@@ -1136,8 +1136,8 @@ impl Setup {
         open.into_iter().next_back().unwrap()
     }
 
-    /// The turn jobs that are due now; they are gone then.
-    pub(crate) async fn due_turns(&self) -> Vec<TurnJob> {
+    /// The jobs of turns that are due now; they are gone then.
+    pub(crate) async fn due_turns(&self) -> Vec<TurnsJob> {
         let queues = &self.world.queues;
         let due = succeed(queues.receive_messages(QueueName::Turns, 100, Duration::from_secs(60))).await;
         let mut jobs = Vec::new();
@@ -1155,7 +1155,10 @@ impl Setup {
         let mut jobs = Vec::new();
         for message in due {
             queues.delete_received(&message.receipt).await.unwrap();
-            jobs.push(serde_json::from_str(&message.body).unwrap());
+            let OutboundJob::Send(job) = serde_json::from_str(&message.body).unwrap() else {
+                panic!("no send job: {}", message.body)
+            };
+            jobs.push(job);
         }
         jobs
     }
@@ -1203,8 +1206,6 @@ impl Setup {
             correlation: correlation(),
             parent: None,
             due: None,
-            file: None,
-            batch: None,
         }
     }
 
@@ -1215,9 +1216,10 @@ impl Setup {
         ordinal: Option<u64>,
     ) -> (ConversationId, Verdict) {
         let job = self.turn_job(fixture, ordinal).await;
-        let body = serde_json::to_string(&job).unwrap();
-        let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;
-        (job.conversation, verdict)
+        let conversation = job.conversation.clone();
+        let body = serde_json::to_string(&TurnsJob::Turn(job)).unwrap();
+        let verdict = handle_turns_message(&self.world, &body, 1, None).await;
+        (conversation, verdict)
     }
 
     /// A message arrives, and is processed.

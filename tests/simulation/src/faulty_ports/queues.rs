@@ -7,11 +7,11 @@ use recado_domain::ids::TokenName;
 use recado_domain::instance::InFlightSend;
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
 use recado_domain::message::Message;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome, VectorStore,
-    WriteOutcome,
+    Files, InboundEntry, OutboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome,
+    VectorStore, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -24,7 +24,8 @@ const KNOWN_MS: i64 = 300_000;
 
 impl<Q: Queues> FaultyPort<Q> {
     /// Whether a send job of the same conversation and ordinal is known, for a mutation.
-    fn was_enqueued(&self, job: &SendJob) -> bool {
+    fn was_enqueued(&self, job: &OutboundJob) -> bool {
+        let OutboundJob::Send(job) = job else { return false };
         let now = self.injector.common.simulation.elapsed_ms();
         let id = format!("{}-{}", job.conversation, job.upto);
         let mut witness = self.injector.common.witness();
@@ -177,9 +178,8 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         Some(self.around("settle_and_acknowledge", effect))
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
-        // (The story has no opening hours, so each job with a time is one of the agent's return.)
-        if self.injector.lacks(Mutation::ReturnNotTimed) && job.due.is_some() {
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
+        if self.injector.lacks(Mutation::ReturnNotTimed) && matches!(job, TurnsJob::AgentReturn(_)) {
             return Ok(());
         }
         if self.injector.lacks(Mutation::NotReadOn) && self.injector.function == "deferred-reply" {
@@ -188,46 +188,31 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         self.sends(
             QueueName::Turns,
             "send_turn",
-            self.inner.enqueue_turn_job(job, delay),
+            self.inner.enqueue_turns_job(job, delay),
         )
         .await
     }
 
-    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
         self.sends(
             QueueName::Turns,
             "schedule_turn",
-            self.inner.schedule_turn_job(job, at),
+            self.inner.schedule_turns_job(job, at),
         )
         .await
     }
 
-    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        if self.injector.lacks(Mutation::SendJobsShareOneId) && self.was_enqueued(job) {
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        let share_one_id = self.injector.lacks(Mutation::SendJobsShareOneId);
+        let mut entries = entries.to_vec();
+        entries.retain(|entry| !(share_one_id && self.was_enqueued(&entry.job)));
+        if entries.is_empty() {
             return Ok(());
         }
         self.sends(
             QueueName::Outbound,
-            "enqueue_send_job",
-            self.inner.enqueue_send_job(job, deduplication),
-        )
-        .await
-    }
-
-    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
-        self.sends(
-            QueueName::Outbound,
-            "enqueue_send_jobs",
-            self.inner.enqueue_send_jobs(entries),
-        )
-        .await
-    }
-
-    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
-        self.sends(
-            QueueName::Outbound,
-            "enqueue_email_job",
-            self.inner.enqueue_email_job(job, deduplication),
+            "enqueue_outbound",
+            self.inner.enqueue_outbound(&entries),
         )
         .await
     }

@@ -9,12 +9,12 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::TurnsJob;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, SendEntry, StoreInboundOutcome, VectorStore,
-    WriteOutcome,
+    Files, InboundEntry, OutboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome,
+    VectorStore, WriteOutcome,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -108,24 +108,16 @@ impl Queues for EitherQueues {
         self.joint()?.settle_and_acknowledge(message, landed, link)
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
-        on_each!(self, queues => queues.enqueue_turn_job(job, delay).await)
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
+        on_each!(self, queues => queues.enqueue_turns_job(job, delay).await)
     }
 
-    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
-        on_each!(self, queues => queues.schedule_turn_job(job, at).await)
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
+        on_each!(self, queues => queues.schedule_turns_job(job, at).await)
     }
 
-    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        on_each!(self, queues => queues.enqueue_send_job(job, deduplication).await)
-    }
-
-    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
-        on_each!(self, queues => queues.enqueue_send_jobs(entries).await)
-    }
-
-    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
-        on_each!(self, queues => queues.enqueue_email_job(job, deduplication).await)
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        on_each!(self, queues => queues.enqueue_outbound(entries).await)
     }
 
     async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {

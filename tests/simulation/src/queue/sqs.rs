@@ -10,9 +10,9 @@ use dead::Left;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::millis::from_unix_millis;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{
-    FileBytes, FileError, Files, InboundEntry, PortError, PortResult, Queues, VectorStore,
+    FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortError, PortResult, Queues, VectorStore,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use serde::Serialize;
@@ -128,10 +128,10 @@ fn json(what: &'static str, value: &impl Serialize) -> PortResult<String> {
     serde_json::to_string(value).map_err(|error| PortError::invalid(what, error))
 }
 
-/// Whose turn a job on `turns` asks for.
+/// Whose job on `turns` it is.
 fn tenant_of(body: &str) -> String {
-    let job: Result<TurnJob, _> = serde_json::from_str(body);
-    job.map(|job| job.tenant.to_string()).unwrap_or_default()
+    let job: Result<TurnsJob, _> = serde_json::from_str(body);
+    job.map(|job| job.tenant().to_string()).unwrap_or_default()
 }
 
 impl Queues for Sqs {
@@ -157,7 +157,7 @@ impl Queues for Sqs {
         ))
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
         // In whole seconds, never shorter than asked for.
         let whole = delay.as_millis().div_ceil(1_000);
         let delay = i64::try_from(whole).unwrap_or(900).min(900) * 1_000;
@@ -170,7 +170,7 @@ impl Queues for Sqs {
         Ok(())
     }
 
-    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
         let now = self.now();
         // A minute ahead at least, and precise to a minute.
         let minute = (at.as_millisecond().max(now + 60_000) + 59_999).div_euclid(60_000);
@@ -178,7 +178,7 @@ impl Queues for Sqs {
         {
             let mut state = self.state();
             state.schedules.retain(|_, until| *until > now);
-            let name = format!("{}#{minute}", job.conversation);
+            let name = format!("{}#{minute}", job.schedule_key());
             if state.schedules.contains_key(&name) {
                 return Ok(());
             }
@@ -188,15 +188,11 @@ impl Queues for Sqs {
         Ok(())
     }
 
-    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        let body = json("enqueue_send_job", job)?;
-        self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
-        Ok(())
-    }
-
-    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
-        let body = json("enqueue_email_job", job)?;
-        self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        for OutboundEntry { job, deduplication } in entries {
+            let body = json("enqueue_outbound", job)?;
+            self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{Store, System};
-use recado_pipeline::{Verdict, handle_turns_message, process, send, send_email};
+use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -126,14 +126,10 @@ where
         let verdict = match queue {
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,
             QueueName::Turns => handle_turns_message(&world, &got.body, got.receives, None).await,
-            QueueName::Outbound => match send_email::parse_email_job(&got.body) {
-                Some(job) => {
-                    let carriers = Edge::new(self.fake_world.clone(), injector.clone());
-                    let (receives, deadline) = (got.receives, Some(deadline));
-                    send_email::handle_email_job(&world, &carriers, &job, receives, deadline).await
-                }
-                None => send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await,
-            },
+            QueueName::Outbound => {
+                let carriers = Edge::new(self.fake_world.clone(), injector.clone());
+                handle_outbound_message(&world, &carriers, &got.body, got.receives, Some(deadline)).await
+            }
         };
         // Done, and nobody knows yet.
         injector.step("acknowledge").await;

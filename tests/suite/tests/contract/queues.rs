@@ -10,8 +10,8 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::{Redrive, SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, Queues};
+use recado_domain::wake_up::{OutboundJob, Redrive, SendJob, TurnJob, TurnsJob};
+use recado_pipeline::ports::{InboundEntry, OutboundEntry, Queues};
 use recado_testkit::builders::{Fixture, correlation, fresh};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -56,6 +56,14 @@ impl Bench {
 
     fn inbound(&self) -> &str {
         self.config.inbound_queue_url.as_deref().unwrap()
+    }
+
+    async fn send_job(&self, job: &SendJob, deduplication: &str) {
+        let entry = OutboundEntry {
+            job: job.clone().into(),
+            deduplication: deduplication.to_owned(),
+        };
+        self.queues.enqueue_outbound(&[entry]).await.unwrap();
     }
 
     /// What lies in a queue, in the order it is handed out, removed. Until there are `count`.
@@ -128,6 +136,13 @@ fn json_of(message: &Message) -> Value {
     serde_json::from_str(message.body.as_deref().unwrap()).unwrap()
 }
 
+fn send_job_of(message: &Message) -> SendJob {
+    match serde_json::from_value(json_of(message)).unwrap() {
+        OutboundJob::Send(job) => job,
+        OutboundJob::Email(other) => panic!("no send job: {other:?}"),
+    }
+}
+
 /// Events of one contact, in order, each saying its number.
 fn events(count: usize) -> Vec<InboundEntry> {
     let fixture = Fixture::new();
@@ -197,11 +212,11 @@ async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
 #[tokio::test]
 async fn a_turns_timer_comes_after_its_delay() {
     let bench = Bench::new().await;
-    let job = sample_turn_job();
+    let job = TurnsJob::Turn(sample_turn_job());
     let began = Instant::now();
     bench
         .queues
-        .enqueue_turn_job(&job, Duration::from_millis(1_500))
+        .enqueue_turns_job(&job, Duration::from_millis(1_500))
         .await
         .unwrap();
     let taken = bench
@@ -213,7 +228,7 @@ async fn a_turns_timer_comes_after_its_delay() {
         began.elapsed()
     );
     assert_eq!(
-        serde_json::from_value::<TurnJob>(json_of(&taken[0])).unwrap(),
+        serde_json::from_value::<TurnsJob>(json_of(&taken[0])).unwrap(),
         job
     );
 }
@@ -227,8 +242,6 @@ fn sample_turn_job() -> TurnJob {
         correlation: correlation(),
         parent: None,
         due: None,
-        file: None,
-        batch: None,
     }
 }
 
@@ -236,18 +249,19 @@ fn sample_turn_job() -> TurnJob {
 async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays() {
     let bench = Bench::new().await;
     let at: Timestamp = "2100-01-05T09:00:00Z".parse().unwrap();
-    let first = TurnJob {
+    let turn = TurnJob {
         due: Some(at),
         ..sample_turn_job()
     };
-    let again = TurnJob {
+    let first = TurnsJob::Turn(turn.clone());
+    let again = TurnsJob::Turn(TurnJob {
         ordinal: Ordinal(2),
-        ..first.clone()
-    };
-    bench.queues.schedule_turn_job(&first, at).await.unwrap();
-    bench.queues.schedule_turn_job(&again, at).await.unwrap();
+        ..turn
+    });
+    bench.queues.schedule_turns_job(&first, at).await.unwrap();
+    bench.queues.schedule_turns_job(&again, at).await.unwrap();
     let later: Timestamp = "2100-01-05T09:01:00Z".parse().unwrap();
-    bench.queues.schedule_turn_job(&again, later).await.unwrap();
+    bench.queues.schedule_turns_job(&again, later).await.unwrap();
     let group = bench.config.schedule_group.clone().unwrap();
     let listed = bench
         .clients
@@ -270,7 +284,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
         let schedule = request.send().await.unwrap();
         found.insert(schedule.schedule_expression.unwrap(), schedule.target.unwrap());
     }
-    let job = |target: &Target| serde_json::from_str::<TurnJob>(target.input.as_deref().unwrap()).unwrap();
+    let job = |target: &Target| serde_json::from_str::<TurnsJob>(target.input.as_deref().unwrap()).unwrap();
     let at_nine = &found["at(2100-01-05T09:00:00)"];
     assert_eq!(
         (job(at_nine), job(&found["at(2100-01-05T09:01:00)"])),
@@ -285,14 +299,11 @@ async fn a_send_job_with_an_id_of_its_own_is_not_dropped() {
     let bench = Bench::new().await;
     let job = SendJob::new(conversation(), Ordinal(2), correlation());
     for deduplication in ["first", "second", "first"] {
-        bench.queues.enqueue_send_job(&job, deduplication).await.unwrap();
+        bench.send_job(&job, deduplication).await;
     }
     let url = bench.config.outbound_queue_url.as_deref().unwrap();
     let taken = bench.take(url, 2).await;
-    let jobs: Vec<SendJob> = taken
-        .iter()
-        .map(|m| serde_json::from_value(json_of(m)).unwrap())
-        .collect();
+    let jobs: Vec<SendJob> = taken.iter().map(send_job_of).collect();
     assert_eq!(jobs, [job.clone(), job]);
     assert_eq!(bench.receive(url).await, []);
 }
@@ -306,18 +317,15 @@ async fn a_send_job_that_waits_in_a_replys_group_holds_up_no_other_of_the_contac
         ..contacts.clone()
     };
     let url = bench.config.outbound_queue_url.as_deref().unwrap();
-    bench.queues.enqueue_send_job(&replys, "n").await.unwrap();
+    bench.send_job(&replys, "n").await;
     // Received and not deleted: its group is locked for the queue's thirty seconds.
     let request = bench.clients.sqs.receive_message().queue_url(url);
     let held = request.wait_time_seconds(5).send().await.unwrap();
     assert_eq!(held.messages.unwrap_or_default().len(), 1);
-    bench.queues.enqueue_send_job(&replys, "behind").await.unwrap();
-    bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
+    bench.send_job(&replys, "behind").await;
+    bench.send_job(&contacts, "n").await;
     let taken = bench.take(url, 1).await;
-    let jobs: Vec<SendJob> = taken
-        .iter()
-        .map(|m| serde_json::from_value(json_of(m)).unwrap())
-        .collect();
+    let jobs: Vec<SendJob> = taken.iter().map(send_job_of).collect();
     assert_eq!(jobs, [contacts]);
 }
 
@@ -372,7 +380,7 @@ async fn a_dead_messages_copy_is_the_send_job_that_revives_it() {
     let taken = bench
         .take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1)
         .await;
-    let job: SendJob = serde_json::from_value(json_of(&taken[0])).unwrap();
+    let job = send_job_of(&taken[0]);
     let redrive = Redrive {
         message,
         failed_at: dead_letter.at,

@@ -10,7 +10,7 @@ use recado_domain::event::{
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};
 use recado_ports::ports::{
     AppliedMessage, ClaimOutcome, CommittedReply, ConfigurationStore, Conversations, EventFinish,
     InboundWrite, InstanceStates, OutboxStore, StoreInboundOutcome, WriteOutcome,
@@ -145,16 +145,14 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
         .receive_messages(QueueName::Inbound, 1, HIDDEN)
         .await
         .unwrap();
-    let turn = TurnJob {
+    let turn = TurnsJob::Turn(TurnJob {
         conversation: conversation.id.clone(),
         tenant: conversation.tenant.clone(),
         ordinal: message.ordinal,
         correlation: message.correlation.clone(),
         parent: None,
         due: None,
-        file: None,
-        batch: None,
-    };
+    });
     let finish = EventFinish {
         processed: ProcessingRecord {
             started_at: at(1),
@@ -188,11 +186,11 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
     let leased = succeed(store.update_conversation(&conversation)).await;
     assert_eq!(leased, WriteOutcome::Written);
     let reply = fixture.reply(&mut conversation);
-    let send = SendJob::new(
+    let send = OutboundJob::from(SendJob::new(
         reply.conversation.clone(),
         reply.ordinal,
         reply.correlation.clone(),
-    );
+    ));
     let committed = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&reply),

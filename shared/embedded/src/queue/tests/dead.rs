@@ -79,8 +79,7 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
         );
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
         assert!(succeed(bench.queues.redrive_dead_message(QueueName::Outbound, dead[0].id)).await);
-        let job = bench.receive(QueueName::Outbound, 10).await.remove(0);
-        let job: SendJob = serde_json::from_str(&job.body).unwrap();
+        let job = send_job_in(&bench.receive(QueueName::Outbound, 10).await.remove(0));
         let redrive = Redrive {
             message,
             failed_at: dead_letter.at,
@@ -134,8 +133,7 @@ fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
         }
         let mut jobs = Vec::new();
         while let Some(received) = bench.receive(QueueName::Outbound, 1).await.pop() {
-            let job: SendJob = serde_json::from_str(&received.body).unwrap();
-            jobs.push(job.redrive.unwrap().failed_at);
+            jobs.push(send_job_in(&received).redrive.unwrap().failed_at);
             bench.queues.delete_received(&received.receipt).await.unwrap();
         }
         assert_eq!(jobs, [dead_letter.at; 2], "the second was a repetition");

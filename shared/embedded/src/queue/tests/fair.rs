@@ -23,18 +23,17 @@ impl Bench {
     /// As [`Self::flood`], for turns.
     async fn flood_turns(&self, tenant: &str, ordinals: std::ops::Range<u64>) {
         for ordinal in ordinals {
-            let job = TurnJob {
-                tenant: TenantId::parse(tenant).unwrap(),
-                ..turn(ordinal)
-            };
-            self.queues.enqueue_turn_job(&job, Duration::ZERO).await.unwrap();
+            let job = turn_for(tenant, ordinal);
+            self.queues.enqueue_turns_job(&job, Duration::ZERO).await.unwrap();
         }
     }
 }
 
 fn turn_of(received: &DequeuedMessage) -> (String, u64) {
-    let job: TurnJob = serde_json::from_str(&received.body).unwrap();
-    (job.tenant.as_str().to_owned(), job.ordinal.0)
+    match turns_job_in(received) {
+        TurnsJob::Turn(job) => (job.tenant.as_str().to_owned(), job.ordinal.0),
+        other => panic!("no turn: {other:?}"),
+    }
 }
 
 #[test]
@@ -101,11 +100,8 @@ fn turns_go_round_between_tenants_and_those_to_come_are_no_turn() {
         bench.flood_turns("b", 1..4).await;
         bench.pass(1);
         bench.flood_turns("a", 4..6).await;
-        let later = TurnJob {
-            tenant: TenantId::parse("aa").unwrap(),
-            ..turn(9)
-        };
-        succeed(bench.queues.enqueue_turn_job(&later, Duration::from_secs(60))).await;
+        let later = turn_for("aa", 9);
+        succeed(bench.queues.enqueue_turns_job(&later, Duration::from_secs(60))).await;
         let of = |tenant: &str, ordinal| (tenant.to_owned(), ordinal);
         let come = bench.receive(QueueName::Turns, 3).await;
         let come: Vec<_> = come.iter().map(turn_of).collect();
@@ -134,13 +130,10 @@ fn send_jobs_go_round_between_the_instances_of_their_conversations() {
         for (instance, contact) in [("a", "1"), ("a", "2"), ("a", "3"), ("b", "1")] {
             let job = job(instance, contact);
             put_conversation(&bench.queues, &job.conversation, instance).await;
-            bench.queues.enqueue_send_job(&job, contact).await.unwrap();
+            bench.send_job(&job, contact).await;
         }
         let come = bench.receive(QueueName::Outbound, 2).await;
-        let come: Vec<SendJob> = come
-            .iter()
-            .map(|received| serde_json::from_str(&received.body).unwrap())
-            .collect();
+        let come: Vec<SendJob> = come.iter().map(send_job_in).collect();
         assert_eq!(come, [job("a", "1"), job("b", "1")]);
     });
 }

@@ -22,17 +22,15 @@ struct Arrived {
 }
 
 /// The turn job of `message`.
-fn turn_of(message: &Message) -> TurnJob {
-    TurnJob {
+fn turn_of(message: &Message) -> TurnsJob {
+    TurnsJob::Turn(TurnJob {
         conversation: message.conversation.clone(),
         tenant: message.tenant.clone(),
         ordinal: message.ordinal,
         correlation: message.correlation.clone(),
         parent: None,
         due: None,
-        file: None,
-        batch: None,
-    }
+    })
 }
 
 impl Arrived {
@@ -110,10 +108,7 @@ fn a_message_its_turn_job_its_finished_event_and_its_acknowledgement_are_one() {
         );
         arrived.bench.pass(4);
         let turn = arrived.bench.receive(QueueName::Turns, 1).await.remove(0);
-        assert_eq!(
-            serde_json::from_str::<TurnJob>(&turn.body).unwrap(),
-            turn_of(&message)
-        );
+        assert_eq!(turns_job_in(&turn), turn_of(&message));
     });
 }
 
@@ -173,17 +168,17 @@ fn nothing_is_written_if_one_part_cannot_be() {
 }
 
 /// Commits a reply over the turn job that is handed out, and returns it.
-async fn commit_reply(arrived: &Arrived, rest: Option<&TurnJob>) -> Message {
+async fn commit_reply(arrived: &Arrived, rest: Option<&TurnsJob>) -> Message {
     let (_, mut conversation, _) = arrived.apply(&arrived.worker()).await;
     arrived.bench.pass(4);
     let turn = arrived.bench.receive(QueueName::Turns, 1).await.remove(0);
     let worker = arrived.bench.queues.for_message(&turn.receipt);
     let message = arrived.fixture.reply(&mut conversation);
-    let send = SendJob::new(
+    let send = OutboundJob::from(SendJob::new(
         message.conversation.clone(),
         message.ordinal,
         message.correlation.clone(),
-    );
+    ));
     let reply = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&message),
@@ -234,10 +229,7 @@ fn what_a_reply_leaves_owed_gets_its_turn_job_in_the_same_transaction() {
         let rest = turn(1);
         commit_reply(&arrived, Some(&rest)).await;
         let turns = arrived.bench.receive(QueueName::Turns, 9).await;
-        let jobs: Vec<TurnJob> = turns
-            .iter()
-            .map(|turn| serde_json::from_str(&turn.body).unwrap())
-            .collect();
+        let jobs: Vec<TurnsJob> = turns.iter().map(turns_job_in).collect();
         assert_eq!(jobs, [rest]);
     });
 }

@@ -67,7 +67,7 @@ struct RedriveView {
     /// Number of dead letters that the request selected.
     selected: usize,
     redriven: usize,
-    /// Number of dead letters that were only removed: their event or message is no longer dead.
+    /// Number of dead letters that were only removed: what they name is no longer dead, or nothing is left to do.
     no_longer_dead: usize,
     failed: usize,
     /// `true` if the limit was reached, so that there may be more.
@@ -85,6 +85,9 @@ struct RedriveForecastView {
     out_of_window: usize,
     /// Number of messages that were answered in the meantime.
     answered_meanwhile: usize,
+    /// Number of recipients of batches whose invitations would still be made.
+    recipients_left: usize,
+    /// Number of dead letters that would only be removed: what they name is no longer dead, or nothing is left to do.
     no_longer_dead: usize,
     /// `true` if the limit was reached, so that there may be more.
     more: bool,
@@ -165,6 +168,7 @@ pub(crate) async fn redrive_dead_letters(
             selected: found.selected,
             out_of_window: found.out_of_window,
             answered_meanwhile: found.answered_meanwhile,
+            recipients_left: found.recipients_left,
             no_longer_dead: found.no_longer_dead,
             more: found.more,
         };

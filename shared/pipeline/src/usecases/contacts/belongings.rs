@@ -172,7 +172,9 @@ pub(super) fn is_letter_of_contact(
             .is_ok_and(|(conversation, _)| contact.has_conversation(&conversation)),
         // It names nothing of the person, whose e-mail goes with the guest.
         DeadLetterContent::Email { .. } => false,
-        DeadLetterContent::Turn(job) => contact.has_conversation(&job.conversation),
+        DeadLetterContent::Turns(job) => job
+            .conversation()
+            .is_some_and(|conversation| contact.has_conversation(conversation)),
         DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
             names_contact(text, contact)
         }

@@ -18,10 +18,8 @@ use crate::steps::identity::derive_thread_id;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
-use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::event::InboundJob;
+use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_ports::ports::{
     DeadQueueMessage, ErasableRecords, InvitationRecords, OptOuts, PortResult, Queues, RetainedRecords,
 };
@@ -130,18 +128,18 @@ async fn erase_pending_events(
 }
 
 /// Returns `true` if a message of a dead-letter queue is about the person. An event is known by its group, other jobs by
-/// their thread: both belong to one instance. Only an unreadable text is searched for the person's addresses.
+/// their thread: both belong to one instance. Only an unreadable text is searched for the person's threads and addresses.
 fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups: &BTreeSet<String>) -> bool {
-    if let Ok(job) = serde_json::from_str::<InboundJob>(&message.body) {
-        return groups.contains(&job.group);
+    match QueuedJob::parse(message.queue, &message.body) {
+        Ok(QueuedJob::Inbound(job)) => groups.contains(&job.group),
+        Ok(job) => job
+            .conversation()
+            .is_some_and(|conversation| contact.has_conversation(conversation)),
+        Err(_) => {
+            let names_thread = |thread: &ThreadId| message.body.contains(thread.as_str());
+            contact.threads.iter().any(names_thread) || names_contact(&message.body, contact)
+        }
     }
-    let names_thread = |thread: &ThreadId| message.body.contains(thread.as_str());
-    if contact.threads.iter().any(names_thread) {
-        return true;
-    }
-    let is_job = serde_json::from_str::<SendJob>(&message.body).is_ok()
-        || serde_json::from_str::<TurnJob>(&message.body).is_ok();
-    !is_job && names_contact(&message.body, contact)
 }
 
 /// Cancels the messages to the person that are to be sent later, which removes their content.

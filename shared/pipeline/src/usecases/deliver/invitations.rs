@@ -19,7 +19,7 @@ use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::identity;
 pub use batches::{
     AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, handle_batch_job,
-    list_batch_recipients, list_batches, order_batch, parse_batch_job, send_batch,
+    list_batch_recipients, list_batches, order_batch, send_batch,
 };
 use dispatch::{dispatch, resume};
 pub use error::InvitationError;

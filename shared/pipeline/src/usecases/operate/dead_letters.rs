@@ -2,6 +2,7 @@
 
 mod delete;
 mod forecast;
+mod open_jobs;
 mod redrive;
 mod selection;
 
@@ -33,7 +34,7 @@ const SIDE_BY_SIDE: usize = 16;
 pub struct DeadLetterWithPayload {
     /// The dead letter.
     pub dead_letter: DeadLetter,
-    /// The work that was given up, as it is. That is a provider's event, an outgoing message's content and address, a turn job,
+    /// The work that was given up, as it is. That is a provider's event, an outgoing message's content and address, a job of `turns`,
     /// or an unreadable body or record.
     pub payload: Value,
 }
@@ -139,7 +140,7 @@ async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<
             });
             serde_json::to_value(email).map_err(invalid)
         }
-        DeadLetterContent::Turn(job) => serde_json::to_value(job).map_err(invalid),
+        DeadLetterContent::Turns(job) => serde_json::to_value(job).map_err(invalid),
         DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
             Ok(Value::String(text.clone()))
         }

@@ -126,7 +126,7 @@ async fn renew_letter_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> Por
             None => Ok(false),
         },
         DeadLetterContent::Email { .. }
-        | DeadLetterContent::Turn(_)
+        | DeadLetterContent::Turns(_)
         | DeadLetterContent::Unreadable { .. }
         | DeadLetterContent::Damaged { .. } => Ok(false),
     }

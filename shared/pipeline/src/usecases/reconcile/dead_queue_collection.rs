@@ -6,24 +6,23 @@
 use crate::Deps;
 use crate::steps::give_up::{
     build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
-    save_dead_letter, turn_letter_id,
+    save_dead_letter, turns_letter_id,
 };
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{
-    DeadLetter, DeadLetterContent, QueueName, RedrivenLetter, unreadable_letter_id,
+    DeadLetter, DeadLetterContent, QueueName, QueuedJob, RedrivenLetter, unreadable_letter_id,
 };
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
+use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_ports::ports::{
     ConfigurationStore, Conversations, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PortError,
     PortResult, Queues, System,
 };
-use serde::de::DeserializeOwned;
 
 /// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
 /// behind many copies.
@@ -91,42 +90,22 @@ async fn is_obsolete_copy(
     Ok(kept.is_none_or(|kept| kept.at != dead_letter.failed_at))
 }
 
-/// Enters the failure of a message that its queue gave up into the message's record.
+/// Enters the failure of a message that its queue gave up into the message's record. A body that cannot be read is kept unchanged in a
+/// dead letter.
 async fn record_queue_failure(deps: &impl Deps, dead: &DeadQueueMessage) -> PortResult<()> {
     tracing::error!(queue = dead.queue.as_str(), "a queue gave a message up by itself");
-    match dead.queue {
-        QueueName::Inbound => match parse_dead_body::<InboundJob>(deps, dead).await? {
-            Some(job) => give_up_queued_event(deps, &job).await,
-            None => Ok(()),
-        },
-        QueueName::Outbound if serde_json::from_str::<EmailJob>(&dead.body).is_ok() => {
-            // The e-mail's record has its time, and `reconcile` enqueues another job then.
-            Ok(())
-        }
-        QueueName::Outbound => match parse_dead_body::<SendJob>(deps, dead).await? {
-            Some(job) => give_up_queued_message(deps, &job).await,
-            None => Ok(()),
-        },
-        QueueName::Turns => match parse_dead_body::<TurnJob>(deps, dead).await? {
-            Some(job) => dead_letter_turn(deps, job).await,
-            None => Ok(()),
-        },
-    }
-}
-
-/// Parses the message's body. A body that cannot be read is kept unchanged in a dead letter, and `None` is returned.
-async fn parse_dead_body<T: DeserializeOwned>(
-    deps: &impl Deps,
-    dead: &DeadQueueMessage,
-) -> PortResult<Option<T>> {
-    match serde_json::from_str(&dead.body) {
-        Ok(read) => Ok(Some(read)),
+    match QueuedJob::parse(dead.queue, &dead.body) {
+        Ok(QueuedJob::Inbound(job)) => give_up_queued_event(deps, &job).await,
+        Ok(QueuedJob::Turns(message)) => dead_letter_turns_job(deps, message.job).await,
+        Ok(QueuedJob::Outbound(OutboundJob::Send(job))) => give_up_queued_message(deps, &job).await,
+        // The e-mail's record has its time, and `reconcile` enqueues another job then.
+        Ok(QueuedJob::Outbound(OutboundJob::Email(_))) => Ok(()),
         Err(error) => {
             let id = unreadable_letter_id(dead.queue, &dead.body);
             if deps.store().find_dead_letter(&id).await?.is_none() {
                 dead_letter_unreadable(deps, dead.queue, &dead.body, &error).await?;
             }
-            Ok(None)
+            Ok(())
         }
     }
 }
@@ -194,15 +173,18 @@ async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<(
     Err(PortError::contended("message"))
 }
 
-/// Makes a dead letter of a turn job. No record becomes dead: the answer stays owed, and `reconcile` sends another turn
-/// job.
-async fn dead_letter_turn(deps: &impl Deps, job: TurnJob) -> PortResult<()> {
-    let json = serde_json::to_string(&job).map_err(|error| PortError::invalid("turn", error))?;
-    let id = turn_letter_id(&json);
+/// Makes a dead letter of a job of the queue `turns`. No record becomes dead: what the job asks for stays to be done, and `reconcile`
+/// sends another job.
+async fn dead_letter_turns_job(deps: &impl Deps, job: TurnsJob) -> PortResult<()> {
+    let json = serde_json::to_string(&job).map_err(|error| PortError::invalid("job", error))?;
+    let id = turns_letter_id(&json);
     if deps.store().find_dead_letter(&id).await?.is_some() {
         return Ok(());
     }
-    let conversation = deps.store().find_conversation(&job.conversation).await?;
+    let conversation = match job.conversation() {
+        Some(conversation) => deps.store().find_conversation(conversation).await?,
+        None => None,
+    };
     let dead_letter = DeadLetter {
         id,
         queue: QueueName::Turns,
@@ -210,10 +192,10 @@ async fn dead_letter_turn(deps: &impl Deps, job: TurnJob) -> PortResult<()> {
         at: deps.system().now(),
         attempts: 0,
         last_error: Some(GIVEN_UP_BY_QUEUE.to_owned()),
-        correlation: job.correlation.clone(),
-        tenant: Some(job.tenant.clone()),
+        correlation: job.correlation().clone(),
+        tenant: Some(job.tenant().clone()),
         instance: conversation.map(|conversation| conversation.instance),
-        what: DeadLetterContent::Turn(Box::new(job)),
+        what: DeadLetterContent::Turns(Box::new(job)),
     };
     save_dead_letter(deps, &dead_letter).await
 }

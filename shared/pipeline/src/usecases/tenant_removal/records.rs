@@ -11,11 +11,10 @@ use crate::steps::knowledge_removal::delete_knowledge;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, QueuedJob};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
-use recado_domain::wake_up::TurnJob;
 use recado_ports::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
     EffectJournals, ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
@@ -114,7 +113,7 @@ impl Removed<'_> {
         for queue in QueueName::ALL {
             let is_theirs = |message: &DeadQueueMessage| {
                 let copy_of = message.copy_of.as_ref();
-                copy_of.is_some_and(|copy| ids.contains(&copy.dead_letter)) || self.owns_job(&message.body)
+                copy_of.is_some_and(|copy| ids.contains(&copy.dead_letter)) || self.owns_job(message)
             };
             report.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;
         }
@@ -152,11 +151,12 @@ impl Removed<'_> {
     }
 
     /// Returns `true` if a queue message shows by itself that it is the tenant's.
-    fn owns_job(&self, body: &str) -> bool {
-        if let Ok(job) = serde_json::from_str::<InboundJob>(body) {
-            return self.owns_event(&job);
+    fn owns_job(&self, message: &DeadQueueMessage) -> bool {
+        match QueuedJob::parse(message.queue, &message.body) {
+            Ok(QueuedJob::Inbound(job)) => self.owns_event(&job),
+            Ok(job) => job.tenant() == Some(self.tenant),
+            Err(_) => false,
         }
-        serde_json::from_str::<TurnJob>(body).is_ok_and(|job| job.tenant == *self.tenant)
     }
 
     fn owns_event(&self, job: &InboundJob) -> bool {

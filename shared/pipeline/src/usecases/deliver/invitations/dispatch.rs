@@ -8,9 +8,10 @@ use super::preparation::find_contact_conversation;
 use super::ready::{ReadyInvitation, name_in_metadata};
 use crate::Deps;
 use crate::steps::delivery_permission::DeliveryPermission;
-use crate::steps::email_outbox::{build_email_job, enqueue_email};
+use crate::steps::email_outbox::build_email_job;
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::invitation_permission::judge_invitation;
+use crate::steps::wake_up::enqueue_outbound;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::IdempotencyKey;
@@ -32,7 +33,7 @@ pub(super) async fn resume(
     if let InvitationState::Email { outbox } = &known.state {
         // A crash may have come before its job.
         if outbox.is_open() {
-            enqueue_email(deps, &build_email_job(&known, outbox)).await?;
+            enqueue_outbound(deps, build_email_job(&known, outbox)).await?;
         }
         return Ok(known);
     }
@@ -154,7 +155,7 @@ async fn dispatch_email(
         let outbox = outbox.clone();
         build_email_job(&invitation, &outbox)
     };
-    enqueue_email(deps, &job).await?;
+    enqueue_outbound(deps, job).await?;
     Ok(invitation)
 }
 

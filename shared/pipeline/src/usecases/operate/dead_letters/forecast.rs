@@ -1,7 +1,8 @@
 use super::SIDE_BY_SIDE;
+use super::open_jobs::find_open_batch;
+use super::redrive::is_still_dead;
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use crate::Deps;
-use crate::steps::email_outbox::find_email_failure;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::usecases::operate::OperateError;
@@ -9,10 +10,11 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::DeadLetterContent;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{EventId, MessageId};
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::service_window::{bypasses_window, is_window_open};
+use recado_domain::wake_up::{BatchJob, TurnJob, TurnsJob};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
 
@@ -26,7 +28,10 @@ pub struct RedriveForecast {
     pub out_of_window: usize,
     /// Number of dead letters whose messages were answered in another way meanwhile.
     pub answered_meanwhile: usize,
-    /// Number of dead letters whose record is no longer dead, or failed again later.
+    /// Number of recipients of batches whose invitations the redriven jobs go on to make.
+    pub recipients_left: usize,
+    /// Number of dead letters that would only be removed. Their record is no longer dead, or failed again later, or their job has
+    /// nothing left to do.
     pub no_longer_dead: usize,
     /// `true` if more dead letters match than the limit allows.
     pub more: bool,
@@ -38,6 +43,7 @@ struct LetterForecast {
     out_of_window: bool,
     answered: bool,
     alive: bool,
+    recipients_left: usize,
 }
 
 /// Predicts the result of redriving `selection`. Nothing is changed.
@@ -61,6 +67,7 @@ pub async fn forecast_redrive(
         selected: selected.count,
         out_of_window: count(|found| found.out_of_window),
         answered_meanwhile: count(|found| found.answered),
+        recipients_left: found.iter().map(|found| found.recipients_left).sum(),
         no_longer_dead: count(|found| found.alive),
         more: selected.more,
     })
@@ -70,6 +77,7 @@ const ALREADY_ALIVE: LetterForecast = LetterForecast {
     out_of_window: false,
     answered: false,
     alive: true,
+    recipients_left: 0,
 };
 
 async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForecast> {
@@ -79,25 +87,40 @@ async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForec
     match &dead_letter.what {
         DeadLetterContent::Event(job) => forecast_event(deps, &job.event, dead_letter.at).await,
         DeadLetterContent::Message { message } => forecast_message(deps, message, dead_letter.at).await,
-        DeadLetterContent::Email { tenant, invitation } => {
-            let failed_at = find_email_failure(deps, tenant, invitation).await?;
-            Ok(LetterForecast {
-                alive: failed_at != Some(dead_letter.at),
-                ..LetterForecast::default()
-            })
-        }
-        DeadLetterContent::Turn(job) => {
-            let conversation = deps.store().find_conversation(&job.conversation).await?;
-            let answered = conversation.is_some_and(|conversation| conversation.answered >= job.ordinal);
-            Ok(LetterForecast {
-                answered,
-                ..LetterForecast::default()
-            })
-        }
+        DeadLetterContent::Turns(job) => match &**job {
+            TurnsJob::Turn(job) => forecast_turn(deps, job).await,
+            TurnsJob::Batch(job) => forecast_batch(deps, job).await,
+            TurnsJob::AgentReturn(_) | TurnsJob::File(_) => forecast_other(deps, &dead_letter).await,
+        },
+        DeadLetterContent::Email { .. } => forecast_other(deps, &dead_letter).await,
         DeadLetterContent::Unreadable { .. } | DeadLetterContent::Damaged { .. } => {
             Ok(LetterForecast::default())
         }
     }
+}
+
+/// Predicts only whether the dead letter is still dead.
+async fn forecast_other(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<LetterForecast> {
+    Ok(LetterForecast {
+        alive: !is_still_dead(deps, dead_letter).await?,
+        ..LetterForecast::default()
+    })
+}
+
+async fn forecast_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<LetterForecast> {
+    let conversation = deps.store().find_conversation(&job.conversation).await?;
+    Ok(LetterForecast {
+        answered: conversation.is_some_and(|conversation| conversation.answered >= job.ordinal),
+        ..LetterForecast::default()
+    })
+}
+
+async fn forecast_batch(deps: &impl Deps, job: &BatchJob) -> PortResult<LetterForecast> {
+    let batch = find_open_batch(deps, job).await?;
+    Ok(batch.map_or(ALREADY_ALIVE, |batch| LetterForecast {
+        recipients_left: batch.recipients.saturating_sub(batch.expanded),
+        ..LetterForecast::default()
+    }))
 }
 
 async fn forecast_event(deps: &impl Deps, id: &EventId, failed_at: Timestamp) -> PortResult<LetterForecast> {
@@ -134,7 +157,7 @@ async fn forecast_message(
             && !bypasses_window(&message.content)
             && is_window_closed(deps, &conversation).await?,
         answered: was_answered_meanwhile(&conversation, &message.out),
-        alive: false,
+        ..LetterForecast::default()
     })
 }
 

@@ -1,3 +1,4 @@
+use super::open_jobs::is_job_open;
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
@@ -22,8 +23,8 @@ pub struct RedriveSummary {
     pub selected: usize,
     /// Number of dead letters that were redriven.
     pub redriven: usize,
-    /// Number of dead letters whose record was no longer dead, or had failed again later. Only the dead letters were
-    /// removed.
+    /// Number of dead letters that were only removed. Their record was no longer dead, or had failed again later, or their job had
+    /// nothing left to do.
     pub no_longer_dead: usize,
     /// Number of dead letters that could not be redriven now, and of those behind them in the same conversation.
     pub failed: usize,
@@ -87,8 +88,8 @@ async fn remove_dead_copies(
     Ok(())
 }
 
-/// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later: then only the dead
-/// letter was removed.
+/// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later, or if nothing is left to do: then
+/// only the dead letter was removed.
 pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<bool, OperateError> {
     let dead_letter = require_dead_letter(deps, caller, id).await?;
     if matches!(dead_letter.what, DeadLetterContent::Damaged { .. }) {
@@ -177,7 +178,7 @@ async fn redrive_listed_letter(
 /// failure.
 async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<bool> {
     audit_letter(deps, caller, AuditAction::DeadLetterRedriven, dead_letter).await?;
-    let dead = has_same_failure(deps, dead_letter).await?;
+    let dead = is_still_dead(deps, dead_letter).await?;
     if dead {
         deps.queues()
             .enqueue_redrive(dead_letter, &caller.name, generate_nonce(deps.system()).as_str())
@@ -191,8 +192,9 @@ async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLe
     Ok(dead)
 }
 
-/// Returns `true` if the newest failure of the record is the failure of the dead letter.
-async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
+/// Returns `true` if the newest failure of the record is the failure of the dead letter. A job has no record that could be dead: it
+/// counts as dead while its work is to be done.
+pub(super) async fn is_still_dead(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     let failed_at = match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             let record = deps.store().find_event(&job.event).await?;
@@ -205,8 +207,9 @@ async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRes
         DeadLetterContent::Email { tenant, invitation } => {
             find_email_failure(deps, tenant, invitation).await?
         }
-        // A turn has no record that could be dead, and an unreadable message is sent unchanged, whatever its event's state.
-        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
+        DeadLetterContent::Turns(job) => return is_job_open(deps, job).await,
+        // It is sent unchanged, whatever its event's state.
+        DeadLetterContent::Unreadable { .. } => return Ok(true),
         DeadLetterContent::Damaged { .. } => {
             return Err(PortError::invalid(
                 "redriving a dead letter",
@@ -240,7 +243,7 @@ async fn revive_record(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLett
                 deps.store().revive_event(&event, dead_letter.at).await?;
             }
         }
-        DeadLetterContent::Turn(_) | DeadLetterContent::Damaged { .. } => {}
+        DeadLetterContent::Turns(_) | DeadLetterContent::Damaged { .. } => {}
     }
     Ok(())
 }

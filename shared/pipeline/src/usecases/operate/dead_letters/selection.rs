@@ -66,7 +66,7 @@ fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
                 })
         }
         DeadLetterContent::Email { .. }
-        | DeadLetterContent::Turn(_)
+        | DeadLetterContent::Turns(_)
         | DeadLetterContent::Unreadable { .. }
         | DeadLetterContent::Damaged { .. } => by_id,
     };

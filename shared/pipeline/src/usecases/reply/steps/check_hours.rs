@@ -15,7 +15,7 @@ use recado_domain::message::{Message, NewOutgoing, PreparedContent};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::Author;
 use recado_domain::service_window::is_window_open;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{
     CommittedReply, Conversations, InstanceStates, PortResult, Queues, System, WriteOutcome,
@@ -78,14 +78,14 @@ async fn wait_for_opening(
         Some(at) => at,
         None => queue_for_opening(deps, bound, hours, opens).await?,
     };
-    let scheduled = TurnJob {
+    let scheduled = TurnsJob::Turn(TurnJob {
         ordinal: conversation.turn_upto,
         due: Some(at),
         ..job.clone()
-    };
+    });
     // A schedule is precise to a minute. The job waits for its second itself.
     deps.queues()
-        .schedule_turn_job(&scheduled, begin_of_minute(at))
+        .schedule_turns_job(&scheduled, begin_of_minute(at))
         .await?;
     conversation.schedule_turn(opens, at);
     let written = match build_closed_message(deps, job, bound, conversation, Some(opens)) {
@@ -179,7 +179,7 @@ async fn tell_closed(
     let parts = std::slice::from_ref(&message);
     let written = deps.store().commit_reply(conversation, parts, None).await?;
     if written == WriteOutcome::Written {
-        wake_up::requeue_send(deps, &send).await?;
+        wake_up::enqueue_outbound(deps, send).await?;
     }
     Ok(written)
 }

@@ -16,7 +16,7 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::revision::revision_before;
 use recado_domain::turn::StepDuration;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::ports::{
     CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WriteOutcome,
 };
@@ -190,11 +190,11 @@ async fn save_reply(
     }
     log_committed(draft, conversation, parts);
     if let Some(send) = &send {
-        wake_up::requeue_send(deps, send).await?;
+        wake_up::enqueue_outbound(deps, send.clone()).await?;
     }
     if let Some(turn) = &rest {
         deps.queues()
-            .enqueue_turn_job(turn, std::time::Duration::ZERO)
+            .enqueue_turns_job(turn, std::time::Duration::ZERO)
             .await?;
     }
     Ok(WriteOutcome::Written)
@@ -216,7 +216,7 @@ pub(super) fn build_turn_for_rest(
     job: &TurnJob,
     draft: &Draft,
     conversation: &Conversation,
-) -> Option<TurnJob> {
+) -> Option<TurnsJob> {
     let is_owed = conversation.needs_person.is_none() && draft.more_owed && conversation.agent_owes_answer();
     is_owed.then(|| wake_up::build_turn(conversation, &job.correlation))
 }

@@ -47,7 +47,7 @@ pub(in crate::usecases::reply) async fn commit_silence(
             }
             tracing::info!(covers = draft.covers.0, %reason, "nothing is to be answered");
             if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
-                deps.queues().enqueue_turn_job(&rest, Duration::ZERO).await?;
+                deps.queues().enqueue_turns_job(&rest, Duration::ZERO).await?;
             }
             Ok(WriteAttempt::Done(()))
         },

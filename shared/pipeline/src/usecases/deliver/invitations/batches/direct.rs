@@ -6,10 +6,10 @@ use super::super::{InvitationError, send_ready};
 use super::made_invitation::{MadeInvitation, made_of, store_refusal};
 use crate::Deps;
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
-use crate::steps::email_outbox::{build_email_job, enqueue_email};
+use crate::steps::email_outbox::build_email_job;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::outgoing_check::prepare_content;
-use crate::steps::wake_up::build_send;
+use crate::steps::wake_up::{build_send, enqueue_outbound};
 use crate::usecases::deliver::DeliverError;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
@@ -20,8 +20,8 @@ use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{
-    BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, PortError,
-    SendEntry, System,
+    BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, OutboundEntry,
+    PortError, System,
 };
 use recado_ports::random_id::generate_nonce;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -121,7 +121,7 @@ async fn try_to_commit_message(
         InvitationCommit::Conflict => return Ok(WriteAttempt::Lost(())),
     }
     tracing::info!(message_id = %message.message_id(), "taken to be sent");
-    let send = SendEntry {
+    let send = OutboundEntry {
         job: build_send(&message, &ready.correlation),
         deduplication: generate_nonce(deps.system()).to_string(),
     };
@@ -147,7 +147,7 @@ async fn begin_email(
         .await?
     {
         InvitationOutcome::Begun => {
-            enqueue_email(deps, &build_email_job(&ready.invitation, outbox)).await?;
+            enqueue_outbound(deps, build_email_job(&ready.invitation, outbox)).await?;
             Ok(Some(RecipientStatus::Invited(InvitationStatus::Queued).into()))
         }
         InvitationOutcome::Claimed { .. } => Ok(None),

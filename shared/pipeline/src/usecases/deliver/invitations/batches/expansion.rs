@@ -10,16 +10,15 @@ use super::recipient_request::request_of;
 use crate::Deps;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
-use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, InvitationChannel};
+use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::BatchJob;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -38,16 +37,6 @@ const END_LOOK: SignedDuration = SignedDuration::from_secs(30);
 
 /// Number of receives up to which a job waits for the piece before it to be stored.
 const EARLY_RECEIVES_MAX: u32 = 10;
-
-/// Returns the job of a batch in a message of the queue `turns`; `None`: the message asks for a turn.
-pub fn parse_batch_job(body: &str) -> Option<(TurnJob, BatchId)> {
-    if !body.contains("\"batch\"") {
-        return None;
-    }
-    let job: TurnJob = serde_json::from_str(body).ok()?;
-    let batch = job.batch.clone()?;
-    Some((job, batch))
-}
 
 /// The reason why the job of a batch makes no invitations.
 enum JobStop {
@@ -70,23 +59,17 @@ impl From<PortError> for JobStop {
 }
 
 /// Handles the job of a batch. `receives` is how often the queue has delivered it.
-pub async fn handle_batch_job(deps: &impl Deps, (job, batch): (TurnJob, BatchId), receives: u32) -> Verdict {
-    let worked = match Box::pin(expand_next_piece(deps, &job, &batch, receives)).await {
+pub async fn handle_batch_job(deps: &impl Deps, job: &BatchJob, receives: u32) -> PortResult<Verdict> {
+    match expand_next_piece(deps, job, receives).await {
         Ok(()) => Ok(Verdict::Done),
         Err(JobStop::Ended(verdict)) => Ok(verdict),
         Err(JobStop::Failed(error)) => Err(error),
-    };
-    queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
+    }
 }
 
-async fn expand_next_piece(
-    deps: &impl Deps,
-    job: &TurnJob,
-    id: &BatchId,
-    receives: u32,
-) -> Result<(), JobStop> {
-    let from = usize::try_from(job.ordinal.0).unwrap_or(usize::MAX);
-    let batch = find_next_batch(deps, (&job.tenant, id), from, receives).await?;
+async fn expand_next_piece(deps: &impl Deps, job: &BatchJob, receives: u32) -> Result<(), JobStop> {
+    let from = job.from;
+    let batch = find_next_batch(deps, job, receives).await?;
     let caller = build_batch_caller(&batch);
     if batch.is_ending() {
         return Err(look_for_end(deps, &caller, batch).await?.into());
@@ -109,29 +92,17 @@ async fn expand_next_piece(
     Ok(())
 }
 
-/// Finds the batch of a job whose next recipient is number `from`. A job of an earlier piece ends; one of a later piece waits for the
-/// pieces before it, for [`EARLY_RECEIVES_MAX`] receives.
-async fn find_next_batch(
-    deps: &impl Deps,
-    (tenant, id): (&TenantId, &BatchId),
-    from: usize,
-    receives: u32,
-) -> Result<Batch, JobStop> {
-    let found = deps.store().find_batch(tenant, id).await?;
-    let Some(batch) = found.filter(|batch| batch.is_expanding() || batch.is_ending()) else {
-        return Err(Verdict::Done.into());
-    };
-    if from < batch.expanded || (from > batch.expanded && receives > EARLY_RECEIVES_MAX) {
-        return Err(Verdict::Done.into());
+/// Finds the batch of a job. A job of an earlier piece ends; one of a later piece waits for the pieces before it, for
+/// [`EARLY_RECEIVES_MAX`] receives.
+async fn find_next_batch(deps: &impl Deps, job: &BatchJob, receives: u32) -> Result<Batch, JobStop> {
+    let found = deps.store().find_batch(&job.tenant, &job.batch).await?;
+    let is_early = |batch: &Batch| job.from > batch.expanded;
+    match found.filter(|batch| batch.state == BatchState::Running && job.from >= batch.expanded) {
+        None => Err(Verdict::Done.into()),
+        Some(batch) if is_early(&batch) && receives > EARLY_RECEIVES_MAX => Err(Verdict::Done.into()),
+        Some(batch) if is_early(&batch) => Err(Verdict::RETRY_SOON.into()),
+        Some(batch) => Ok(batch),
     }
-    if from > batch.expanded {
-        return Err(Verdict::RETRY_SOON.into());
-    }
-    if receives >= REQUEUE_AFTER_RECEIVES {
-        enqueue_batch(deps, &batch, from, SignedDuration::ZERO).await?;
-        return Err(Verdict::Done.into());
-    }
-    Ok(batch)
 }
 
 /// Finds a chunk of a batch's recipients.

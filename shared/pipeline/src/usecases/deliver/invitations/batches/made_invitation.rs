@@ -4,13 +4,13 @@ use super::super::InvitationError;
 use crate::Deps;
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
 use recado_ports::ports::{
-    InvitationOutcome, InvitationRecords, PortError, PortResult, SendEntry, System, WriteOutcome,
+    InvitationOutcome, InvitationRecords, OutboundEntry, PortError, PortResult, System, WriteOutcome,
 };
 
 /// The result for a recipient, with the send job that follows.
 pub(super) struct MadeInvitation {
     pub(super) status: RecipientStatus,
-    pub(super) send: Option<SendEntry>,
+    pub(super) send: Option<OutboundEntry>,
 }
 
 impl From<RecipientStatus> for MadeInvitation {

@@ -19,7 +19,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{BatchRecords, PortError, PortResult, Queues, SendEntry, System};
+use recado_ports::ports::{BatchRecords, OutboundEntry, PortError, PortResult, Queues, System};
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of invitations that are made side by side.
@@ -65,9 +65,9 @@ pub(super) async fn make_invitations(
         .await;
     // Those that were made are to leave, whatever became of the others.
     let is_made = made.iter().flatten();
-    let sends: Vec<SendEntry> = is_made.filter_map(|(_, one)| one.send.clone()).collect();
+    let sends: Vec<OutboundEntry> = is_made.filter_map(|(_, one)| one.send.clone()).collect();
     if !sends.is_empty() {
-        deps.queues().enqueue_send_jobs(&sends).await?;
+        deps.queues().enqueue_outbound(&sends).await?;
     }
     made.into_iter()
         .map(|one| one.map(|(place, made)| (place, made.status)))

@@ -1,0 +1,88 @@
+//! The messages of the queues `turns` and `outbound`: each holds a job of one of several kinds.
+
+use crate::steps::agent_return::handle_return_timer;
+use crate::steps::file_job::handle_file_job;
+use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
+use crate::steps::trace_span::continue_trace;
+use crate::usecases::{deliver, reply, send, send_email};
+use crate::{Deps, Verdict};
+use jiff::Timestamp;
+use recado_domain::dead_letter::{QueueName, TurnsMessage};
+use recado_domain::wake_up::{OutboundJob, TurnsJob};
+use recado_ports::ports::{DeadLetters, EmailSenders, PortResult, Queues};
+use std::time::Duration;
+use tracing::Instrument;
+use tracing::field::display;
+
+/// Handles one message of the queue `turns`. `receives` is how often the queue has delivered it; the function that runs it ends at
+/// `deadline`, if it ends.
+pub async fn handle_turns_message(
+    deps: &impl Deps,
+    body: &str,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> Verdict {
+    let message: TurnsMessage = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
+        Ok(message) => message,
+        Err(verdict) => return verdict,
+    };
+    let job = &message.job;
+    let span = tracing::info_span!(
+        "turn", job = job.kind_name(), conversation_id = job.conversation().map(display),
+        correlation_id = %job.correlation(), receives
+    );
+    continue_trace(&span, job.correlation(), job.parent());
+    async {
+        // Boxed to keep this future small: thousands of them may wait side by side.
+        let worked = Box::pin(handle_turns_job(deps, &message, receives, deadline)).await;
+        queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
+    }
+    .instrument(span)
+    .await
+}
+
+/// Does a job after some preparation. The dead letter of a redriven job is removed first. A job that was received too often is
+/// sent again as a new message instead.
+async fn handle_turns_job(
+    deps: &impl Deps,
+    message: &TurnsMessage,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> PortResult<Verdict> {
+    if let Some(redrive) = &message.redrive {
+        deps.store()
+            .remove_dead_letter(&redrive.dead_letter, redrive.failed_at)
+            .await?;
+    }
+    if receives >= REQUEUE_AFTER_RECEIVES {
+        tracing::warn!("a job that came back often is sent anew");
+        deps.queues()
+            .enqueue_turns_job(&message.job, Duration::ZERO)
+            .await?;
+        return Ok(Verdict::Done);
+    }
+    match &message.job {
+        TurnsJob::Turn(job) => reply::handle_turn_job(deps, job, deadline).await,
+        TurnsJob::AgentReturn(job) => Box::pin(handle_return_timer(deps, job)).await,
+        TurnsJob::File(job) => Box::pin(handle_file_job(deps, job)).await,
+        TurnsJob::Batch(job) => Box::pin(deliver::handle_batch_job(deps, job, receives)).await,
+    }
+}
+
+/// Handles one message of the queue `outbound`. `receives` is how often the queue has delivered it. No attempt begins that may not
+/// end before `deadline`.
+pub async fn handle_outbound_message(
+    deps: &impl Deps,
+    carriers: &impl EmailSenders,
+    body: &str,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> Verdict {
+    match queue_message::parse_queue_message::<OutboundJob>(deps, QueueName::Outbound, body).await {
+        Ok(OutboundJob::Send(job)) => send::handle_send_job(deps, &job, receives, deadline).await,
+        Ok(OutboundJob::Email(job)) => {
+            send_email::handle_email_job(deps, carriers, &job, receives, deadline).await
+        }
+        Err(verdict) => verdict,
+    }
+}
