@@ -7,17 +7,18 @@ use crate::media::{PNG, picture, setup as setup_for_files};
 use crate::world::{FileAnswer, Setup};
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
-use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::invitations::BatchOrder;
 use recado_domain::wake_up::TurnsJob;
+use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::operate::dead_letters::{
     DeadLetterSelection, RedriveForecast, forecast_redrive, redrive_dead_letter,
 };
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, PageRequest};
+use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, PageRequest, Queues};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message};
-use recado_testkit::builders::Fixture;
+use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -153,6 +154,38 @@ async fn a_timer_of_the_agents_return_that_was_given_up_is_set_again_by_a_redriv
         assert_eq!(run(&setup, &job, 1).await, Verdict::Done);
     }
     assert_eq!(latest(&setup).await.mode, ConversationMode::Ai);
+}
+
+#[tokio::test]
+async fn an_erasure_takes_the_dead_letters_of_a_contacts_jobs_with_their_copies_and_no_others() {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    let (id, tenant) = (latest(&setup).await.id, setup.fixture.bound.tenant.id.clone());
+    let job = |kind: &str| json!({"job": kind, "conversation": id, "tenant": tenant, "ordinal": 1, "correlation": "k"});
+    let batch = json!({"job": "batch", "tenant": tenant, "batch": "b", "from": 0, "correlation": "k"});
+    for job in [job("turn"), job("agent_return"), job("file"), batch] {
+        let letter = DeadLetter {
+            id: fresh("letter"),
+            queue: QueueName::Turns,
+            what: DeadLetterContent::Turns(Box::new(serde_json::from_value(job).unwrap())),
+            ..setup.fixture.dead_letter()
+        };
+        succeed(setup.world.queues.enqueue_dead_copy(&letter)).await;
+        succeed(setup.world.store.put_dead_letter(&letter)).await;
+    }
+    let query = ContactQuery {
+        tenant,
+        instance: None,
+        contact: setup.fixture.address.as_str().to_owned(),
+    };
+    erase_contact(&setup.world, &Caller::installation(), &query)
+        .await
+        .unwrap();
+    let left = list_letters(&setup).await;
+    let kinds: Vec<&str> = left.iter().map(DeadLetter::kind_name).collect();
+    assert_eq!(kinds, ["batch"]);
+    let copies = succeed(setup.world.queues.list_dead_messages(QueueName::Turns, 10)).await;
+    assert_eq!(copies.len(), 1, "{copies:?}");
 }
 
 #[tokio::test]
