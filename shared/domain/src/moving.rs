@@ -9,12 +9,10 @@ mod record;
 pub use digest::{KindTally, RecordDigest};
 pub use record::{
     Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
-    MovedPageChange, MovedPublishedEvent, OfInstance, RemovedInstance,
+    MovedPageChange, MovedPublishedEvent, OfInstance, RemovedInstance, TableRecord,
 };
 
-use crate::access::Token;
 use crate::alert::{Alert, AlertWatch, Notification};
-use crate::audit::AuditEntry;
 use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tenant};
 use crate::conversation::Conversation;
 use crate::dead_letter::DeadLetter;
@@ -26,7 +24,6 @@ use crate::knowledge::AgentKnowledge;
 use crate::message::{Message, MessageFile, StoredFile};
 use crate::millis::add_duration;
 use crate::notice::Notice;
-use crate::opt_out::OptOut;
 use crate::price::PriceList;
 use crate::sample::MinuteSample;
 use crate::scheduled::ScheduledMessage;
@@ -44,16 +41,19 @@ macro_rules! moved_kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum RecordKind {
             $($(#[$about])* $kind,)*
+            /// A kind of the table, by its name.
+            OfTable(&'static str),
         }
 
         impl RecordKind {
-            /// All kinds, in the order in which they are written: what refers to another record comes after it.
+            /// All kinds but those of the table, in the order in which they are written: what refers to another record comes after it.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
             /// Returns the name of the kind, which is that of its file.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
+                    Self::OfTable(name) => name,
                 }
             }
 
@@ -61,6 +61,10 @@ macro_rules! moved_kinds {
             pub fn parse_record(self, json: &str) -> serde_json::Result<MovedRecord> {
                 match self {
                     $(Self::$kind => serde_json::from_str(json).map(MovedRecord::$kind),)*
+                    Self::OfTable(kind) => {
+                        serde_json::from_str::<Value>(json)?;
+                        Ok(MovedRecord::OfTable(TableRecord { kind, body: json.to_owned() }))
+                    }
                 }
             }
         }
@@ -69,6 +73,8 @@ macro_rules! moved_kinds {
         #[derive(Debug, Clone, PartialEq)]
         pub enum MovedRecord {
             $($(#[$about])* $kind(Box<$record>),)*
+            /// A record of the table.
+            OfTable(TableRecord),
         }
 
         impl MovedRecord {
@@ -76,6 +82,7 @@ macro_rules! moved_kinds {
             pub fn kind(&self) -> RecordKind {
                 match self {
                     $(Self::$kind(_) => RecordKind::$kind,)*
+                    Self::OfTable(record) => RecordKind::OfTable(record.kind),
                 }
             }
 
@@ -83,6 +90,7 @@ macro_rules! moved_kinds {
             pub fn to_json(&self) -> serde_json::Result<Value> {
                 match self {
                     $(Self::$kind(record) => serde_json::to_value(record),)*
+                    Self::OfTable(record) => serde_json::from_str(&record.body),
                 }
             }
         }
@@ -106,8 +114,6 @@ moved_kinds! {
     AlertConfig(AlertConfig) = "alert-config",
     /// The prices of models.
     Prices(PriceList) = "prices",
-    /// Tokens of the API, by their hashes.
-    Token(Token) = "tokens",
     /// Notes that an instance was removed.
     RemovedInstance(RemovedInstance) = "removed-instances",
     /// States of instances.
@@ -138,8 +144,6 @@ moved_kinds! {
     Cell(MovedCell) = "cells",
     /// The knowledge of agents.
     Knowledge(AgentKnowledge) = "knowledge",
-    /// Preferences to get no messages.
-    OptOut(OptOut) = "opt-outs",
     /// Occasions.
     Occasion(Occasion) = "occasions",
     /// Templates of invitations.
@@ -160,8 +164,6 @@ moved_kinds! {
     Usage(Dated<UsageSum>) = "usage",
     /// Samples of minutes.
     Sample(Dated<MinuteSample>) = "samples",
-    /// The audit.
-    Audit(Dated<AuditEntry>) = "audit",
     /// Notices of accounts.
     Notice(Dated<Notice>) = "notices",
     /// Alerts that hold and alerts that ended.
@@ -236,7 +238,6 @@ impl MovedRecord {
             Self::PageChange(change) => Some(change.expires),
             Self::Usage(sum) => Some(sum.expires),
             Self::Sample(sample) => Some(sample.expires),
-            Self::Audit(entry) => Some(entry.expires),
             Self::Notice(notice) => Some(notice.expires),
             Self::Alert(alert) => alert.ended_at.and(alert.expires_at()),
             Self::Notification(notification) => notification.expires_at(),

@@ -6,8 +6,10 @@
 pub mod deps;
 pub mod ports;
 pub mod random_id;
+pub mod records;
 pub mod retry_write;
 pub mod settings;
+pub mod table;
 pub mod time_limit;
 pub mod unreadable_record;
 

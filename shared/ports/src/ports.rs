@@ -10,10 +10,11 @@
 //! caller that has seen some of them sees the rest. DynamoDB does not guarantee this (a query may return some of a
 //! transaction's records before the others), so its store reads again if records are missing.
 
+use crate::table::Table;
+
 mod alerts;
 mod aliases;
 mod applied_files;
-mod audit;
 mod batches;
 mod configuration;
 mod conversations;
@@ -40,7 +41,6 @@ mod llm;
 mod moving;
 mod notices;
 mod notification_channels;
-mod opt_outs;
 mod outbox;
 mod overdue;
 mod parked;
@@ -56,7 +56,6 @@ mod secrets;
 mod sessions;
 mod system;
 mod tenant_records;
-mod tokens;
 mod tool_failure;
 mod tools;
 mod trace;
@@ -70,7 +69,6 @@ mod webhook_records;
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
 pub use applied_files::AppliedFiles;
-pub use audit::{Audit, AuditFilter};
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
 pub use conversations::{
@@ -107,7 +105,6 @@ pub use llm::{
 pub use moving::{IDLE_KINDS, ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
-pub use opt_outs::OptOuts;
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
 pub use parked::ParkedConversations;
@@ -126,7 +123,6 @@ pub use secrets::Secrets;
 pub use sessions::Sessions;
 pub use system::System;
 pub use tenant_records::TenantRecords;
-pub use tokens::Tokens;
 pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
 pub use trace::{CorrelatedRecords, CorrelationIndex};
@@ -261,17 +257,15 @@ join_ports!(
         + Samples
         + Alerts
         + CorrelationIndex
-        + Tokens
         + Sessions
-        + Audit
         + TypingSigns
         + KnowledgeRecords
         + EffectJournals
         + UsageRecords
         + InvitationRecords
         + BatchRecords
-        + OptOuts
         + TurnPlaceRecords
         + PublishedEvents
         + WebhookRecords
+        + Table
 );

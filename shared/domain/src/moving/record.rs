@@ -39,6 +39,15 @@ pub(crate) fn round_up_to_second(at: Timestamp) -> Timestamp {
     }
 }
 
+/// A record of the table: its kind says where it lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableRecord {
+    /// The name of the kind.
+    pub kind: &'static str,
+    /// The record, as JSON.
+    pub body: String,
+}
+
 /// The key from which ids are derived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedIdentityKey {

@@ -1,0 +1,23 @@
+//! The kinds of records that lie in the [table](crate::table): each declared once, with the functions that read and write it.
+
+pub mod audit;
+pub mod opt_outs;
+pub mod tokens;
+
+use crate::table::Kind;
+use recado_domain::access::Token;
+use recado_domain::audit::AuditEntry;
+use recado_domain::moving::Dated;
+use recado_domain::opt_out::OptOut;
+
+/// All kinds, in the order in which an export holds them. What goes over all records goes over this list.
+pub static KINDS: [Kind; 3] = [
+    Kind::of::<Token>(),
+    Kind::of::<OptOut>(),
+    Kind::of::<Dated<AuditEntry>>(),
+];
+
+/// Finds a kind by its name.
+pub fn find_kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}

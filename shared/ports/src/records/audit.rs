@@ -1,0 +1,123 @@
+//! The audit: entries of who did what. An entry is not changed before it expires, but for what the configuration of a removed tenant
+//! held.
+
+use crate::ports::{Page, PageRequest, PortError, PortResult};
+use crate::table::{Key, Kind, Lead, Partition, Query, Record, Table, WRITES_MAX, list_led, list_records};
+use jiff::Timestamp;
+use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
+use recado_domain::ids::{TenantId, TokenName};
+use recado_domain::moving::Dated;
+
+/// The partition in which all entries are listed.
+const ALL: &str = "audit.all";
+
+impl Record for Dated<AuditEntry> {
+    const KIND: &'static str = "audit";
+    const LEADS: &'static [&'static str] = &[ALL];
+
+    fn owner(&self) -> Option<&TenantId> {
+        self.record.tenant.as_ref()
+    }
+
+    fn sort(&self) -> String {
+        format!("{}#{}", sort_of_time(self.record.at), self.record.id.as_str())
+    }
+
+    fn expiry(&self) -> Option<Timestamp> {
+        Some(self.expires)
+    }
+
+    fn leads(&self) -> Vec<Lead> {
+        vec![Lead::new(Key::new(ALL, None, self.sort()))]
+    }
+
+    /// The entry stays without what the configuration held.
+    fn without_tenant(mut self) -> Option<Self> {
+        let entry = &mut self.record;
+        let is_content = entry.after.as_ref().is_some_and(|after| after.starts_with('{'));
+        if entry.action == AuditAction::ConfigurationChanged && is_content {
+            entry.before = None;
+            entry.after = Some(NOT_KEPT.to_owned());
+        }
+        Some(self)
+    }
+}
+
+/// Writes a time so that later ones are sorted behind earlier ones.
+fn sort_of_time(at: Timestamp) -> String {
+    format!("{:015}", at.as_millisecond().max(0))
+}
+
+/// Conditions for a list of audit entries. A field that is `None` sets no condition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Tenant whose records the entries are about.
+    pub tenant: Option<TenantId>,
+    /// Name of the token.
+    pub actor: Option<TokenName>,
+    /// The action.
+    pub action: Option<AuditAction>,
+    /// Earliest time (included).
+    pub since: Option<Timestamp>,
+    /// Time before which it was done (not included).
+    pub until: Option<Timestamp>,
+}
+
+impl AuditFilter {
+    /// Returns `true` if `entry` meets all conditions.
+    pub fn matches_entry(&self, entry: &AuditEntry) -> bool {
+        self.tenant
+            .as_ref()
+            .is_none_or(|tenant| Some(tenant) == entry.tenant.as_ref())
+            && self.actor.as_ref().is_none_or(|actor| *actor == entry.actor)
+            && self.action.is_none_or(|action| action == entry.action)
+            && self.since.is_none_or(|since| entry.at >= since)
+            && self.until.is_none_or(|until| entry.at < until)
+    }
+}
+
+/// Appends entries, which are kept until `expires`. An entry that is stored already is written as it is.
+pub async fn append_audit(table: &dyn Table, entries: &[AuditEntry], expires: Timestamp) -> PortResult<()> {
+    let kind = Kind::of::<Dated<AuditEntry>>();
+    // An entry takes two writes.
+    for some in entries.chunks(WRITES_MAX / 2) {
+        let mut writes = Vec::new();
+        for entry in some {
+            let dated = Dated::new(entry.clone(), expires);
+            writes.extend(kind.put_writes(&dated.to_body()?)?);
+        }
+        let written = table.write(&writes).await?;
+        written.map_err(|_| PortError::contended(kind.name))?;
+    }
+    Ok(())
+}
+
+/// Lists the entries that match `filter`, the newest first.
+pub async fn list_audit(
+    table: &dyn Table,
+    filter: &AuditFilter,
+    page: &PageRequest,
+) -> PortResult<Page<AuditEntry>> {
+    let name = if filter.tenant.is_some() {
+        <Dated<AuditEntry>>::KIND
+    } else {
+        ALL
+    };
+    let partition = Partition::new(name, filter.tenant.as_ref());
+    let query = Query {
+        from: filter.since.map(sort_of_time),
+        // Behind its time an entry's place has its id: this is before the entries of `until`.
+        to: filter.until.map(sort_of_time),
+        ..Query::new(partition, page.limit).in_reverse()
+    };
+    let is_wanted = |entry: &Dated<AuditEntry>| filter.matches_entry(&entry.record);
+    let found = if filter.tenant.is_some() {
+        list_records(table, query, page, is_wanted).await?
+    } else {
+        list_led(table, query, page, is_wanted).await?
+    };
+    Ok(Page {
+        items: found.items.into_iter().map(|entry| entry.record).collect(),
+        next_cursor: found.next_cursor,
+    })
+}

@@ -1,0 +1,61 @@
+//! The table: the store of every record that is not on the path of a message.
+//!
+//! A store offers it by [`Table`], in few verbs over items of text. A kind of record says by [`Record`] where its items lie, when they
+//! expire and what leads to them, and functions here read and write it. What goes over all kinds (export, removal of a tenant) goes over
+//! a list of [`Kind`].
+
+mod item;
+mod key;
+mod kind;
+mod record;
+mod typed;
+
+pub use item::{Condition, Item, ItemPage, NewItem, Query, Refusal, Version, Write, WriteResult};
+pub use key::{Key, Partition};
+pub use kind::{Kind, RemovedContent};
+pub use record::{Lead, LeadContent, Record};
+pub use typed::{
+    Change, SaveOutcome, Versioned, find_led, find_many, find_record, find_with_version, list_led,
+    list_records, put_record, remove_record, save_record,
+};
+
+use crate::ports::PortResult;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+
+/// The number of writes that [`Table::write`] takes at most.
+pub const WRITES_MAX: usize = 90;
+
+/// A table of items.
+///
+/// An item that has expired counts as absent in every verb, also in conditions; the store deletes it some time later. All reads are
+/// strong but those that say otherwise.
+pub trait Table: Send + Sync {
+    /// Returns an item; `None` if there is none.
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>>;
+
+    /// Returns an item that may be as old as [`crate::settings::Settings::config_ttl`], in one read at most.
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>>;
+
+    /// Returns those of these items that exist, in any order, in few requests.
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>>;
+
+    /// Makes all of these writes at once, or none of them: at most [`WRITES_MAX`], and each to another key. An error means that they may
+    /// have been made.
+    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>>;
+
+    /// Returns a page of the items of a partition, in the order of their keys.
+    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>>;
+
+    /// Counts the items that a query would return without its limit.
+    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>>;
+
+    /// Lists the items of a kind that are due at `now`, at most `limit`: those that are due for the longest time come first. The list may
+    /// be some seconds old.
+    fn list_due<'a>(
+        &'a self,
+        kind: &'a Kind,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'a, PortResult<Vec<Key>>>;
+}

@@ -1,0 +1,138 @@
+use super::item::{Condition, NewItem, Write};
+use super::key::Key;
+use super::record::{LeadContent, Record};
+use crate::ports::{PortError, PortResult};
+use jiff::Timestamp;
+use recado_domain::published_event::PublishedEvent;
+use serde_json::json;
+
+/// What is left of an item once its tenant is removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RemovedContent {
+    /// Nothing: the item and its leads are deleted.
+    Nothing,
+    /// The item stays as it is.
+    Same,
+    /// The item stays with another content: these writes make it.
+    Other(Vec<Write>),
+}
+
+/// A kind of record, for what goes over the items of all kinds and does not know their types.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// The name: [`Record::KIND`].
+    pub name: &'static str,
+    /// The names of the partitions of its leads: [`Record::LEADS`].
+    pub leads: &'static [&'static str],
+    /// `true` if changes may be published: [`Record::IS_PUBLISHED`].
+    pub is_published: bool,
+    put: fn(&str) -> PortResult<Vec<Write>>,
+    lead_keys: fn(&str) -> PortResult<Vec<Key>>,
+    without_tenant: fn(&str) -> PortResult<RemovedContent>,
+    derive_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
+}
+
+impl Kind {
+    /// Describes the kind of a record.
+    pub const fn of<T: Record>() -> Self {
+        Self {
+            name: T::KIND,
+            leads: T::LEADS,
+            is_published: T::IS_PUBLISHED,
+            put: |body| put_writes(&T::from_body(body)?),
+            lead_keys: |body| {
+                Ok(T::from_body(body)?
+                    .leads()
+                    .into_iter()
+                    .map(|lead| lead.key)
+                    .collect())
+            },
+            without_tenant: remove_content::<T>,
+            derive_events: derive_events::<T>,
+        }
+    }
+
+    /// Returns the writes that store the record with this JSON and its leads, whatever is there.
+    pub fn put_writes(&self, body: &str) -> PortResult<Vec<Write>> {
+        (self.put)(body)
+    }
+
+    /// Returns the writes that delete an item, given its body, with its leads. Of a record that cannot be read the leads are not known.
+    pub fn delete_writes(&self, key: Key, body: &str) -> Vec<Write> {
+        let leads = (self.lead_keys)(body).unwrap_or_default();
+        let all = std::iter::once(key).chain(leads);
+        all.map(|key| Write::Delete(key, Condition::Always)).collect()
+    }
+
+    /// Returns what is left of an item once its tenant is removed. Of a record that cannot be read nothing is.
+    pub fn remove_content(&self, body: &str) -> RemovedContent {
+        (self.without_tenant)(body).unwrap_or(RemovedContent::Nothing)
+    }
+
+    /// Returns what is published of a change at `at`.
+    pub fn derive_events(
+        &self,
+        old: Option<&str>,
+        new: &str,
+        at: Timestamp,
+    ) -> PortResult<Vec<PublishedEvent>> {
+        (self.derive_events)(old, new, at)
+    }
+}
+
+fn put_writes<T: Record>(record: &T) -> PortResult<Vec<Write>> {
+    let mut writes = vec![put_item(record, Condition::Always)?];
+    writes.extend(lead_writes(record, |_| Condition::Always)?);
+    Ok(writes)
+}
+
+fn remove_content<T: Record>(body: &str) -> PortResult<RemovedContent> {
+    let record = T::from_body(body)?;
+    Ok(match record.without_tenant() {
+        None => RemovedContent::Nothing,
+        Some(left) if left.to_body()? == body => RemovedContent::Same,
+        Some(left) => RemovedContent::Other(put_writes(&left)?),
+    })
+}
+
+fn derive_events<T: Record>(old: Option<&str>, new: &str, at: Timestamp) -> PortResult<Vec<PublishedEvent>> {
+    // An old record that cannot be read is none: what is told once more is better than what is never told.
+    let old = old.and_then(|old| T::from_body(old).ok());
+    Ok(T::derive_events(old.as_ref(), &T::from_body(new)?, at))
+}
+
+/// Returns the write of a record's item.
+pub(super) fn put_item<T: Record>(record: &T, condition: Condition) -> PortResult<Write> {
+    let item = NewItem {
+        key: record.key(),
+        body: record.to_body()?,
+        expires: record.expiry(),
+        due: record.due(),
+    };
+    Ok(Write::Put(item, condition))
+}
+
+/// Returns the writes of a record's leads, each with the condition that its place in the list asks for.
+pub(super) fn lead_writes<T: Record>(
+    record: &T,
+    condition_of: impl Fn(usize) -> Condition,
+) -> PortResult<Vec<Write>> {
+    let leads = record.leads().into_iter().enumerate();
+    let write = |(place, lead): (usize, super::record::Lead)| {
+        let item = NewItem {
+            body: match lead.content {
+                LeadContent::Copy => record.to_body()?,
+                LeadContent::Key => {
+                    // A lead may lie in the partition of the installation, and the record in that of a tenant.
+                    let names = json!({"owner": record.owner(), "sort": record.sort()});
+                    serde_json::to_string(&names).map_err(|error| PortError::invalid(T::KIND, error))?
+                }
+            },
+            key: lead.key,
+            expires: record.expiry(),
+            due: None,
+        };
+        Ok(Write::Put(item, condition_of(place)))
+    };
+    leads.map(write).collect()
+}

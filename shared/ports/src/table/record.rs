@@ -1,0 +1,107 @@
+use super::key::Key;
+use crate::ports::{PortError, PortResult};
+use jiff::Timestamp;
+use recado_domain::ids::TenantId;
+use recado_domain::published_event::PublishedEvent;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What a lead's item holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeadContent {
+    /// The key of the record alone.
+    Key,
+    /// The record once more, so that one read finds it.
+    Copy,
+}
+
+/// An item that leads to a record: by another key, or in another order. It is written and deleted with the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lead {
+    /// The key. Its partition's name is one of [`Record::LEADS`].
+    pub key: Key,
+    /// What the item holds.
+    pub content: LeadContent,
+    /// `true` if no other record may have this lead.
+    pub is_unique: bool,
+}
+
+impl Lead {
+    /// Makes a lead that holds the record's key, and that others may not have.
+    pub fn new(key: Key) -> Self {
+        Self {
+            key,
+            content: LeadContent::Key,
+            is_unique: true,
+        }
+    }
+
+    /// Makes a lead that holds a copy of the record.
+    pub fn with_copy(key: Key) -> Self {
+        Self {
+            content: LeadContent::Copy,
+            ..Self::new(key)
+        }
+    }
+}
+
+/// A kind of record: the one place that says where its items lie and what becomes of them.
+///
+/// The record is stored as its JSON. All that is said here follows from the record alone.
+pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The name of the kind, for example `opt-outs`: of its partitions, and of its file in an export.
+    const KIND: &'static str;
+    /// The names of the partitions of its leads, each `{kind}.{word}`.
+    const LEADS: &'static [&'static str] = &[];
+    /// `true` if changes of such a record may be published: [`Self::derive_events`] is asked.
+    const IS_PUBLISHED: bool = false;
+
+    /// Returns the tenant that owns the record; `None` for the installation.
+    fn owner(&self) -> Option<&TenantId>;
+
+    /// Returns the place in the partition of its owner.
+    fn sort(&self) -> String;
+
+    /// Returns the time from which the record counts as absent.
+    fn expiry(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// Returns the time from which the record is work for `reconcile`.
+    fn due(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// Returns what leads to the record.
+    fn leads(&self) -> Vec<Lead> {
+        Vec::new()
+    }
+
+    /// Returns what is published of a change at `at`. Asked only of kinds that are published.
+    fn derive_events(_old: Option<&Self>, _new: &Self, _at: Timestamp) -> Vec<PublishedEvent> {
+        Vec::new()
+    }
+
+    /// Returns what is left of the record once its tenant is removed; `None` if nothing is.
+    #[must_use]
+    fn without_tenant(self) -> Option<Self> {
+        None
+    }
+
+    /// Returns the key.
+    fn key(&self) -> Key {
+        Key::new(Self::KIND, self.owner(), self.sort())
+    }
+
+    /// Returns the JSON that is stored.
+    fn to_body(&self) -> PortResult<String> {
+        let body = serde_json::to_string(self).map_err(|error| PortError::invalid(Self::KIND, error))?;
+        PortError::check_record_size(Self::KIND, body.len())?;
+        Ok(body)
+    }
+
+    /// Reads a record from the JSON that is stored.
+    fn from_body(body: &str) -> PortResult<Self> {
+        serde_json::from_str(body).map_err(|error| PortError::invalid(Self::KIND, error))
+    }
+}

@@ -1,0 +1,318 @@
+//! Reads and writes records of a kind.
+
+use super::Table;
+use super::item::{Condition, Item, Query, Version, Write};
+use super::key::Key;
+use super::kind::{lead_writes, put_item};
+use super::record::{Lead, LeadContent, Record};
+use crate::ports::{Page, PageRequest, PortError, PortResult};
+use crate::unreadable_record::count_unreadable_record;
+use jiff::Timestamp;
+use recado_domain::ids::TenantId;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// A record with what its next write needs to know of the stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versioned<T> {
+    /// The record, which the caller may change. Its key must stay.
+    pub record: T,
+    /// The version that is stored; `None`: there must be none.
+    version: Option<Version>,
+    /// The leads that are stored, and their expiry.
+    leads: Vec<Lead>,
+    expiry: Option<Timestamp>,
+}
+
+impl<T: Record> Versioned<T> {
+    /// Makes a record that is not stored yet.
+    pub fn new(record: T) -> Self {
+        Self {
+            record,
+            version: None,
+            leads: Vec::new(),
+            expiry: None,
+        }
+    }
+
+    fn stored(record: T, version: Version) -> Self {
+        let (leads, expiry) = (record.leads(), record.expiry());
+        Self {
+            record,
+            version: Some(version),
+            leads,
+            expiry,
+        }
+    }
+
+    /// Returns whether the record was read from the store.
+    pub fn is_stored(&self) -> bool {
+        self.version.is_some()
+    }
+
+    fn condition(&self) -> Condition {
+        self.version.map_or(Condition::Absent, Condition::Version)
+    }
+}
+
+/// The end of an attempt to save a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a write that lost must not be taken for one that won"]
+pub enum SaveOutcome {
+    /// The record is stored.
+    Saved,
+    /// Another writer changed the stored record, or what was written beside it: nothing was written.
+    Conflict,
+    /// Another record has the lead at this place of [`Record::leads`]: nothing was written.
+    Taken(usize),
+}
+
+/// The writes that save or remove a record, to be made together with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The writes. The first is that of the record itself.
+    pub writes: Vec<Write>,
+    /// The place in the record's leads of each write behind the first; `None` where a lead is deleted.
+    places: Vec<Option<usize>>,
+}
+
+impl Change {
+    /// Returns the writes that store a record, if the stored one is that which was read.
+    pub fn save<T: Record>(versioned: &Versioned<T>) -> PortResult<Self> {
+        let record = &versioned.record;
+        let mut change = Self {
+            writes: vec![put_item(record, versioned.condition())?],
+            places: Vec::new(),
+        };
+        let leads = record.leads();
+        let is_stored = |lead: &Lead| versioned.leads.contains(lead);
+        let condition = |place: usize| match &leads[place] {
+            lead if lead.is_unique && !is_stored(lead) => Condition::Absent,
+            _ => Condition::Always,
+        };
+        let same_expiry = versioned.expiry == record.expiry();
+        for (place, write) in lead_writes(record, condition)?.into_iter().enumerate() {
+            let lead = &leads[place];
+            if !(is_stored(lead) && same_expiry && lead.content == LeadContent::Key) {
+                change.writes.push(write);
+                change.places.push(Some(place));
+            }
+        }
+        for lead in &versioned.leads {
+            if leads.iter().all(|kept| kept.key != lead.key) {
+                change
+                    .writes
+                    .push(Write::Delete(lead.key.clone(), Condition::Always));
+                change.places.push(None);
+            }
+        }
+        Ok(change)
+    }
+
+    /// Returns the writes that delete a record that was read, with its leads.
+    pub fn remove<T: Record>(versioned: &Versioned<T>) -> Self {
+        let own = Write::Delete(versioned.record.key(), versioned.condition());
+        let leads = versioned.leads.iter();
+        let leads = leads.map(|lead| Write::Delete(lead.key.clone(), Condition::Always));
+        let writes: Vec<Write> = std::iter::once(own).chain(leads).collect();
+        let places = vec![None; writes.len() - 1];
+        Self { writes, places }
+    }
+
+    /// Tells what became of this change, which was made as the writes from `first` on of a list that was refused at `refused`. `None`:
+    /// none of its own writes was refused.
+    pub fn refused_by(&self, refused: &[usize], first: usize) -> Option<SaveOutcome> {
+        let own = refused.iter().filter_map(|place| place.checked_sub(first));
+        let own: Vec<usize> = own.filter(|place| *place < self.writes.len()).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let is_record_refused = own.contains(&0);
+        let taken = own.iter().filter(|_| !is_record_refused);
+        let mut taken = taken.filter_map(|place| self.places.get(place.checked_sub(1)?).copied().flatten());
+        Some(taken.next().map_or(SaveOutcome::Conflict, SaveOutcome::Taken))
+    }
+}
+
+/// Reads a record by its owner and place, with its version. `None`: there is none.
+pub async fn find_with_version<T: Record>(
+    table: &dyn Table,
+    owner: Option<&TenantId>,
+    sort: &str,
+) -> PortResult<Option<Versioned<T>>> {
+    let found = table.get(&Key::new(T::KIND, owner, sort)).await?;
+    found
+        .map(|item| Ok(Versioned::stored(T::from_body(&item.body)?, item.version)))
+        .transpose()
+}
+
+/// Reads a record by its owner and place. `None`: there is none.
+pub async fn find_record<T: Record>(
+    table: &dyn Table,
+    owner: Option<&TenantId>,
+    sort: &str,
+) -> PortResult<Option<T>> {
+    let found = table.get(&Key::new(T::KIND, owner, sort)).await?;
+    found.map(|item| T::from_body(&item.body)).transpose()
+}
+
+/// Reads those records of an owner that exist and can be read, in the order of `sorts`.
+pub async fn find_many<T: Record>(
+    table: &dyn Table,
+    owner: Option<&TenantId>,
+    sorts: &[String],
+) -> PortResult<Vec<T>> {
+    let keys: Vec<Key> = sorts.iter().map(|sort| Key::new(T::KIND, owner, sort)).collect();
+    read_in_order(table, &keys).await
+}
+
+/// Stores a record with its leads, whatever is there. For kinds whose leads follow from the key alone.
+pub async fn put_record<T: Record>(table: &dyn Table, record: &T) -> PortResult<()> {
+    let mut writes = vec![put_item(record, Condition::Always)?];
+    writes.extend(lead_writes(record, |_| Condition::Always)?);
+    table
+        .write(&writes)
+        .await?
+        .map_err(|_| PortError::contended(T::KIND))?;
+    Ok(())
+}
+
+/// Stores a record if the stored one is that which was read. Afterwards `versioned` may be changed and saved again.
+pub async fn save_record<T: Record>(
+    table: &dyn Table,
+    versioned: &mut Versioned<T>,
+) -> PortResult<SaveOutcome> {
+    let change = Change::save(versioned)?;
+    match table.write(&change.writes).await? {
+        Ok(versions) => {
+            versioned.version = versions.first().copied();
+            versioned.leads = versioned.record.leads();
+            versioned.expiry = versioned.record.expiry();
+            Ok(SaveOutcome::Saved)
+        }
+        Err(refusal) => Ok(change.refused_by(&refusal.0, 0).unwrap_or(SaveOutcome::Conflict)),
+    }
+}
+
+/// Deletes a record that was read, with its leads. `false`: it is another by now, or gone.
+pub async fn remove_record<T: Record>(table: &dyn Table, versioned: &Versioned<T>) -> PortResult<bool> {
+    Ok(table.write(&Change::remove(versioned).writes).await?.is_ok())
+}
+
+/// Lists the records of a partition that `query` finds and `is_wanted` accepts, as many as `page` asks for. The partition must be one of
+/// the kind's own. The cursor of a page is the place of the last record that was looked at.
+pub async fn list_records<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<T>> {
+    let decode = |item: &Item| T::from_body(&item.body);
+    let (mut found, mut query) = (Vec::new(), page_query(query, page));
+    loop {
+        let items = table.page(&query).await?;
+        for item in &items.items {
+            let record = keep_readable(decode(item)).filter(|record| is_wanted(record));
+            found.extend(record.map(|record| (item.key.sort.clone(), record)));
+        }
+        if found.len() > page.limit || items.next.is_none() {
+            return Ok(cut_page(found, page, items.next.is_some()));
+        }
+        query.after = items.next;
+    }
+}
+
+/// Reads the record that the lead at `key` leads to. `None`: there is no such lead, or its record is gone.
+pub async fn find_led<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Option<Versioned<T>>> {
+    let Some(lead) = table.get(key).await? else {
+        return Ok(None);
+    };
+    let own = parse_lead::<T>(&lead)?;
+    let found = table.get(&own).await?;
+    found
+        .map(|item| Ok(Versioned::stored(T::from_body(&item.body)?, item.version)))
+        .transpose()
+}
+
+/// Lists the records to which the leads lead that `query` finds, as [`list_records`] does.
+pub async fn list_led<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<T>> {
+    let (mut found, mut query) = (Vec::new(), page_query(query, page));
+    loop {
+        let leads = table.page(&query).await?;
+        let places = leads.items.iter().filter_map(|lead| {
+            let own = keep_readable(parse_lead::<T>(lead))?;
+            Some((lead.key.sort.clone(), own))
+        });
+        let places: Vec<(String, Key)> = places.collect();
+        let keys: Vec<Key> = places.iter().map(|(_, own)| own.clone()).collect();
+        let mut records = read_by_key::<T>(table, &keys).await?;
+        for (sort, own) in places {
+            let record = records.remove(&own).filter(|record| is_wanted(record));
+            found.extend(record.map(|record| (sort, record)));
+        }
+        if found.len() > page.limit || leads.next.is_none() {
+            return Ok(cut_page(found, page, leads.next.is_some()));
+        }
+        query.after = leads.next;
+    }
+}
+
+/// The key of the record to which a lead leads.
+#[derive(Deserialize)]
+struct LedKey {
+    owner: Option<TenantId>,
+    sort: String,
+}
+
+fn parse_lead<T: Record>(lead: &Item) -> PortResult<Key> {
+    let own: LedKey = serde_json::from_str(&lead.body).map_err(|error| PortError::invalid(T::KIND, error))?;
+    Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
+}
+
+async fn read_by_key<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<HashMap<Key, T>> {
+    if keys.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let found = table.get_many(keys).await?.into_iter();
+    let read = |item: Item| Some((item.key.clone(), keep_readable(T::from_body(&item.body))?));
+    Ok(found.filter_map(read).collect())
+}
+
+async fn read_in_order<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<Vec<T>> {
+    let mut found = read_by_key(table, keys).await?;
+    Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
+}
+
+/// Asks for one item more than the page holds, behind the page's cursor.
+fn page_query(query: Query, page: &PageRequest) -> Query {
+    Query {
+        after: page.cursor.clone(),
+        limit: page.limit.max(1).saturating_add(1),
+        ..query
+    }
+}
+
+fn cut_page<T>(mut found: Vec<(String, T)>, page: &PageRequest, more_follow: bool) -> Page<T> {
+    let limit = page.limit.max(1);
+    let has_more = found.len() > limit || more_follow;
+    found.truncate(limit);
+    let next_cursor = found.last().filter(|_| has_more).map(|(sort, _)| sort.clone());
+    Page {
+        items: found.into_iter().map(|(_, record)| record).collect(),
+        next_cursor,
+    }
+}
+
+/// Returns `None` for a record that cannot be read, which is logged and counted: it must not keep the others from being found.
+fn keep_readable<T>(read: PortResult<T>) -> Option<T> {
+    read.inspect_err(|error| {
+        tracing::error!(%error, "a record cannot be read and is passed over");
+        count_unreadable_record();
+    })
+    .ok()
+}
