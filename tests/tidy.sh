@@ -137,6 +137,8 @@ fi
 tests/import_circles.py || complain "files import each other in circles: tests/import_circles.py"
 # Names and comments that a newcomer understands.
 tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
+# A part only grows with a limit that somebody raises.
+tests/size.py --check || complain "a part has more lines than it may: tests/size.py"
 # What the pages of docs/coverage name exists.
 tests/coverage.py || complain "docs/coverage names what is not there: tests/coverage.py --write mends what moved"
 # Each planted bug still has its place and its test.
