@@ -18,6 +18,8 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::millis;
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_ports::ports::{DiskSpace, PortResult};
+use recado_ports::records::KINDS;
+use recado_ports::table::Kind;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,6 +29,7 @@ use tokio::sync::Notify;
 
 mod closing;
 mod event_log;
+mod kinds;
 mod left_out;
 mod memory_databases;
 mod opening;
@@ -73,6 +76,8 @@ struct EmbeddedInner {
     event_wakers: [Arc<Notify>; 2],
     /// Time for which published events are kept, in milliseconds.
     event_retention: AtomicI64,
+    /// The kinds of records that the table knows.
+    kinds: Mutex<&'static [Kind]>,
     /// `true` if the logs of SQLite may hold what a webhook brought and nobody keeps.
     holds_left_out: AtomicBool,
 }
@@ -163,6 +168,7 @@ impl Embedded {
                 least_free: AtomicU64::new(0),
                 event_wakers: Default::default(),
                 event_retention: AtomicI64::new(millis::to_millis(DEFAULT_EVENT_RETENTION)),
+                kinds: Mutex::new(&KINDS[..]),
                 // The process before may have ended before it truncated them.
                 holds_left_out: AtomicBool::new(true),
             }),

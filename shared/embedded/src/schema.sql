@@ -14,15 +14,6 @@ CREATE TABLE installation (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The tokens of the API: their hashes, not their texts.
-CREATE TABLE tokens (
-    tenant TEXT NOT NULL,
-    name TEXT NOT NULL,
-    hash TEXT NOT NULL UNIQUE,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, name)
-) STRICT, WITHOUT ROWID;
-
 -- Sessions of the console, by the hash of their texts.
 CREATE TABLE sessions (
     hash TEXT NOT NULL PRIMARY KEY,
@@ -31,28 +22,6 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 -- The sweep (`delete_expired_rows`).
 CREATE INDEX sessions_expires ON sessions (expires);
-
--- Who did what. Rows are inserted, and deleted when they expire. None is changed, but for what the configuration of a removed tenant
--- held.
-CREATE TABLE audit (
-    id TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    tenant TEXT NOT NULL,
-    actor TEXT NOT NULL,
-    action TEXT NOT NULL,
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (at, id)
-) STRICT, WITHOUT ROWID;
--- The newest entries of a tenant (`list_audit`). Those of all tenants need no index: the primary key begins with the time.
-CREATE INDEX audit_newest_of_tenant ON audit (tenant, at, id);
--- The sweep (`delete_expired_rows`).
-CREATE INDEX audit_expires ON audit (expires);
-CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
-WHEN NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.tenant <> OLD.tenant OR NEW.actor <> OLD.actor OR NEW.action <> OLD.action
-    OR NEW.expires <> OLD.expires OR OLD.action <> 'configuration_changed'
-    OR NEW.body <> json_set(json_remove(OLD.body, '$.before'), '$.after', '(not kept)')
-BEGIN SELECT RAISE(ABORT, 'the audit is never changed'); END;
 
 -- The state of the installation and of tenants, minute by minute.
 CREATE TABLE samples (
@@ -284,14 +253,6 @@ END;
 CREATE TABLE aliases (
     id TEXT NOT NULL PRIMARY KEY,
     body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- The preferences of recipients to get no messages, or to get them again. The recipient is a keyed hash.
-CREATE TABLE opt_outs (
-    tenant TEXT NOT NULL,
-    recipient TEXT NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, recipient)
 ) STRICT, WITHOUT ROWID;
 
 -- Turns and sending --------------------------------------------------------------------------------------------------------------
@@ -654,3 +615,20 @@ CREATE TABLE queue_dedup (
 ) STRICT, WITHOUT ROWID;
 -- The sweep (`delete_expired_rows`).
 CREATE INDEX queue_dedup_until ON queue_dedup (until);
+
+-- The table of records ----------------------------------------------------------------------------------------------------------
+
+-- The records of every kind that is not on the path of a message, and what leads to them, in one table.
+CREATE TABLE records (
+    partition TEXT NOT NULL, -- the kind, or the name of what leads to its records; '#'; and the tenant, or nothing
+    sort TEXT NOT NULL,
+    version INTEGER NOT NULL, -- another one, at random, with each write
+    body TEXT NOT NULL,
+    expires INTEGER, -- in seconds
+    due INTEGER, -- in milliseconds
+    PRIMARY KEY (partition, sort)
+) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_items`).
+CREATE INDEX records_expires ON records (expires) WHERE expires IS NOT NULL;
+-- The records of a kind that are due (`select_due`).
+CREATE INDEX records_due ON records (substr(partition, 1, instr(partition, '#') - 1), due) WHERE due IS NOT NULL;

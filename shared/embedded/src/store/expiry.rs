@@ -1,4 +1,5 @@
 use super::published_events::delete_old_events;
+use super::table::delete_expired_items;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
@@ -11,7 +12,7 @@ use recado_ports::ports::PortResult;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
-/// The number of records of a kind that one sweep deletes at most, since other writers wait meanwhile.
+/// The number of records of a kind, or items of the table, that one sweep deletes at most, since other writers wait meanwhile.
 const SWEEP_MAX: usize = 1000;
 
 /// The age from which a dead letter's copy is deleted from its dead-letter queue, in milliseconds: 14 days, the longest
@@ -37,8 +38,8 @@ pub struct SweepCounts {
     pub samples: usize,
     /// Sums of what models used.
     pub usage: usize,
-    /// Entries of the audit.
-    pub audit: usize,
+    /// Items of the table: records of its kinds, and what leads to them.
+    pub records: usize,
     /// Alerts that ended long ago.
     pub alerts: usize,
     /// Notifications that were given up long ago.
@@ -103,7 +104,7 @@ fn delete_expired_rows(
         scheduled: delete("scheduled", "id", "expires")?,
         samples: delete("samples", "tenant, at", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
-        audit: delete("audit", "at, id", "expires")?,
+        records: delete_expired_items(connection, now, SWEEP_MAX)?,
         alerts: delete("ended_alerts", "rowid", "expires")?,
         notifications: delete("notifications", "id", "expires")?,
         cells: delete("cells", "tenant, calendar, start", "expires")?,

@@ -6,6 +6,7 @@ mod writing;
 
 use super::alerts::{ALERT_WATCH, write_installation_value};
 use super::published_events::skip_lost_numbers;
+use super::table::apply_writes;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
@@ -15,7 +16,7 @@ use reading::read_page;
 use recado_domain::moving::{MovedRecord, RecordKind};
 use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortResult, find_used_kind};
 use rusqlite::{Connection, OptionalExtension};
-use writing::write_records;
+use writing::{list_table_writes, write_records};
 
 /// The name under which the installation keeps the name of the export that it took.
 const TAKEN: &str = "import-taken";
@@ -45,8 +46,11 @@ fn finish_taking(connection: &Connection, export: &str, now: Timestamp) -> Resul
 }
 
 impl MovableRecords for Embedded {
-    fn keeps_kind(&self, _: RecordKind) -> bool {
-        true
+    fn keeps_kind(&self, kind: RecordKind) -> bool {
+        match kind {
+            RecordKind::OfTable(name) => self.known_kinds().iter().any(|kind| kind.name == name),
+            _ => true,
+        }
     }
 
     async fn read_moved_records(&self, place: Option<&str>) -> PortResult<MovedPage> {
@@ -54,15 +58,18 @@ impl MovableRecords for Embedded {
         if place.is_none() {
             self.wait_for_intake(WHAT).await?;
         }
-        let place = place.map(str::to_owned);
-        self.run_read(WHAT, move |c| read_page(c, place.as_deref())).await
+        let (place, kinds) = (place.map(str::to_owned), self.known_kinds());
+        self.run_read(WHAT, move |c| read_page(c, place.as_deref(), kinds))
+            .await
     }
 
     async fn put_moved_records(&self, records: &[MovedRecord]) -> PortResult<()> {
+        let of_table = list_table_writes(records, self.known_kinds())?;
         let (records, now) = (records.to_vec(), self.current_time());
         let changing = self.config_cache().begin_config_change();
         self.run_write("taking moved records", move |c| {
             let _held_until_committed = &changing;
+            apply_writes(c, &of_table)?;
             write_records(c, &records, now)
         })
         .await

@@ -1,20 +1,21 @@
 use super::conversation_row::UNLISTED;
+use super::table::apply_writes;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::queue::delete_tenant_messages;
-use crate::sql_records::{execute_sql, query_all, row_exists, to_sql_limit};
+use crate::sql_records::{execute_sql, query_all, read_lossy_text, row_exists, to_sql_limit};
 use jiff::Timestamp;
-use recado_domain::audit::NOT_KEPT;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, TenantId, hash_parts};
 use recado_domain::provider::Provider;
 use recado_ports::ports::{PortResult, TenantRecords};
+use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 21] = [
+const BY_TENANT: [&str; 20] = [
     "DELETE FROM failed_posts WHERE (tenant, endpoint, cursor) IN
         (SELECT tenant, endpoint, cursor FROM failed_posts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND ?2 > 0",
@@ -34,8 +35,6 @@ const BY_TENANT: [&str; 21] = [
         (SELECT tenant, id FROM batches WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM batch_chunks WHERE (tenant, batch, number) IN
         (SELECT tenant, batch, number FROM batch_chunks WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM opt_outs WHERE (tenant, recipient) IN
-        (SELECT tenant, recipient FROM opt_outs WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM turn_places WHERE tenant = ?1 AND ?2 > 0",
     "DELETE FROM usage WHERE (tenant, day, agent, model, country) IN
         (SELECT tenant, day, agent, model, country FROM usage WHERE tenant = ?1 LIMIT ?2)",
@@ -60,12 +59,9 @@ const BY_INSTANCE: [&str; 4] = [
     "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE scope = ?1 LIMIT ?2)",
 ];
 
-/// Takes out of the audit what the configuration of a tenant held: `?1` is the tenant, `?2` the number of entries, `?3` what stands
-/// in its place.
-const AUDITED_CONTENTS: &str =
-    "UPDATE audit SET body = json_set(json_remove(body, '$.before'), '$.after', ?3)
-    WHERE (at, id) IN (SELECT at, id FROM audit WHERE tenant = ?1 AND action = 'configuration_changed'
-        AND json_extract(body, '$.after') LIKE '{%' LIMIT ?2)";
+/// What leads to records of a kind, in the partition `?1`, once none of these is left in `?2`: one that could not be read left its leads.
+const LEFT_LEADS: &str = "DELETE FROM records WHERE (partition, sort) IN (SELECT partition, sort FROM records
+    WHERE partition = ?1 AND NOT EXISTS (SELECT 1 FROM records WHERE partition = ?2) LIMIT ?3)";
 
 /// The events of the instance that a provider, `?1`, calls `?2`.
 const EVENTS: &str = "DELETE FROM events WHERE rowid IN (SELECT rowid FROM events
@@ -82,6 +78,7 @@ fn delete_records(
     connection: &Connection,
     tenant: &TenantId,
     instances: &[Instance],
+    kinds: &[Kind],
     most: usize,
 ) -> Result<usize, DbError> {
     let limit = to_sql_limit(most);
@@ -89,11 +86,9 @@ fn delete_records(
     for sql in BY_TENANT {
         deleted += execute_sql(connection, sql, params![tenant.as_str(), limit])?;
     }
-    deleted += execute_sql(
-        connection,
-        AUDITED_CONTENTS,
-        params![tenant.as_str(), limit, NOT_KEPT],
-    )?;
+    for kind in kinds {
+        deleted += remove_items(connection, tenant, kind, most)?;
+    }
     for instance in instances {
         for sql in BY_INSTANCE {
             deleted += execute_sql(connection, sql, params![instance.id.as_str(), limit])?;
@@ -107,6 +102,59 @@ fn delete_records(
         }
     }
     Ok(deleted)
+}
+
+/// Takes the records of a kind away that a tenant has in the table. Returns how many items were changed or deleted.
+fn remove_items(
+    connection: &Connection,
+    tenant: &TenantId,
+    kind: &Kind,
+    most: usize,
+) -> Result<usize, DbError> {
+    let own = Partition::new(kind.name, Some(tenant));
+    let removed = select_removed(connection, &own, kind, most)?;
+    for writes in &removed {
+        apply_writes(connection, writes)?;
+    }
+    let mut count = removed.len();
+    for name in kind.leads {
+        let led = Partition::new(name, Some(tenant)).to_string();
+        count += execute_sql(
+            connection,
+            LEFT_LEADS,
+            params![led, own.to_string(), to_sql_limit(most)],
+        )?;
+    }
+    Ok(count)
+}
+
+/// Returns the writes that take the records of a partition away, those of each record together. What stays as it is does not count: it
+/// hides nothing behind it.
+fn select_removed(
+    connection: &Connection,
+    own: &Partition,
+    kind: &Kind,
+    most: usize,
+) -> Result<Vec<Vec<Write>>, DbError> {
+    let sql = "SELECT sort, body FROM records WHERE partition = ?1 ORDER BY sort";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([own.to_string()])?;
+    let mut removed = Vec::new();
+    while removed.len() < most
+        && let Some(row) = rows.next()?
+    {
+        let key = Key {
+            partition: own.clone(),
+            sort: row.get(0)?,
+        };
+        let body = read_lossy_text(row, 1)?.unwrap_or_default();
+        match kind.remove_content(&body) {
+            RemovedContent::Nothing => removed.push(kind.delete_writes(key, &body)),
+            RemovedContent::Other(writes) => removed.push(writes),
+            RemovedContent::Same => {}
+        }
+    }
+    Ok(removed)
 }
 
 /// The beginning of the names of notes about removed instances in the table `installation`.
@@ -164,9 +212,9 @@ impl TenantRecords for Embedded {
         instances: &[Instance],
         limit: usize,
     ) -> PortResult<usize> {
-        let (tenant, instances) = (tenant.clone(), instances.to_vec());
+        let (tenant, instances, kinds) = (tenant.clone(), instances.to_vec(), self.known_kinds());
         self.run_write("delete_tenant_records", move |c| {
-            delete_records(c, &tenant, &instances, limit)
+            delete_records(c, &tenant, &instances, kinds, limit)
         })
         .await
     }

@@ -4,6 +4,7 @@ use super::tables::{MovedTable, TABLES};
 use crate::db_error::DbError;
 use crate::sql_records::to_sql_limit;
 use recado_ports::ports::MovedPage;
+use recado_ports::table::Kind;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,11 @@ impl KeyPart {
 }
 
 /// Reads the page that begins at a place; the first page without one.
-pub(super) fn read_page(connection: &Connection, place: Option<&str>) -> Result<MovedPage, DbError> {
+pub(super) fn read_page(
+    connection: &Connection,
+    place: Option<&str>,
+    kinds: &[Kind],
+) -> Result<MovedPage, DbError> {
     let place = match place {
         Some(text) => serde_json::from_str(text).map_err(|_| DbError::Cursor)?,
         None => RowPlace {
@@ -56,7 +61,7 @@ pub(super) fn read_page(connection: &Connection, place: Option<&str>) -> Result<
         },
     };
     let table = TABLES.get(place.table).ok_or(DbError::Cursor)?;
-    let (records, last) = read_rows(connection, table, place.after)?;
+    let (records, last) = read_rows(connection, table, place.after, kinds)?;
     let next = match last {
         Some(after) => Some(RowPlace {
             table: place.table,
@@ -78,6 +83,7 @@ fn read_rows(
     connection: &Connection,
     table: &MovedTable,
     after: Option<Vec<KeyPart>>,
+    kinds: &[Kind],
 ) -> Result<ReadRows, DbError> {
     let key = table.key.join(", ");
     let places = vec!["?"; table.key.len()].join(", ");
@@ -93,7 +99,7 @@ fn read_rows(
     let mut rows = statement.query(params_from_iter(values))?;
     let (mut records, mut count, mut last) = (Vec::new(), 0, None);
     while let Some(row) = rows.next()? {
-        match (table.parse)(row) {
+        match (table.parse)(row, kinds) {
             Ok(record) => records.extend(record),
             Err(error) if error.is_of_one_row() => {
                 let key = read_key(row, first_key, table.key.len())?;

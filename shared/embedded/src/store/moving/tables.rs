@@ -14,9 +14,10 @@ use recado_domain::ids::{IdempotencyKey, InstanceId, MessageId, OccasionId, Tena
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
     Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
-    MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance,
+    MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance, TableRecord,
 };
 use recado_domain::published_event::EventCursor;
+use recado_ports::table::Kind;
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
 
@@ -30,8 +31,8 @@ pub(super) struct MovedTable {
     pub(super) key: &'static [&'static str],
     /// The columns that the record is made of.
     pub(super) columns: &'static str,
-    /// Makes the record; `None` if the row is none that moves.
-    pub(super) parse: fn(&Row<'_>) -> ParsedRow,
+    /// Makes the record, given the kinds of the table `records`; `None` if the row is none that moves.
+    pub(super) parse: fn(&Row<'_>, &[Kind]) -> ParsedRow,
 }
 
 /// Makes a table whose column `body` is the record.
@@ -41,7 +42,7 @@ macro_rules! whole {
             name: $name,
             key: $key,
             columns: "body",
-            parse: |row| Ok(Some(MovedRecord::$kind(parse_body(row)?))),
+            parse: |row, _| Ok(Some(MovedRecord::$kind(parse_body(row)?))),
         }
     };
 }
@@ -53,7 +54,7 @@ macro_rules! dated {
             name: $name,
             key: $key,
             columns: "body, expires",
-            parse: |row| {
+            parse: |row, _| {
                 let dated = Dated::new(*parse_body(row)?, parse_time(row, "expires")?);
                 Ok(Some(MovedRecord::$kind(Box::new(dated))))
             },
@@ -68,7 +69,7 @@ macro_rules! parsed {
             name: $name,
             key: $key,
             columns: $columns,
-            parse: $parse,
+            parse: |row, _| $parse(row),
         }
     };
 }
@@ -81,7 +82,6 @@ pub(super) const TABLES: &[MovedTable] = &[
     whole!("tools", &["id"], Tool),
     whole!("agents", &["id"], Agent),
     whole!("instances", &["id"], Instance),
-    whole!("tokens", &["tenant", "name"], Token),
     parsed!("instance_states", &["id"], "body, id", parse_state),
     parsed!("aliases", &["id"], "body, id", parse_alias),
     whole!("conversations", &["id"], Conversation),
@@ -116,7 +116,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_cell
     ),
     whole!("knowledge", &["tenant", "agent"], Knowledge),
-    whole!("opt_outs", &["tenant", "recipient"], OptOut),
     whole!("occasions", &["tenant", "id"], Occasion),
     whole!(
         "invitation_templates",
@@ -146,13 +145,18 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_usage
     ),
     dated!("samples", &["tenant", "at"], Sample),
-    dated!("audit", &["at", "id"], Audit),
     dated!("notices", &["provider", "account", "id"], Notice),
     whole!("live_alerts", &["condition"], Alert),
     whole!("ended_alerts", &["id"], Alert),
     whole!("notifications", &["id"], Notification),
     whole!("webhook_endpoints", &["tenant", "endpoint"], Endpoint),
     whole!("failed_posts", &["tenant", "endpoint", "cursor"], FailedPost),
+    MovedTable {
+        name: "records",
+        key: &["partition", "sort"],
+        columns: "body",
+        parse: parse_item,
+    },
     parsed!("published_events", &["seq"], "body, seq", parse_published),
 ];
 
@@ -329,4 +333,19 @@ fn parse_published(row: &Row<'_>) -> ParsedRow {
         event: *parse_body(row)?,
     };
     Ok(Some(MovedRecord::PublishedEvent(Box::new(event))))
+}
+
+/// Reads an item of the table. One that leads to a record does not move: it is made with the record.
+fn parse_item(row: &Row<'_>, kinds: &[Kind]) -> ParsedRow {
+    let (partition, body): (String, String) = (row.get("partition")?, row.get("body")?);
+    let name = partition.split('#').next().unwrap_or_default();
+    let Some(kind) = kinds.iter().find(|kind| kind.name == name) else {
+        let is_lead = kinds.iter().any(|kind| kind.leads.contains(&name));
+        let unknown = DbError::Argument("a record of an unknown kind");
+        return if is_lead { Ok(None) } else { Err(unknown) };
+    };
+    let readable = kind.put_writes(&body);
+    readable.map_err(|_| DbError::Argument("a record that its kind cannot read"))?;
+    let kind = kind.name;
+    Ok(Some(MovedRecord::OfTable(TableRecord { kind, body })))
 }

@@ -1,7 +1,6 @@
 //! Writes records of another store.
 
 use super::super::alerts::{ALERT_WATCH, write_alert, write_installation_value, write_notification};
-use super::super::audit::insert_entries;
 use super::super::batches::{upsert_batch, upsert_chunk};
 use super::super::conversation_row::ConversationRow;
 use super::super::dead_letters::upsert_dead_letter;
@@ -16,21 +15,20 @@ use super::super::invitation_log::upsert_page_change;
 use super::super::invitation_rows::{insert_claim, upsert_guest, upsert_occasion, upsert_template};
 use super::super::invitations::write_invitation;
 use super::super::messages::MessageRow;
-use super::super::opt_outs::write_opt_out;
 use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::samples::upsert_samples;
 use super::super::scheduled::ScheduledRow;
 use super::super::tenant_records::REMOVED_PREFIX;
-use super::super::tokens::insert_token;
 use super::super::usage::replace_usage_sum;
 use super::super::webhook_records::{put_state, write_failed};
 use super::super::{aliases, knowledge_records, notices};
 use crate::db_error::DbError;
 use crate::sql_records::encode_json;
 use jiff::Timestamp;
-use recado_domain::moving::{HeldKey, MovedRecord};
-use recado_ports::ports::{IdempotencyClaim, InvitationClaim};
+use recado_domain::moving::{HeldKey, MovedRecord, TableRecord};
+use recado_ports::ports::{IdempotencyClaim, InvitationClaim, PortError, PortResult};
+use recado_ports::table::{Kind, Write};
 use rusqlite::Connection;
 
 /// Writes records in place of those under their keys. What their writing publishes was published before: it is removed.
@@ -62,7 +60,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
             );
             write_installation_value(c, &name, &at.to_string())
         }
-        MovedRecord::Token(token) => insert_token(c, token).map(drop),
         MovedRecord::InstanceState(state) => upsert_state(c, &state.instance, &state.record),
         MovedRecord::Alias(alias) => aliases::upsert_alias(c, &alias.thread, &alias.address),
         MovedRecord::Conversation(conversation) => {
@@ -80,14 +77,13 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::Sample(sample) => {
             upsert_samples(c, std::slice::from_ref(&sample.record), sample.expires)
         }
-        MovedRecord::Audit(entry) => insert_entries(c, std::slice::from_ref(&entry.record), entry.expires),
         MovedRecord::Notice(notice) => notices::put_notice_row(c, &notice.record, notice.expires).map(drop),
         MovedRecord::Alert(alert) => write_alert(c, alert, now),
         MovedRecord::Notification(notification) => write_notification(c, notification),
         MovedRecord::Endpoint(state) => put_state(c, state),
         MovedRecord::FailedPost(failed) => write_failed(c, failed),
-        // They are written after what the others published is removed.
-        MovedRecord::PublishedEvent(_) => Ok(()),
+        // Events are written after what the others published is removed, and records of the table beside all of these.
+        MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),
         _ => write_record_of_agents(c, record, now),
     }
 }
@@ -98,7 +94,6 @@ fn write_record_of_agents(c: &Connection, record: &MovedRecord, now: Timestamp) 
         MovedRecord::Journal(journal) => JournalRow::from_record(journal)?.write_row(c),
         MovedRecord::Cell(cell) => insert_held_cell(c, &cell.tenant, &cell.to_held_cell()),
         MovedRecord::Knowledge(knowledge) => knowledge_records::put_knowledge(c, knowledge),
-        MovedRecord::OptOut(preference) => write_opt_out(c, preference),
         MovedRecord::Occasion(occasion) => upsert_occasion(c, occasion, &encode_json(occasion)?),
         MovedRecord::InvitationTemplate(template) => upsert_template(c, template, &encode_json(template)?),
         MovedRecord::Guest(guest) => upsert_guest(c, guest, &encode_json(guest)?),
@@ -129,4 +124,18 @@ fn claim_of(key: &HeldKey) -> IdempotencyClaim {
         request_hash: key.request_hash.clone(),
         expires: key.expires,
     }
+}
+
+/// Returns the writes that store those of the records that lie in the table.
+pub(super) fn list_table_writes(records: &[MovedRecord], kinds: &[Kind]) -> PortResult<Vec<Write>> {
+    let mut writes = Vec::new();
+    for record in records {
+        let MovedRecord::OfTable(TableRecord { kind: name, body }) = record else {
+            continue;
+        };
+        let kind = kinds.iter().find(|kind| kind.name == *name);
+        let kind = kind.ok_or_else(|| PortError::invalid("taking moved records", "the kind is unknown"))?;
+        writes.extend(kind.put_writes(body)?);
+    }
+    Ok(writes)
 }

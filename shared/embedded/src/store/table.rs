@@ -1,0 +1,288 @@
+//! The table: all kinds of records, and what leads to them, in the one SQL table `records`.
+
+use super::published_events::insert_published_events;
+use crate::Embedded;
+use crate::clock::EmbeddedSystem;
+use crate::db_error::DbError;
+use crate::sql_records::{count_from_sql, execute_sql, keep_readable, to_sql_limit};
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use recado_domain::ids::TenantId;
+use recado_domain::millis::from_unix_millis;
+use recado_ports::ports::{PortResult, System};
+use recado_ports::table::{
+    Condition, Item, ItemPage, Key, Kind, NewItem, Partition, Query, Refusal, Table, Version, WRITES_MAX,
+    Write, WriteResult,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use std::collections::BTreeSet;
+
+/// Returns the second in which `at` lies. What expires then has expired at `at`.
+fn whole_second(at: Timestamp) -> i64 {
+    at.as_millisecond().div_euclid(1000)
+}
+
+/// Returns the first second at or after `at`.
+fn round_up_to_second(at: Timestamp) -> i64 {
+    at.as_second() + i64::from(at.subsec_nanosecond() > 0)
+}
+
+fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<Item, DbError> {
+    let (version, expires): (i64, Option<i64>) = (row.get("version")?, row.get("expires")?);
+    Ok(Item {
+        key: Key {
+            partition: partition.clone(),
+            sort: row.get("sort")?,
+        },
+        version: Version(version.cast_unsigned()),
+        body: row.get("body")?,
+        expires: expires.map(|second| from_unix_millis(second.saturating_mul(1000))),
+    })
+}
+
+fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<Option<Item>, DbError> {
+    let sql = "SELECT sort, version, body, expires FROM records
+        WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
+    let mut statement = c.prepare_cached(sql)?;
+    let mut rows = statement.query(params![key.partition.to_string(), key.sort, whole_second(now)])?;
+    rows.next()?
+        .map(|row| parse_item(&key.partition, row))
+        .transpose()
+}
+
+fn select_items(c: &Connection, keys: &[Key], now: Timestamp) -> Result<Vec<Item>, DbError> {
+    let mut found = Vec::new();
+    for key in keys {
+        found.extend(keep_readable(key.partition.name, select_item(c, key, now))?.flatten());
+    }
+    Ok(found)
+}
+
+/// Writes the conditions of a query in SQL, with their values.
+fn write_conditions(query: &Query, now: Timestamp) -> (String, Vec<Value>) {
+    let mut sql = "partition = ? AND (expires IS NULL OR expires > ?)".to_owned();
+    let mut values: Vec<Value> = vec![query.partition.to_string().into(), whole_second(now).into()];
+    // Of two bounds on one side SQLite may look up the farther one: so the nearer one is given alone.
+    let after = query.after.as_deref();
+    let (behind, before) = if query.reverse {
+        (None, after)
+    } else {
+        (after, None)
+    };
+    let from = query.from.as_deref().map(|sort| (sort, false));
+    let first = from.into_iter().chain(behind.map(|sort| (sort, true))).max();
+    let to = query.to.as_deref().map(|sort| (sort, true));
+    let last = to.into_iter().chain(before.map(|sort| (sort, false))).min();
+    let first = first.map(|(sort, is_behind)| (sort, if is_behind { ">" } else { ">=" }));
+    let last = last.map(|(sort, is_included)| (sort, if is_included { "<=" } else { "<" }));
+    for (sort, relation) in first.into_iter().chain(last) {
+        sql.extend([" AND sort ", relation, " ?"]);
+        values.push(sort.to_owned().into());
+    }
+    (sql, values)
+}
+
+fn select_page(c: &Connection, query: &Query, now: Timestamp) -> Result<ItemPage, DbError> {
+    let (conditions, mut values) = write_conditions(query, now);
+    let order = if query.reverse { "DESC" } else { "ASC" };
+    let sql = format!(
+        "SELECT sort, version, body, expires FROM records WHERE {conditions} ORDER BY sort {order} LIMIT ?"
+    );
+    let limit = query.limit.max(1);
+    // One item more than wanted shows whether there is another page.
+    values.push(to_sql_limit(limit.saturating_add(1)).into());
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut page = ItemPage {
+        items: Vec::new(),
+        next: None,
+    };
+    let (mut count, mut last) = (0, None);
+    while let Some(row) = rows.next()? {
+        if count == limit {
+            page.next = last;
+            break;
+        }
+        let item = keep_readable(query.partition.name, parse_item(&query.partition, row))?;
+        page.items.extend(item);
+        last = Some(row.get("sort")?);
+        count += 1;
+    }
+    Ok(page)
+}
+
+fn count_items(c: &Connection, query: &Query, now: Timestamp) -> Result<u64, DbError> {
+    let (conditions, values) = write_conditions(query, now);
+    let sql = format!("SELECT count(*) FROM records WHERE {conditions}");
+    let count: i64 = c
+        .prepare_cached(&sql)?
+        .query_row(params_from_iter(values), |row| row.get(0))?;
+    Ok(count_from_sql(count))
+}
+
+/// Returns the keys of the items of a kind that are due at `due` and have not expired at `now`.
+fn select_due(
+    c: &Connection,
+    kind: &'static str,
+    (due, now): (Timestamp, Timestamp),
+    limit: usize,
+) -> Result<Vec<Key>, DbError> {
+    let sql = "SELECT partition, sort FROM records WHERE substr(partition, 1, instr(partition, '#') - 1) = ?1
+        AND due <= ?2 AND (expires IS NULL OR expires > ?3) ORDER BY due, partition, sort LIMIT ?4";
+    let mut statement = c.prepare_cached(sql)?;
+    let values = params![kind, due.as_millisecond(), whole_second(now), to_sql_limit(limit)];
+    let mut rows = statement.query(values)?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next()? {
+        keys.extend(keep_readable(kind, parse_key(kind, row))?);
+    }
+    Ok(keys)
+}
+
+fn parse_key(kind: &'static str, row: &Row<'_>) -> Result<Key, DbError> {
+    let (partition, sort): (String, String) = (row.get("partition")?, row.get("sort")?);
+    let owner = partition.split_once('#').map_or("", |(_, owner)| owner);
+    let owner = (!owner.is_empty()).then(|| TenantId::parse(owner)).transpose();
+    let owner = owner.map_err(|_| DbError::Argument("a damaged id"))?;
+    Ok(Key::new(kind, owner.as_ref(), sort))
+}
+
+fn meets_condition(c: &Connection, write: &Write, now: Timestamp) -> Result<bool, DbError> {
+    let (key, condition) = (write.key(), write.condition());
+    if condition == Condition::Always {
+        return Ok(true);
+    }
+    let sql = "SELECT version FROM records
+        WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
+    let values = params![key.partition.to_string(), key.sort, whole_second(now)];
+    let mut statement = c.prepare_cached(sql)?;
+    let stored: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
+    Ok(match condition {
+        Condition::Always => true,
+        Condition::Absent => stored.is_none(),
+        Condition::Version(version) => stored == Some(version.0.cast_signed()),
+    })
+}
+
+/// Makes writes if all of their conditions hold, and publishes what they tell.
+fn write_items(
+    c: &Connection,
+    writes: &[Write],
+    kinds: &[Kind],
+    now: Timestamp,
+) -> Result<WriteResult, DbError> {
+    let keys: BTreeSet<&Key> = writes.iter().map(Write::key).collect();
+    if writes.len() > WRITES_MAX || keys.len() < writes.len() {
+        return Err(DbError::Argument("too many writes at once, or two to one key"));
+    }
+    let mut refused = Vec::new();
+    for (place, write) in writes.iter().enumerate() {
+        if !meets_condition(c, write, now)? {
+            refused.push(place);
+        }
+    }
+    if !refused.is_empty() {
+        return Ok(Err(Refusal(refused)));
+    }
+    for write in writes {
+        let Write::Put(item, _) = write else { continue };
+        let name = item.key.partition.name;
+        if let Some(kind) = kinds.iter().find(|kind| kind.is_published && kind.name == name) {
+            publish_change(c, kind, item, now)?;
+        }
+    }
+    apply_writes(c, writes).map(Ok)
+}
+
+/// Publishes what an item tells that is about to be stored. One that cannot be read tells nothing.
+fn publish_change(c: &Connection, kind: &Kind, item: &NewItem, now: Timestamp) -> Result<(), DbError> {
+    let old = keep_readable(kind.name, select_item(c, &item.key, now))?.flatten();
+    let old = old.as_ref().map(|old| old.body.as_str());
+    let events = kind.derive_events(old, &item.body, now);
+    let events = events.map_err(|_| DbError::Argument("a record that its kind cannot read"));
+    insert_published_events(c, &keep_readable(kind.name, events)?.unwrap_or_default())
+}
+
+/// Makes writes whatever is stored, and publishes nothing. Returns the versions of the items that were put.
+pub(super) fn apply_writes(c: &Connection, writes: &[Write]) -> Result<Vec<Version>, DbError> {
+    let mut versions = Vec::new();
+    for write in writes {
+        match write {
+            Write::Put(item, _) => versions.push(put_item(c, item)?),
+            Write::Delete(key, _) => {
+                let sql = "DELETE FROM records WHERE partition = ?1 AND sort = ?2";
+                execute_sql(c, sql, params![key.partition.to_string(), key.sort])?;
+            }
+            Write::Check(..) => {}
+        }
+    }
+    Ok(versions)
+}
+
+fn put_item(c: &Connection, item: &NewItem) -> Result<Version, DbError> {
+    let version = Version(EmbeddedSystem.random_u64().max(1));
+    let sql = "INSERT OR REPLACE INTO records (partition, sort, version, body, expires, due)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let values = params![
+        item.key.partition.to_string(),
+        item.key.sort,
+        version.0.cast_signed(),
+        item.body,
+        item.expires.map(round_up_to_second),
+        item.due.map(Timestamp::as_millisecond)
+    ];
+    execute_sql(c, sql, values)?;
+    Ok(version)
+}
+
+/// Deletes items that expired at `now` or before, at most `most`.
+pub(super) fn delete_expired_items(c: &Connection, now: Timestamp, most: usize) -> Result<usize, DbError> {
+    let sql = "DELETE FROM records WHERE (partition, sort) IN
+        (SELECT partition, sort FROM records WHERE expires <= ?1 LIMIT ?2)";
+    execute_sql(c, sql, params![whole_second(now), to_sql_limit(most)])
+}
+
+impl Table for Embedded {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+        let (key, now) = (key.clone(), self.current_time());
+        Box::pin(self.run_lookup("record", move |c| select_item(c, &key, now)))
+    }
+
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+        self.get(key)
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>> {
+        let (keys, now) = (keys.to_vec(), self.current_time());
+        Box::pin(self.run_read("records_by_key", move |c| select_items(c, &keys, now)))
+    }
+
+    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
+        let (writes, kinds, now) = (writes.to_vec(), self.known_kinds(), self.current_time());
+        Box::pin(self.run_write("write_records", move |c| write_items(c, &writes, kinds, now)))
+    }
+
+    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
+        let (query, now) = (query.clone(), self.current_time());
+        Box::pin(self.run_read("records", move |c| select_page(c, &query, now)))
+    }
+
+    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
+        let (query, now) = (query.clone(), self.current_time());
+        Box::pin(self.run_read("count_records", move |c| count_items(c, &query, now)))
+    }
+
+    fn list_due<'a>(
+        &'a self,
+        kind: &'a Kind,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
+        let (kind, times) = (kind.name, (now, self.current_time()));
+        Box::pin(self.run_read("due_records", move |c| select_due(c, kind, times, limit)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
