@@ -6,7 +6,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use recado_ports::ports::{PortError, PortResult};
-use recado_ports::unreadable_record::count_unreadable_record;
+pub(crate) use recado_ports::unreadable_record::keep_readable;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
@@ -94,16 +94,6 @@ pub(crate) fn decode_readable<T: DeserializeOwned>(
     items
         .filter_map(|item| keep_readable(decode_record(what, item.borrow())))
         .collect()
-}
-
-/// Returns `None` for a record that cannot be read, which is logged and counted: it must not keep the others from being found.
-/// Every reader of several records asks this.
-pub(crate) fn keep_readable<T>(read: PortResult<T>) -> Option<T> {
-    read.inspect_err(|error| {
-        tracing::error!(%error, "a record cannot be read and is passed over");
-        count_unreadable_record();
-    })
-    .ok()
 }
 
 /// Decodes the fields of an item's record. Keys and index attributes are left out: some records refuse unknown fields.

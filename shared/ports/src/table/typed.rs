@@ -6,7 +6,7 @@ use super::key::Key;
 use super::kind::{lead_writes, put_item};
 use super::record::{Lead, LeadContent, Record};
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::unreadable_record::count_unreadable_record;
+use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use serde::Deserialize;
@@ -306,13 +306,4 @@ fn cut_page<T>(mut found: Vec<(String, T)>, page: &PageRequest, more_follow: boo
         items: found.into_iter().map(|(_, record)| record).collect(),
         next_cursor,
     }
-}
-
-/// Returns `None` for a record that cannot be read, which is logged and counted: it must not keep the others from being found.
-fn keep_readable<T>(read: PortResult<T>) -> Option<T> {
-    read.inspect_err(|error| {
-        tracing::error!(%error, "a record cannot be read and is passed over");
-        count_unreadable_record();
-    })
-    .ok()
 }
