@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// What names a removed tenant: the audit, messages that were to be sent later, without address and content, and wake-up jobs,
 /// which SQS does not delete.
-const KEPT_OF_TENANT: [&str; 3] = ["L#", "S#", "waiting "];
+const KEPT_OF_TENANT: [&str; 4] = ["audit#", "audit.all#", "S#", "waiting "];
 
 struct Place {
     dynamo: Dynamo,

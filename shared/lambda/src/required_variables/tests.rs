@@ -385,11 +385,13 @@ fn what_strangers_reach_writes_no_token_no_configuration_and_no_message() {
     };
     assert!(read.contains("\"G#*\"") && !read.contains("C#"), "{read}");
     for (name, key) in [
-        ("token", "U#x"),
-        ("token by its name", "G#U"),
+        ("token", "tokens#clinic"),
+        ("token by its hash", "tokens.by-hash#"),
         ("tenant", "G#T"),
         ("instance", "G#I"),
-        ("audit", "L#clinic"),
+        ("audit", "audit#clinic"),
+        ("audit of all tenants", "audit.all#"),
+        ("opt-out", "opt-outs#clinic"),
         ("message", "C#x"),
     ] {
         let may_write = written.split(", ").any(|pattern| {
@@ -415,8 +417,8 @@ fn what_works_on_words_of_strangers_makes_no_token_and_proves_no_webhook() {
             );
         }
         for key in [
-            "U#*", "H#*", "G#U", "G#T", "G#D", "G#F", "G#A", "G#I", "G#C#*", "G#X#*", "G#V", "G#L", "G#P",
-            "G#R",
+            "tokens#*", "tokens.*", "H#*", "G#T", "G#D", "G#F", "G#A", "G#I", "G#C#*", "G#X#*", "G#V", "G#L",
+            "G#P", "G#R",
         ] {
             assert!(writes.contains(&format!("\"{key}\"")), "{function}: {key}");
         }
