@@ -2,7 +2,6 @@
 
 mod alerts;
 mod aliases;
-mod audit;
 mod batches;
 mod changed_record;
 mod client_keys;
@@ -28,7 +27,6 @@ mod lists;
 mod log_head;
 mod moving;
 mod notices;
-mod opt_outs;
 mod outbox;
 mod overdue;
 mod parking;
@@ -44,8 +42,8 @@ mod scheduled;
 mod sessions;
 mod stream_record;
 mod table;
+mod table_port;
 mod tenant_records;
-mod tokens;
 mod trace;
 mod transaction;
 mod turn_places;
@@ -62,13 +60,15 @@ pub use stream_record::StreamRecord;
 use crate::cache::Cache;
 use crate::system::OsSystem;
 use aws_sdk_dynamodb::Client;
-use recado_domain::access::{Token, TokenHash};
+use keys::TableKey;
 use recado_domain::config::InstanceConfig;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
 use recado_ports::ports::System;
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::KINDS;
+use recado_ports::table::{Item, Kind};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::DynamoTable;
@@ -77,9 +77,11 @@ use table::DynamoTable;
 #[derive(Debug, Clone)]
 pub struct DynamoStore<A = OsSystem> {
     table: DynamoTable<A>,
+    /// The kinds of records that the table's port holds.
+    kinds: &'static [Kind],
     by_external: Cache<(Provider, ExternalId), Arc<InstanceConfig>>,
     by_id: Cache<InstanceId, Arc<InstanceConfig>>,
-    tokens: Cache<TokenHash, Token>,
+    items: Cache<TableKey, Item>,
     /// The identity key. It never changes, so a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,
 }
@@ -90,8 +92,8 @@ impl<A: System> DynamoStore<A> {
         generate_nonce(&self.table.system).as_str().to_owned()
     }
 
-    /// Creates the store on the table `name`. Configuration and tokens may be `config_ttl` old (zero: they are read
-    /// every time).
+    /// Creates the store on the table `name`. Configuration, and what `get_cached` reads, may be `config_ttl` old (zero: it is
+    /// read every time).
     pub fn new(client: Client, name: impl Into<String>, system: A, config_ttl: Duration) -> Self {
         // A missing instance is looked for again sooner: somebody may have just configured it, and waits.
         let missed = config_ttl.min(Duration::from_secs(3));
@@ -101,10 +103,17 @@ impl<A: System> DynamoStore<A> {
                 name: name.into(),
                 system,
             },
+            kinds: &KINDS,
             by_external: Cache::new(config_ttl, missed),
             by_id: Cache::new(config_ttl, missed),
-            tokens: Cache::new(config_ttl, missed),
+            items: Cache::new(config_ttl, missed),
             identity: Arc::default(),
         }
+    }
+
+    /// Makes these the kinds of records that move, are published, and go with their tenants.
+    #[must_use]
+    pub fn with_kinds(self, kinds: &'static [Kind]) -> Self {
+        Self { kinds, ..self }
     }
 }

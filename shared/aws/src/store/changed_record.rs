@@ -11,6 +11,7 @@ use super::keys::invitations::{is_invitation_sk, parse_page_change};
 use super::keys::{MESSAGE, STATE, TableKey};
 use super::records;
 use super::stream_record::StreamRecord;
+use super::table_port::{get_body, is_live};
 use jiff::Timestamp;
 use recado_domain::alert::Alert;
 use recado_domain::delivery::{Delivery, DeliveryStatus};
@@ -25,6 +26,7 @@ use recado_domain::published_event::{
     derive_journal_events, derive_message_events, derive_page_events,
 };
 use recado_ports::ports::{PortError, PortResult};
+use recado_ports::table::Kind;
 
 const WHAT: &str = "reading a changed record";
 
@@ -79,8 +81,8 @@ impl ChangedInstanceState {
 
 const NOTHING: ChangedRecord = ChangedRecord::Events(Vec::new());
 
-/// Reads what a change tells. A deletion tells nothing.
-pub(super) fn read_change(change: &StreamRecord) -> PortResult<ChangedRecord> {
+/// Reads what a change tells, also one of a record of these kinds. A deletion tells nothing.
+pub(super) fn read_change(change: &StreamRecord, kinds: &[Kind]) -> PortResult<ChangedRecord> {
     let Some(new) = &change.new else {
         return Ok(NOTHING);
     };
@@ -89,6 +91,13 @@ pub(super) fn read_change(change: &StreamRecord) -> PortResult<ChangedRecord> {
         return Ok(NOTHING);
     }
     let (TableKey { pk, sk }, old, at) = (&change.key, change.old.as_ref(), change.at);
+    let name = pk.split_once('#').map_or("", |(name, _)| name);
+    if let Some(kind) = kinds.iter().find(|kind| kind.is_published && kind.name == name) {
+        let old = old.filter(|old| is_live(old, at));
+        let old = old.and_then(|old| get_body(kind.name, old).ok());
+        let events = kind.derive_events(old, get_body(kind.name, new)?, at)?;
+        return Ok(ChangedRecord::Events(events));
+    }
     Ok(match pk.split_once('#') {
         Some(("C", _)) if sk.contains(MESSAGE) => read_message(old, new, at)?,
         Some(("C", _)) => {
@@ -197,4 +206,18 @@ fn read_instance_state(
         at,
     };
     Ok(ChangedRecord::Instance(Box::new(change)))
+}
+
+#[cfg(test)]
+mod tests {
+    use recado_ports::records::KINDS;
+
+    #[test]
+    fn the_publisher_is_told_of_each_kind_that_is_published() {
+        let template = include_str!("../../../../template.yaml");
+        for kind in KINDS.iter().filter(|kind| kind.is_published) {
+            let named = format!(r#"{{"prefix": "{}#"}}"#, kind.name);
+            assert!(template.contains(&named), "{}", kind.name);
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! The keys of the records in the table.
 //!
+//! A record of a kind of `recado_ports::records` lies in the partition `{kind}#{tenant}` (`{kind}#`, if it belongs to the
+//! installation), and what leads to it in partitions `{kind}.{word}#…`. The kind says the rest. The others:
+//!
 //! | record | `pk` | `sk` |
 //! | --- | --- | --- |
 //! | event | `E#{event}` | `E` |
@@ -28,10 +31,7 @@
 //! | the installation's identity key | `G#K` | `identity` |
 //! | use of a model by an agent on a day | `Q#{tenant}` | `{day}#{agent}#{shard}#{model}` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
-//! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
-//! | token, by its hash | `U#{hash}` | `U` |
 //! | session of the console, by its hash | `H#{hash}` | `H` |
-//! | token, by its name | `G#U` | `{tenant}#{name}`, `#{name}` for one of the installation |
 //! | configuration of alerts | `G#L` | `alerts` |
 //! | what the last look for alerts left | `T#W` | `alerts` |
 //! | live alert | `T#A` | `{tenant}#{condition}` |
@@ -42,9 +42,9 @@
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
-//! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
-//! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
+//! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due; those of the table's kinds under
+//! `{kind}{shard}`. Index `lists` (`list_key`, `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
+//! ended alerts under `ALERTS`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages. Index
@@ -61,8 +61,7 @@ pub(super) mod invitations;
 mod lists;
 mod moved;
 mod open;
-mod opt_outs;
-mod tokens;
+mod sessions;
 mod trace;
 mod turn_places;
 mod usage;
@@ -78,19 +77,17 @@ pub(super) use event_log::{
 };
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
-    AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
-    parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
-    tenant_dead_letters, unlisted_list_key,
+    DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,
+    retention_list_key, scheduled_of_instance, tenant_conversation_list_keys, tenant_dead_letters,
+    unlisted_list_key,
 };
-pub(super) use open::{OPEN_KINDS, count_shards};
-pub(super) use opt_outs::opt_outs_partition_key;
+pub(super) use open::{OPEN_KINDS, count_shards, due_shard, list_due_shards};
 pub(super) use trace::{event_owner, index_trace, message_owner};
 pub(super) use turn_places::turn_places_pk;
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
-use recado_domain::audit::AuditEntry;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
     AgentId, ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, hash_parts,
@@ -100,6 +97,7 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::ScheduledId;
+use recado_ports::table::Key;
 
 /// The key of a record: its place in the table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -116,6 +114,11 @@ pub(crate) const SHARDS: u32 = 8;
 impl TableKey {
     fn new(pk: String, sk: impl Into<String>) -> Self {
         Self { pk, sk: sk.into() }
+    }
+
+    /// Returns the key of an item of a kind of the table, or of what leads to one.
+    pub(crate) fn for_table_item(key: &Key) -> Self {
+        Self::new(key.partition.to_string(), key.sort.as_str())
     }
 
     /// Returns the key of an event.
@@ -150,14 +153,6 @@ impl TableKey {
     /// Returns the key of the installation's identity key.
     pub(crate) fn for_identity_key() -> Self {
         Self::new("G#K".to_owned(), "identity")
-    }
-
-    /// Returns the key of an entry of the audit.
-    pub(crate) fn for_audit_entry(entry: &AuditEntry) -> Self {
-        Self::new(
-            audit_pk(entry.tenant.as_ref()),
-            audit_sk(entry.at.as_millisecond(), entry.id.as_str()),
-        )
     }
 
     /// Returns the key of a message's record.
@@ -254,14 +249,6 @@ impl TableKey {
     }
 }
 
-/// The `pk` of the tokens by their names.
-pub(crate) const TOKENS: &str = "G#U";
-
-/// Returns the prefix of the `sk` of a tenant's tokens. No id contains a `#`.
-pub(crate) fn tenant_token_prefix(tenant: &TenantId) -> String {
-    format!("{tenant}#")
-}
-
 /// The `sk` of an instance's state.
 pub(crate) const STATE: &str = "STATE";
 /// The prefix of the `sk` of parked conversations.
@@ -329,16 +316,6 @@ pub(crate) fn client_keys_pk(scope: &str) -> String {
 /// Returns the `pk` of the records of an instance.
 pub(crate) fn instance_pk(id: &InstanceId) -> String {
     format!("I#{id}")
-}
-
-/// Returns the `pk` of a tenant's audit, or of what belongs to no tenant.
-pub(crate) fn audit_pk(tenant: Option<&TenantId>) -> String {
-    format!("L#{}", tenant.map_or("", TenantId::as_str))
-}
-
-/// Returns the `sk` of the audit's entry with this time, in milliseconds, and id.
-pub(crate) fn audit_sk(at: i64, id: &str) -> String {
-    format!("{:015}#{id}", at.max(0))
 }
 
 /// Returns the prefix of the `sk` of a conversation and of its messages.

@@ -10,6 +10,7 @@ use super::expression::UpdateChange;
 use super::identity::{FORMAT, KEY, UNFINISHED_FORMAT};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
+use super::table_port::{encode_item, get_body, is_live};
 use crate::error::port_error;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -17,11 +18,12 @@ use items::list_items;
 use jiff::Timestamp;
 use parsing::{FoundRecord, parse_found};
 use recado_domain::RECORD_FORMAT;
-use recado_domain::moving::{Dated, MovedRecord, RecordKind};
+use recado_domain::moving::{Dated, MovedRecord, RecordKind, TableRecord};
 use recado_domain::usage::{UsageSum, merge_usage_sums};
 use recado_ports::ports::{
     ImportBegin, MovableRecords, MovedPage, PortError, PortResult, System, find_used_kind,
 };
+use recado_ports::table::{Kind, Version, Write};
 
 /// The number of items of a page at most.
 const PAGE: i32 = 500;
@@ -61,6 +63,9 @@ impl<A: System> DynamoStore<A> {
     /// Makes the records of an item; none if the item is no record of its own.
     async fn read_moved_item(&self, found: Item) -> PortResult<Vec<MovedRecord>> {
         const WHAT: &str = "reading a record that moves";
+        if let Some(records) = self.parse_table_item(&found)? {
+            return Ok(records);
+        }
         match parse_found(WHAT, &found)? {
             FoundRecord::Whole(record) => Ok(vec![record]),
             FoundRecord::Nothing => Ok(Vec::new()),
@@ -78,6 +83,39 @@ impl<A: System> DynamoStore<A> {
             }
             FoundRecord::PartOfSum => Ok(self.read_moved_sum(WHAT, &found).await?.into_iter().collect()),
         }
+    }
+
+    fn find_kind(&self, name: &str) -> Option<&'static Kind> {
+        self.kinds.iter().find(|kind| kind.name == name)
+    }
+
+    /// Makes the record of an item of the table's port. What leads to one, or has expired, is none. `None`: the item is of another kind.
+    fn parse_table_item(&self, found: &Item) -> PortResult<Option<Vec<MovedRecord>>> {
+        let pk = item::get_string(found, "pk").unwrap_or_default();
+        let name = pk.split_once('#').map_or(pk, |(name, _)| name);
+        let Some(kind) = self.find_kind(name) else {
+            let is_lead = self.kinds.iter().any(|kind| kind.leads.contains(&name));
+            return Ok(is_lead.then(Vec::new));
+        };
+        let mut records = Vec::new();
+        if is_live(found, self.table.system.now()) {
+            let (kind, body) = (kind.name, get_body(kind.name, found)?.to_owned());
+            records.push(MovedRecord::OfTable(TableRecord { kind, body }));
+        }
+        Ok(Some(records))
+    }
+
+    /// Makes the items of a record of the table.
+    fn list_table_items(&self, what: &'static str, record: &TableRecord) -> PortResult<Vec<Item>> {
+        let unknown = || PortError::invalid(what, format!("the kind {} is not known", record.kind));
+        let kind = self.find_kind(record.kind).ok_or_else(unknown)?;
+        let version = Version(self.table.system.random_u64());
+        let encode = |write: Write| match write {
+            Write::Put(new, _) => Some(encode_item(&new, version)),
+            Write::Delete(..) | Write::Check(..) => None,
+        };
+        let writes = kind.put_writes(&record.body)?;
+        Ok(writes.into_iter().filter_map(encode).collect())
     }
 
     /// Reads the sum to which an item belongs. `None`: another item is the first of the sum.
@@ -113,7 +151,11 @@ impl<A: System> DynamoStore<A> {
             let change = UpdateChange::default().set_value(KEY, text_attribute(&key.key));
             return self.update_identity_item(WHAT, &change).await;
         }
-        for mut item in list_items(WHAT, record, self.table.system.now())? {
+        let items = match record {
+            MovedRecord::OfTable(record) => self.list_table_items(WHAT, record)?,
+            record => list_items(WHAT, record, self.table.system.now())?,
+        };
+        for mut item in items {
             item.insert(item::MOVED.to_owned(), AttributeValue::Bool(true));
             // The write has no condition, so it is never refused.
             let _written = self.table.put_record(WHAT, item, None).await?;
@@ -155,8 +197,11 @@ fn parse_place(what: &'static str, place: &str) -> PortResult<Item> {
 }
 
 impl<A: System> MovableRecords for DynamoStore<A> {
-    fn keeps_kind(&self, _: RecordKind) -> bool {
-        true
+    fn keeps_kind(&self, kind: RecordKind) -> bool {
+        match kind {
+            RecordKind::OfTable(name) => self.find_kind(name).is_some(),
+            _ => true,
+        }
     }
 
     async fn read_moved_records(&self, place: Option<&str>) -> PortResult<MovedPage> {

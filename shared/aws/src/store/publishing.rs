@@ -136,6 +136,10 @@ impl<A: System> DynamoStore<A> {
 
     /// Derives the events of the first changes, as many as one transaction writes. A change that cannot be read is left out.
     async fn derive_chunk(&self, changes: &[StreamRecord]) -> PortResult<Chunk> {
+        let read_or_leave_out = |change: &StreamRecord| {
+            let read = item::keep_readable(read_change(change, self.kinds));
+            read.unwrap_or(ChangedRecord::Events(Vec::new()))
+        };
         let read: Vec<ChangedRecord> = changes.iter().map(read_or_leave_out).collect();
         let noted = self.find_sent_notes(&read).await?;
         let mut chunk = Chunk::default();
@@ -349,8 +353,4 @@ fn parse_sent_note(item: &Item) -> Option<(MessageId, MessageOwner)> {
         instance: InstanceId::parse(text("instance")?).ok()?,
     };
     Some((MessageId::parse(text("message")?).ok()?, owner))
-}
-
-fn read_or_leave_out(change: &StreamRecord) -> ChangedRecord {
-    item::keep_readable(read_change(change)).unwrap_or(ChangedRecord::Events(Vec::new()))
 }

@@ -297,7 +297,7 @@ impl RecordQuery {
 const FILTERED_AT_ONCE: i32 = 1000;
 
 impl<A: System> DynamoTable<A> {
-    fn build_query(
+    pub(super) fn build_query(
         &self,
         query: &RecordQuery,
     ) -> aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder {

@@ -5,6 +5,7 @@ use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey, alerts};
 use super::records;
 use super::table::RecordQuery;
+use super::table_port::get_body;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::alert::NotificationState;
@@ -14,14 +15,15 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, TenantId};
 use recado_domain::provider::Provider;
 use recado_ports::ports::{PortResult, System, TenantRecords};
+use recado_ports::table::{Key, Kind, Partition, RemovedContent, Table};
 
-/// Number of records that are deleted side by side.
+/// Number of records that are deleted or changed side by side.
 const DELETIONS_AT_ONCE: usize = 16;
 
 /// A partition of the table, or those of its records whose `sk` begins with the prefix.
 type Part = (String, Option<String>);
 
-/// Lists the parts of the table that hold a tenant's records and nobody else's, but for its invitations.
+/// Lists the parts of the table that hold a tenant's records alone. Its invitations and the kinds of the table's port lie elsewhere.
 fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     let of_tenant = Some(alerts::tenant_sk_prefix(Some(tenant)));
     let mut parts = vec![
@@ -29,7 +31,6 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
         (keys::cells_pk(tenant), None),
         (keys::turn_places_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
-        (keys::opt_outs_partition_key(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
         (keys::ENDPOINT_STATES_PK.to_owned(), of_tenant.clone()),
@@ -74,6 +75,54 @@ impl<A: System> DynamoStore<A> {
             deleted += self.delete_part((listed, None), limit).await?;
         }
         Ok(deleted)
+    }
+
+    /// Deletes a tenant's records of a kind, or takes out of them what must go, at most `limit`. Returns how many.
+    async fn remove_of_kind(&self, kind: &Kind, tenant: &TenantId, limit: usize) -> PortResult<usize> {
+        let partition = Partition::new(kind.name, Some(tenant));
+        let query = RecordQuery::for_partition(partition.to_string(), None, Some(limit));
+        let (mut changed, mut is_some_left, mut start) = (0, false, None);
+        loop {
+            let (found, next) = self.table.query_page(kind.name, &query, start).await?;
+            let mut changes = Vec::new();
+            for item in &found {
+                let sort = item::get_string(item, "sk").unwrap_or_default();
+                let body = get_body(kind.name, item).unwrap_or_default();
+                let left = kind.remove_content(body);
+                is_some_left |= !matches!(left, RemovedContent::Nothing);
+                match left {
+                    RemovedContent::Nothing => {
+                        let key = Key::new(kind.name, Some(tenant), sort);
+                        changes.push(kind.delete_writes(key, body));
+                    }
+                    RemovedContent::Same => {}
+                    RemovedContent::Other(writes) => changes.push(writes),
+                }
+            }
+            changes.truncate(limit - changed);
+            changed += changes.len();
+            // The writes have no conditions, so they are not refused.
+            stream::iter(changes)
+                .map(|writes| async move { self.write(&writes).await.map(drop) })
+                .buffer_unordered(DELETIONS_AT_ONCE)
+                .try_collect::<()>()
+                .await?;
+            if changed == limit {
+                return Ok(changed);
+            }
+            match next {
+                Some(next) => start = Some(next),
+                None => break,
+            }
+        }
+        if !is_some_left {
+            // What leads to records that could not be read.
+            for &name in kind.leads {
+                let part = Partition::new(name, Some(tenant)).to_string();
+                changed += self.delete_part((part, None), limit).await?;
+            }
+        }
+        Ok(changed)
     }
 
     /// Deletes records. Returns how many.
@@ -137,7 +186,9 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         }
         deleted += self.delete_event_log(tenant, limit).await?;
         deleted += self.delete_push_connections(tenant, limit).await?;
-        deleted += self.forget_audited_contents(tenant, limit).await?;
+        for kind in self.kinds {
+            deleted += self.remove_of_kind(kind, tenant, limit).await?;
+        }
         Ok(deleted + self.delete_invitations(tenant, limit).await?)
     }
 

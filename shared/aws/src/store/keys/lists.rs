@@ -8,9 +8,6 @@ use recado_domain::ids::{InstanceId, TenantId};
 /// The `list_key` of dead letters.
 pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
 
-/// The `list_key` of the audit.
-pub(crate) const AUDIT_LIST_KEY: &str = "AUDIT";
-
 /// The number of lists over which a tenant's conversations are spread, by their instances.
 const LISTS_OF_TENANT: u32 = 4;
 

@@ -13,7 +13,7 @@ use super::super::invitation_items::{
 };
 use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::alerts::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
-use super::super::keys::{self, AUDIT_LIST_KEY, TableKey, invitations as invitation_keys};
+use super::super::keys::{self, TableKey, invitations as invitation_keys};
 use super::super::records;
 use super::super::scheduled::scheduled_item;
 use super::super::transaction::TransactionAction;
@@ -56,14 +56,6 @@ pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestam
                 .into_iter()
                 .chain(open)
                 .collect()
-        }
-        MovedRecord::Token(token) => {
-            let item = item::encode_record(what, &**token)?;
-            let named = TableKey::for_named_token(token.tenant.as_ref(), &token.name);
-            vec![
-                named.into_item(item.clone()),
-                TableKey::for_token(&token.hash).into_item(item),
-            ]
         }
         MovedRecord::Journal(journal) => list_puts(journal_actions(what, journal)?.into()),
         MovedRecord::Alert(alert) => list_puts(alert_actions(what, alert)?),
@@ -132,10 +124,6 @@ fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -
             let key = TableKey::for_knowledge(&knowledge.tenant, &knowledge.agent);
             key.into_item(item::encode_record(what, &**knowledge)?)
         }
-        MovedRecord::OptOut(preference) => {
-            let key = TableKey::for_opt_out(&preference.tenant, &preference.recipient);
-            key.into_item(item::encode_record(what, &**preference)?)
-        }
         MovedRecord::Occasion(occasion) => {
             let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
             encode(what, &**occasion, key, None)?
@@ -181,13 +169,6 @@ fn build_dated_item(what: &'static str, record: &MovedRecord) -> PortResult<Item
         MovedRecord::Sample(sample) => {
             let item = expiring(item::encode_record(what, &sample.record)?, sample.expires);
             TableKey::for_sample(&sample.record).into_item(item)
-        }
-        MovedRecord::Audit(entry) => {
-            let mut item = expiring(item::encode_record(what, &entry.record)?, entry.expires);
-            item.insert("list_key".to_owned(), text_attribute(AUDIT_LIST_KEY));
-            let at = number_attribute(entry.record.at.as_millisecond());
-            item.insert("list_at".to_owned(), at);
-            TableKey::for_audit_entry(&entry.record).into_item(item)
         }
         MovedRecord::Notice(notice) => {
             let item = expiring(item::encode_record(what, &notice.record)?, notice.expires);

@@ -90,9 +90,6 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "B" => MovedRecord::Knowledge(decode(what, item)?),
         "Q" => return Ok(FoundRecord::PartOfSum),
         "M" => MovedRecord::Sample(Box::new(decode_dated(what, item)?)),
-        "L" => MovedRecord::Audit(Box::new(decode_dated(what, item)?)),
-        "U" => MovedRecord::Token(decode(what, item)?),
-        "F" => MovedRecord::OptOut(decode(what, item)?),
         "G" => return parse_configured(what, (rest, sk), item),
         "T" => parse_alerting(what, rest, item)?,
         "V" => return parse_invitations(what, (rest, sk), item),
@@ -107,10 +104,13 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
 }
 
 /// Returns the part of a key that says what is stored under it, without the names in it.
-fn key_kind(pk: &str) -> String {
-    pk.chars()
-        .take_while(|c| c.is_ascii_uppercase() || *c == '#')
-        .collect()
+fn key_kind(pk: &str) -> &str {
+    let end = if pk.starts_with(|c: char| c.is_ascii_lowercase()) {
+        pk.find('#')
+    } else {
+        pk.find(|c: char| !c.is_ascii_uppercase() && c != '#')
+    };
+    &pk[..end.unwrap_or(pk.len())]
 }
 
 fn decode<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<Box<T>> {
@@ -220,8 +220,8 @@ fn parse_configured(what: &'static str, (place, sk): (&str, &str), item: &Item) 
             MovedRecord::RemovedInstance(Box::new(note))
         }
         "K" => return parse_moved_key(what, item),
-        // The entries once more, under their tenants and other names; tokens under their names.
-        _ if place == "U" || place == "V" || place.starts_with("C#") || place.starts_with("X#") => {
+        // The entries once more, under their tenants and other names.
+        _ if place == "V" || place.starts_with("C#") || place.starts_with("X#") => {
             return Ok(Nothing);
         }
         _ => {
