@@ -14,7 +14,7 @@ use recado_domain::access::{Caller, TokenRole};
 use recado_domain::audit::{AuditAction, AuditEntry};
 use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
 use recado_pipeline::audit;
-use recado_pipeline::ports::AuditFilter;
+use recado_pipeline::records::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 
 /// An action that is audited.

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::email::EmailAddress;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress, UnsubscribeToken};
-use recado_pipeline::ports::{IdentityKeyStore, OptOuts, PageRequest};
+use recado_pipeline::ports::{IdentityKeyStore, PageRequest};
+use recado_pipeline::records::opt_outs::{apply_opt_out, list_opt_outs};
 use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -87,7 +88,8 @@ async fn a_link_of_a_removed_tenant_stores_nothing() {
             limit: 10,
             cursor: None,
         };
-        assert_eq!(succeed(site.store.list_opt_outs(tenant, &page)).await.items, []);
+        let listed = succeed(list_opt_outs(&site.store, tenant, &page)).await;
+        assert_eq!(listed.items, []);
     }
 }
 
@@ -122,7 +124,7 @@ async fn the_list_shows_each_preference_to_its_tenant_alone() {
         at: Timestamp::from_second(1_700_000_000).unwrap(),
         source: OptOutSource::Message,
     };
-    succeed(site.store.apply_opt_out(&preference)).await;
+    succeed(apply_opt_out(&site.store, &preference)).await;
     let expected = json!([{"recipient": preference.recipient, "address": "5511987654321", "stopped": true,
         "at": "2023-11-14T22:13:20Z", "source": "message"}]);
     assert_eq!(list_items(&site, tenant.as_str()).await, expected);

@@ -9,7 +9,8 @@ use recado_domain::Timestamp;
 use recado_domain::access::{Token, TokenRole};
 use recado_domain::ids::TokenName;
 use recado_domain::millis::add_millis;
-use recado_pipeline::ports::{IdentityKeyStore, PageRequest, Tokens};
+use recado_pipeline::ports::{IdentityKeyStore, PageRequest};
+use recado_pipeline::records::tokens::{list_tokens, put_token};
 use recado_testkit::builders::{identity_key, long_ago};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -44,7 +45,10 @@ async fn a_token_is_shown_once_and_only_its_hash_is_stored() {
         limit: 10,
         cursor: None,
     };
-    let stored = succeed(site.store.list_tokens(None, &page)).await.items.remove(0);
+    let stored = succeed(list_tokens(&site.store, None, &page))
+        .await
+        .items
+        .remove(0);
     assert!(!serde_json::to_string(&stored).unwrap().contains(&secret[7..]));
     let again = create(&site, &wanted).await;
     assert_eq!(
@@ -124,7 +128,7 @@ async fn a_token_opens_until_it_expires_or_is_revoked() {
         created_by: TokenName::installation(),
         expires_at: Some(long_ago()),
     };
-    assert!(succeed(site.store.put_token(&expired)).await);
+    assert!(succeed(put_token(&site.store, &expired)).await);
     assert_eq!(list_as(&site, &text).await.status, StatusCode::UNAUTHORIZED);
 }
 

@@ -4,8 +4,9 @@ use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditEntry, AuditedAction};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{Audit, PortResult, System};
+use recado_ports::ports::{PortResult, System};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::audit::append_audit;
 
 /// Appends what `caller` is about to do to the audit.
 pub(crate) async fn audit_actions(
@@ -20,7 +21,7 @@ pub(crate) async fn audit_actions(
         return Ok(());
     }
     let expires = add_duration(now, deps.settings().audit_ttl);
-    deps.store().append_audit(&entries, expires).await
+    append_audit(deps.store(), &entries, expires).await
 }
 
 /// Appends one action of `caller` to the audit.

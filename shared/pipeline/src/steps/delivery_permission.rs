@@ -10,7 +10,8 @@ use recado_domain::delivery_rules::{DeliveryRules, DeliveryTime};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{RecipientAddress, RecipientKey};
-use recado_ports::ports::{OptOuts, PortResult, System};
+use recado_ports::ports::{PortResult, System};
+use recado_ports::records::opt_outs::find_opt_outs;
 use std::collections::BTreeSet;
 
 /// A person to whom something is to be delivered.
@@ -52,7 +53,7 @@ pub async fn judge_deliveries(
 ) -> PortResult<Vec<DeliveryPermission>> {
     let key = load_identity_key(deps).await?;
     let keys: Vec<Vec<RecipientKey>> = recipients.iter().map(|one| derive_keys(&key, one)).collect();
-    let preferences = deps.store().find_opt_outs(tenant, &keys.concat()).await?;
+    let preferences = find_opt_outs(deps.store(), tenant, &keys.concat()).await?;
     let stopped: BTreeSet<RecipientKey> = preferences
         .into_iter()
         .filter(|preference| preference.is_stopped)

@@ -5,7 +5,8 @@ use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
 use recado_domain::config::Instance;
-use recado_ports::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
+use recado_ports::ports::{Page, PageRequest, PortResult};
+use recado_ports::records::audit::{self, AuditFilter};
 
 /// Lists the entries within the caller's scope that match `filter`, the newest first.
 pub async fn list_audit(
@@ -25,7 +26,7 @@ pub async fn list_audit(
         });
     }
     filter.tenant = caller.scope.tenant().cloned().or(filter.tenant);
-    deps.store().list_audit(&filter, page).await
+    audit::list_audit(deps.store(), &filter, page).await
 }
 
 /// Notes that `caller` reads the webhook secrets of its instances.

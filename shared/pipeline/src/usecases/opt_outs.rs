@@ -6,7 +6,8 @@ use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
-use recado_ports::ports::{ConfigurationStore, OptOuts, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::records::opt_outs;
 
 /// The reason why an unsubscribe link did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +47,7 @@ pub async fn unsubscribe_by_link(deps: &impl Deps, token: &str) -> Result<(), Un
         at: deps.system().now(),
         source: OptOutSource::Link,
     };
-    let is_changed = deps.store().apply_opt_out(&preference).await?;
+    let is_changed = opt_outs::apply_opt_out(deps.store(), &preference).await?;
     tracing::info!(tenant = %preference.tenant, is_changed, "a person unsubscribed by a link");
     Ok(())
 }
@@ -61,5 +62,7 @@ pub async fn list_opt_outs(
     if !caller.scope.covers(tenant) {
         return Ok(None);
     }
-    deps.store().list_opt_outs(tenant, page).await.map(Some)
+    opt_outs::list_opt_outs(deps.store(), tenant, page)
+        .await
+        .map(Some)
 }

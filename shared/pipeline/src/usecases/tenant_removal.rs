@@ -15,9 +15,8 @@ use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    ConfigurationStore, PageRequest, PortError, PortResult, System, Tokens, WriteOutcome,
-};
+use recado_ports::ports::{ConfigurationStore, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::tokens::{delete_token, list_tokens};
 
 /// Number of tokens that one read returns.
 const TOKENS: usize = 200;
@@ -178,9 +177,9 @@ async fn revoke_tokens(deps: &impl Deps, tenant: &TenantId) -> PortResult<usize>
         limit: TOKENS,
         cursor: None,
     };
-    let found = deps.store().list_tokens(Some(tenant), &page).await?.items;
+    let found = list_tokens(deps.store(), Some(tenant), &page).await?.items;
     for token in &found {
-        deps.store().delete_token(Some(tenant), &token.name).await?;
+        delete_token(deps.store(), Some(tenant), &token.name).await?;
     }
     Ok(found.len())
 }

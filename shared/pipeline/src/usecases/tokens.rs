@@ -11,8 +11,9 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
-use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System, Tokens};
+use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::tokens;
 pub use sessions::{begin_session, end_session, find_session_caller};
 use std::collections::BTreeSet;
 
@@ -110,7 +111,7 @@ pub async fn create_token(
         made.with_result(format!("{}, {expiry}", token.role)),
     )
     .await?;
-    if !deps.store().put_token(&token).await? {
+    if !tokens::put_token(deps.store(), &token).await? {
         return Err(TokenError::NameTaken);
     }
     tracing::info!(by = %caller.name, token = %token.name, role = %token.role, "a token was created");
@@ -165,7 +166,7 @@ pub async fn list_tokens(
         });
     }
     let tenant = caller.scope.tenant().or(tenant);
-    deps.store().list_tokens(tenant, page).await
+    tokens::list_tokens(deps.store(), tenant, page).await
 }
 
 /// Revokes a token of `tenant` (if absent, of the caller's own scope). A token outside the caller's scope counts as
@@ -182,7 +183,7 @@ pub async fn revoke_token(
     let tenant = caller.scope.tenant().or(tenant);
     let revoked = AuditedAction::on_object(AuditAction::TokenRevoked, tenant, "token", name.as_str());
     audit_action(deps, caller, revoked).await?;
-    if !deps.store().delete_token(tenant, name).await? {
+    if !tokens::delete_token(deps.store(), tenant, name).await? {
         return Err(TokenError::NotFound("token"));
     }
     tracing::info!(by = %caller.name, token = %name, "a token was revoked");
@@ -197,7 +198,7 @@ pub async fn find_caller(deps: &impl Deps, shown: &str) -> PortResult<Option<Cal
         return Ok(None);
     }
     let hash = load_identity_key(deps).await?.hash_token(shown);
-    let found = deps.store().find_token(&hash).await?;
+    let found = tokens::find_token(deps.store(), &hash).await?;
     let now = deps.system().now();
     let valid = found.filter(|token| token.hash == hash && token.is_valid_at(now));
     Ok(valid.map(|token| token.to_caller()))

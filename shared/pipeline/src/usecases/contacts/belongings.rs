@@ -10,9 +10,8 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{
-    DeadLetterFilter, DeadLetters, ErasableRecords, OptOuts, PageRequest, PortResult, Queues,
-};
+use recado_ports::ports::{DeadLetterFilter, DeadLetters, ErasableRecords, PageRequest, PortResult, Queues};
+use recado_ports::records::opt_outs::find_opt_outs;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -129,7 +128,7 @@ pub(super) async fn list_opt_outs(
         .await?
         .chunks(OPT_OUTS)
     {
-        found.extend(deps.store().find_opt_outs(tenant, keys).await?);
+        found.extend(find_opt_outs(deps.store(), tenant, keys).await?);
     }
     Ok(found)
 }

@@ -21,8 +21,9 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_ports::ports::{
-    DeadQueueMessage, ErasableRecords, InvitationRecords, OptOuts, PortResult, Queues, RetainedRecords,
+    DeadQueueMessage, ErasableRecords, InvitationRecords, PortResult, Queues, RetainedRecords,
 };
+use recado_ports::records::opt_outs::forget_opt_out_address;
 use std::collections::BTreeSet;
 
 /// Erases everything of a contact on the tenant's instances but tombstones. [`EraseReport::waits_until`] tells that the
@@ -109,7 +110,7 @@ async fn forget_addresses_of_opt_outs(
     addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<()> {
     for recipient in derive_recipient_keys(deps, tenant, addresses).await? {
-        deps.store().forget_opt_out_address(tenant, &recipient).await?;
+        forget_opt_out_address(deps.store(), tenant, &recipient).await?;
     }
     Ok(())
 }

@@ -8,7 +8,8 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::opt_out::{OptOut, RecipientAddress, recognize_preference};
-use recado_ports::ports::{OptOuts, PortResult};
+use recado_ports::ports::PortResult;
+use recado_ports::records::opt_outs::apply_opt_out;
 
 /// Stores the preference that a message, written at `written_at`, tells, if it tells one. It is stored before the message, whose event may be finished with it: an
 /// event that comes again stores the same preference once more, which changes nothing.
@@ -39,7 +40,7 @@ pub(super) async fn note_opt_out(
         at: written_at,
         source,
     };
-    let is_changed = deps.store().apply_opt_out(&preference).await?;
+    let is_changed = apply_opt_out(deps.store(), &preference).await?;
     tracing::info!(instance = %bound.instance.id, stops = preference.is_stopped, is_changed, "a contact told a preference about messages");
     Ok(())
 }

@@ -6,8 +6,8 @@ use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{
     ConversationFilter, Conversations, DeadLetters, ErasableRecords, PageRequest, PortResult, TenantRecords,
-    Tokens,
 };
+use recado_ports::records::tokens::list_tokens;
 
 /// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
 pub(super) async fn count_contents(
@@ -25,7 +25,7 @@ pub(super) async fn count_contents(
     let mut report = RemovalReport {
         agents: document.agents.len(),
         instances: document.instances.len(),
-        tokens: store.list_tokens(Some(tenant), &page(TOKENS)).await?.items.len(),
+        tokens: list_tokens(store, Some(tenant), &page(TOKENS)).await?.items.len(),
         conversations: store
             .search_conversations(&filter, &page(COUNTED_MAX))
             .await?

@@ -5,7 +5,8 @@ use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::{Caller, ConsoleSession};
 use recado_domain::secret::Secret;
-use recado_ports::ports::{PortResult, Sessions, System, Tokens};
+use recado_ports::ports::{PortResult, Sessions, System};
+use recado_ports::records::tokens::find_token;
 
 /// The prefix of every session's text. No token has it.
 const PREFIX: &str = "session_";
@@ -42,7 +43,7 @@ pub async fn find_session_caller(
     let caller = if session.token == key.hash_token(own.expose_secret()) {
         Some(Caller::installation())
     } else {
-        let token = deps.store().find_token(&session.token).await?;
+        let token = find_token(deps.store(), &session.token).await?;
         let valid = token.filter(|token| token.hash == session.token && token.is_valid_at(now));
         valid.map(|token| token.to_caller())
     };
