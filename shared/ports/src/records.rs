@@ -4,6 +4,7 @@ pub mod audit;
 pub mod opt_outs;
 pub mod tokens;
 
+use crate::ports::{PageRequest, PortError, PortResult};
 use crate::table::Kind;
 use recado_domain::access::Token;
 use recado_domain::audit::AuditEntry;
@@ -20,4 +21,12 @@ pub static KINDS: [Kind; 3] = [
 /// Finds a kind by its name.
 pub fn find_kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// Refuses a page whose cursor is no place of a record of this kind, as `is_place` tells.
+fn check_cursor(kind: &'static str, page: &PageRequest, is_place: impl Fn(&str) -> bool) -> PortResult<()> {
+    match &page.cursor {
+        Some(cursor) if !is_place(cursor) => Err(PortError::invalid(kind, "not a cursor")),
+        _ => Ok(()),
+    }
 }

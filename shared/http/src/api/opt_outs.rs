@@ -1,5 +1,6 @@
 //! `GET /v1/opt-outs`: who wants no unsolicited messages.
 
+use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::view::ListView;
@@ -96,7 +97,8 @@ pub(super) async fn get_opt_outs(
     QueryParams(wanted): QueryParams<OptOutQuery>,
 ) -> Result<Json<ListView<OptOutView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    match list_opt_outs(&*api.deps, &caller, &wanted.tenant, &page).await? {
+    let found = list_opt_outs(&*api.deps, &caller, &wanted.tenant, &page).await;
+    match found.map_err(|error| list_problem(error, page.cursor.is_some()))? {
         Some(found) => Ok(Json(ListView::from_page(found, OptOutView::from))),
         None => Err(HttpProblem::not_found("there is no such tenant")),
     }

@@ -1,15 +1,23 @@
 //! The audit: entries of who did what. An entry is not changed before it expires, but for what the configuration of a removed tenant
 //! held.
 
+use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::table::{Key, Kind, Lead, Partition, Query, Record, Table, WRITES_MAX, list_led, list_records};
+use crate::table::{Key, Kind, Lead, Partition, Query, Record, Table, list_led, list_records};
 use jiff::Timestamp;
 use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
-use recado_domain::ids::{TenantId, TokenName};
+use recado_domain::ids::{Nonce, TenantId, TokenName};
 use recado_domain::moving::Dated;
 
 /// The partition in which all entries are listed.
 const ALL: &str = "audit.all";
+
+/// The number of digits of a time in the place of an entry.
+const TIME_DIGITS: usize = 15;
+
+/// The number of entries that are written at once, each with a lead. A transaction of DynamoDB takes 4 MB, and an entry may be as large
+/// as a record ([`RECORD_BYTES_MAX`](crate::ports::RECORD_BYTES_MAX)).
+const WRITTEN_AT_ONCE: usize = 10;
 
 impl Record for Dated<AuditEntry> {
     const KIND: &'static str = "audit";
@@ -45,7 +53,15 @@ impl Record for Dated<AuditEntry> {
 
 /// Writes a time so that later ones are sorted behind earlier ones.
 fn sort_of_time(at: Timestamp) -> String {
-    format!("{:015}", at.as_millisecond().max(0))
+    format!("{:0TIME_DIGITS$}", at.as_millisecond().max(0))
+}
+
+/// Returns whether a text is the place of an entry.
+fn is_place(text: &str) -> bool {
+    text.split_once('#').is_some_and(|(time, id)| {
+        let is_time = time.len() == TIME_DIGITS && time.bytes().all(|digit| digit.is_ascii_digit());
+        is_time && Nonce::parse(id).is_ok()
+    })
 }
 
 /// Conditions for a list of audit entries. A field that is `None` sets no condition.
@@ -79,8 +95,7 @@ impl AuditFilter {
 /// Appends entries, which are kept until `expires`. An entry that is stored already is written as it is.
 pub async fn append_audit(table: &dyn Table, entries: &[AuditEntry], expires: Timestamp) -> PortResult<()> {
     let kind = Kind::of::<Dated<AuditEntry>>();
-    // An entry takes two writes.
-    for some in entries.chunks(WRITES_MAX / 2) {
+    for some in entries.chunks(WRITTEN_AT_ONCE) {
         let mut writes = Vec::new();
         for entry in some {
             let dated = Dated::new(entry.clone(), expires);
@@ -98,6 +113,7 @@ pub async fn list_audit(
     filter: &AuditFilter,
     page: &PageRequest,
 ) -> PortResult<Page<AuditEntry>> {
+    check_cursor(<Dated<AuditEntry>>::KIND, page, is_place)?;
     let name = if filter.tenant.is_some() {
         <Dated<AuditEntry>>::KIND
     } else {

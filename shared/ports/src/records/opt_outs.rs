@@ -1,5 +1,6 @@
 //! The preferences of recipients to get no messages, or to get them again. A recipient is a keyed hash.
 
+use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
@@ -88,6 +89,7 @@ pub async fn list_opt_outs(
     tenant: &TenantId,
     page: &PageRequest,
 ) -> PortResult<Page<OptOut>> {
+    check_cursor(OptOut::KIND, page, |text| RecipientKey::parse(text).is_ok())?;
     let own = Partition::new(OptOut::KIND, Some(tenant));
     list_records(table, Query::new(own, page.limit), page, |_| true).await
 }

@@ -1,5 +1,6 @@
 //! The tokens of the API. The store holds their hashes, never their texts.
 
+use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
     Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_with_version, list_led,
@@ -55,10 +56,17 @@ pub async fn list_tokens(
     tenant: Option<&TenantId>,
     page: &PageRequest,
 ) -> PortResult<Page<Token>> {
+    let is_name = |text: &str| TokenName::parse(text).is_ok();
     if tenant.is_some() {
+        check_cursor(Token::KIND, page, is_name)?;
         let own = Partition::new(Token::KIND, tenant);
         return list_records(table, Query::new(own, page.limit), page, |_| true).await;
     }
+    check_cursor(Token::KIND, page, |text| {
+        text.split_once('#').is_some_and(|(tenant, name)| {
+            (tenant.is_empty() || TenantId::parse(tenant).is_ok()) && is_name(name)
+        })
+    })?;
     let all = Partition::new(ALL, None);
     list_led(table, Query::new(all, page.limit), page, |_| true).await
 }
