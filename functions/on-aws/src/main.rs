@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
 use recado_moving::{ExportOptions, MovingStep, export_installation, import_installation};
+use recado_pipeline::records::KINDS;
 use recado_pipeline::settings::VariableReader;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -84,13 +85,13 @@ async fn run_export(arguments: MoveArguments) -> Result<()> {
     };
     let done = AtomicUsize::new(0);
     let show = |step, more| show_step(&done, step, more);
-    let exported = export_installation(&stack.store, &stack.queues, &arguments.folder, options, &show).await;
+    let folder = &arguments.folder;
+    let exported = export_installation(&stack.store, &stack.queues, &KINDS, folder, options, &show).await;
     let manifest = exported.context("nothing was exported")?;
     if arguments.json {
         println!("{}", manifest.summarize_as_json());
     } else {
-        let folder = arguments.folder.display();
-        println!("Exported {folder}: {}", manifest.describe_content());
+        println!("Exported {}: {}", folder.display(), manifest.describe_content());
     }
     Ok(())
 }
@@ -100,7 +101,8 @@ async fn run_import(arguments: MoveArguments) -> Result<()> {
     let done = AtomicUsize::new(0);
     let show = |step, more| show_step(&done, step, more);
     let folder = &arguments.folder;
-    let imported = import_installation(&stack.store, &stack.queues, folder, Timestamp::now(), &show).await;
+    let (store, queues, now) = (&stack.store, &stack.queues, Timestamp::now());
+    let imported = import_installation(store, queues, &KINDS, folder, now, &show).await;
     let report = imported.context("the import is not finished")?;
     if arguments.json {
         println!("{}", report.summarize_as_json());

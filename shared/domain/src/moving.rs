@@ -1,7 +1,8 @@
 //! The records of an installation in the form in which they move from one store to another.
 //!
-//! [`RecordKind`] is the one list of what moves. Each store reads and writes every kind, or says that it keeps none of it: a test
-//! puts a record of each kind into each store. What a store makes of other records by itself (indexes, copies, places in lists) is no kind.
+//! [`RecordKind::ALL`] lists the kinds for which a store has methods of their own; those of the table are listed where they are declared.
+//! Each store reads and writes every kind, or says that it keeps none of it: a test puts a record of each kind into each store. What a
+//! store makes of other records by itself (indexes, copies, places in lists) is no kind.
 
 mod digest;
 mod record;
@@ -212,15 +213,9 @@ impl MovedFile {
     }
 }
 
-impl RecordKind {
-    /// Finds a kind by its name.
-    pub fn find_by_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
-    }
-}
-
 impl MovedRecord {
-    /// Returns the time from which the record counts as absent; `None` if it does not expire.
+    /// Returns the time from which the record counts as absent; `None` if it does not expire. Of a record of the table it is `None`: the
+    /// record's kind knows the time.
     pub fn expires_at(&self) -> Option<Timestamp> {
         match self {
             Self::RemovedInstance(note) => Some(note.expires),

@@ -3,6 +3,7 @@
 use crate::error::MovingError;
 use crate::file_copies::copy_file;
 use crate::folder::{WrittenFile, begin_folder, finish_folder};
+use crate::kinds::MovedKinds;
 use crate::manifest::{ExportManifest, ExportedFiles, ExportedKind, FORMAT, list_path, records_path};
 use crate::tallies::{Tallies, read_all};
 use crate::{MovingProgress, MovingStep};
@@ -10,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::RECORD_FORMAT;
 use recado_domain::moving::{MovedFile, MovedRecord, RecordKind};
 use recado_ports::ports::{Files, MovableRecords, Queues};
+use recado_ports::table::Kind;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -32,10 +34,10 @@ struct RecordFiles {
 }
 
 impl RecordFiles {
-    fn create_all(folder: &Path) -> Result<Self, MovingError> {
+    fn create_all(kinds: MovedKinds<'_>, folder: &Path) -> Result<Self, MovingError> {
         let mut files = BTreeMap::new();
-        for kind in RecordKind::ALL {
-            files.insert(*kind, WrittenFile::create(records_path(folder, *kind))?);
+        for kind in kinds.list_all() {
+            files.insert(kind, WrittenFile::create(records_path(folder, kind))?);
         }
         Ok(Self {
             files,
@@ -69,12 +71,13 @@ impl RecordFiles {
     }
 }
 
-/// Writes all records and files of an installation into a folder. Nothing else may work on the installation: the records are read twice,
-/// and an export during which they changed is refused. A run that was cut off is run again; it keeps the files that it copied. A
-/// whole export is checked only.
+/// Writes all records and files of an installation into a folder. `kinds` are the kinds of the table. Nothing else may work on the
+/// installation: the records are read twice, and an export during which they changed is refused. A run that was cut off is run again; it
+/// keeps the files that it copied. A whole export is checked only.
 pub async fn export_installation<S: MovableRecords, Q: Queues + Files>(
     store: &S,
     queues: &Q,
+    kinds: &[Kind],
     folder: &Path,
     options: ExportOptions,
     progress: MovingProgress<'_>,
@@ -83,8 +86,9 @@ pub async fn export_installation<S: MovableRecords, Q: Queues + Files>(
         return Err(MovingError::FolderInUse(folder.to_owned()));
     }
     begin_folder(folder)?;
-    let mut written = RecordFiles::create_all(folder)?;
-    read_all(store, options.now, |records| {
+    let kinds = MovedKinds::new(kinds);
+    let mut written = RecordFiles::create_all(kinds, folder)?;
+    read_all(store, kinds, options.now, |records| {
         progress(MovingStep::Records, records.len());
         records.iter().try_for_each(|record| written.write_record(record))
     })
@@ -92,7 +96,7 @@ pub async fn export_installation<S: MovableRecords, Q: Queues + Files>(
     check_no_writers(options, written.newest_sample)?;
     let files = copy_stored_files(queues, folder, &written.named, progress).await?;
     let mut again = Tallies::default();
-    read_all(store, options.now, |records| {
+    read_all(store, kinds, options.now, |records| {
         progress(MovingStep::Check, records.len());
         records
             .iter()

@@ -3,13 +3,16 @@
 use crate::error::MovingError;
 use crate::file_copies::read_list;
 use crate::folder::open_file;
+use crate::kinds::MovedKinds;
 use crate::manifest::{ExportManifest, records_path};
 use crate::tallies::{Tallies, read_all};
 use crate::{MovingProgress, MovingStep};
 use jiff::Timestamp;
 use recado_domain::moving::{KindTally, MovedRecord, RecordKind};
-use recado_ports::ports::{Files, ImportBegin, MovableRecords, Queues};
+use recado_ports::ports::{Files, ImportBegin, MovableRecords, PortError, Queues};
+use recado_ports::table::Kind;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -31,17 +34,19 @@ pub struct ImportReport {
     pub was_finished: bool,
 }
 
-/// Takes a whole export into an empty store, and compares all with it. A run that was cut off is run again: it goes on in the same
-/// store.
+/// Takes a whole export into an empty store, and compares all with it. `kinds` are the kinds of the table. A run that was cut off is run
+/// again: it goes on in the same store.
 pub async fn import_installation<S: MovableRecords, Q: Queues + Files>(
     store: &S,
     queues: &Q,
+    kinds: &[Kind],
     folder: &Path,
     now: Timestamp,
     progress: MovingProgress<'_>,
 ) -> Result<ImportReport, MovingError> {
+    let kinds = MovedKinds::new(kinds);
     let (manifest, name) = ExportManifest::read_file(folder)?;
-    manifest.check_records(folder)?;
+    manifest.check_records(kinds, folder)?;
     let mut report = ImportReport {
         records: 0,
         left_out: BTreeMap::new(),
@@ -65,8 +70,8 @@ pub async fn import_installation<S: MovableRecords, Q: Queues + Files>(
         copy.put_copy(queues, folder).await?;
         progress(MovingStep::Files, 1);
     }
-    let expected = put_records(store, folder, now, &mut report, progress).await?;
-    check_records(store, &expected, now, progress).await?;
+    let expected = put_records(store, kinds, folder, now, &mut report, progress).await?;
+    check_records(store, kinds, &expected, now, progress).await?;
     for copy in read_list(folder)? {
         let copy = copy?;
         if !copy.is_in_store(queues).await? {
@@ -80,15 +85,16 @@ pub async fn import_installation<S: MovableRecords, Q: Queues + Files>(
 /// Puts all records that are kept at `now`. Returns their tallies.
 async fn put_records<S: MovableRecords>(
     store: &S,
+    kinds: MovedKinds<'_>,
     folder: &Path,
     now: Timestamp,
     report: &mut ImportReport,
     progress: MovingProgress<'_>,
 ) -> Result<Tallies, MovingError> {
     let mut expected = Tallies::default();
-    for kind in RecordKind::ALL {
+    for kind in kinds.list_all() {
         let listed = report.manifest.kinds.get(kind.as_str());
-        if !store.keeps_kind(*kind) {
+        if !store.keeps_kind(kind) {
             let count = listed.map_or(0, |listed| listed.tally.count);
             if count > 0 {
                 report.left_out.insert(kind.as_str(), count);
@@ -97,12 +103,11 @@ async fn put_records<S: MovableRecords>(
         }
         let mut records = Vec::with_capacity(BATCH);
         if listed.is_some() {
-            for record in read_records(folder, *kind)? {
-                let record = record?;
-                if !record.is_kept_at(now) {
+            for record in read_records(kinds, folder, kind, now)? {
+                let Some(record) = record? else {
                     report.expired += 1;
                     continue;
-                }
+                };
                 expected.add_record(&record)?;
                 records.push(record);
                 if records.len() == BATCH {
@@ -119,30 +124,47 @@ async fn put_records<S: MovableRecords>(
     Ok(expected)
 }
 
-/// Reads the records of a kind.
-fn read_records(
+/// Reads the records of a kind. One that has expired at `now` is `None`.
+fn read_records<'a>(
+    kinds: MovedKinds<'a>,
     folder: &Path,
     kind: RecordKind,
-) -> Result<impl Iterator<Item = Result<MovedRecord, MovingError>> + use<>, MovingError> {
+    now: Timestamp,
+) -> Result<impl Iterator<Item = Result<Option<MovedRecord>, MovingError>> + use<'a>, MovingError> {
     let path = records_path(folder, kind);
     let lines = open_file(&path)?.lines().enumerate();
     Ok(lines.map(move |(number, line)| {
         let line = line.map_err(|source| MovingError::of_file(&path, source))?;
-        let what = |error| format!("has a line {} that cannot be read ({error})", number + 1);
-        kind.parse_record(&line)
-            .map_err(|error: serde_json::Error| MovingError::damaged(kind.as_str(), what(error)))
+        let damaged = |why: String| {
+            let what = format!("has a line {} that cannot be read ({why})", number + 1);
+            MovingError::damaged(kind.as_str(), what)
+        };
+        let record = kind
+            .parse_record(&line)
+            .map_err(|error| damaged(error.to_string()))?;
+        kinds
+            .keep_unexpired(record, now)
+            .map_err(|error| damaged(describe_cause(&error)))
     }))
+}
+
+/// Describes what is wrong with a record, which the error itself does not say.
+fn describe_cause(error: &PortError) -> String {
+    error
+        .source()
+        .map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Compares what the store has with what it should have.
 async fn check_records<S: MovableRecords>(
     store: &S,
+    kinds: MovedKinds<'_>,
     expected: &Tallies,
     now: Timestamp,
     progress: MovingProgress<'_>,
 ) -> Result<(), MovingError> {
     let mut found = Tallies::default();
-    read_all(store, now, |records| {
+    read_all(store, kinds, now, |records| {
         progress(MovingStep::Check, records.len());
         records
             .iter()

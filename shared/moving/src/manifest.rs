@@ -2,6 +2,7 @@
 
 use crate::error::MovingError;
 use crate::folder::{FILES, RECORDS, WrittenFile, measure_file};
+use crate::kinds::MovedKinds;
 use jiff::Timestamp;
 use recado_domain::moving::{KindTally, RecordKind};
 use recado_domain::{OLDEST_EXPORT_FORMAT, RECORD_FORMAT};
@@ -97,9 +98,9 @@ impl ExportManifest {
     }
 
     /// Checks the checksum of each file of records, and that of the list of files.
-    pub(crate) fn check_records(&self, folder: &Path) -> Result<(), MovingError> {
+    pub(crate) fn check_records(&self, kinds: MovedKinds<'_>, folder: &Path) -> Result<(), MovingError> {
         for (name, kind) in &self.kinds {
-            let known = RecordKind::find_by_name(name);
+            let known = kinds.find_by_name(name);
             let known =
                 known.ok_or_else(|| MovingError::damaged(MANIFEST, format!("names the kind {name}")))?;
             check_file(folder, &records_name(known), &kind.sha256)?;

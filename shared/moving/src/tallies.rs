@@ -1,6 +1,7 @@
 //! Counts and digests of records, by kind.
 
 use crate::error::MovingError;
+use crate::kinds::MovedKinds;
 use jiff::Timestamp;
 use recado_domain::moving::{KindTally, MovedRecord, RecordKind};
 use recado_ports::ports::MovableRecords;
@@ -26,10 +27,10 @@ impl Tallies {
         self.0.get(&kind).copied().unwrap_or_default()
     }
 
-    /// Returns the first kind whose tallies differ.
+    /// Returns a kind whose tallies differ.
     pub(crate) fn find_difference(&self, other: &Self) -> Option<RecordKind> {
-        let differs = |kind: &&RecordKind| self.of_kind(**kind) != other.of_kind(**kind);
-        RecordKind::ALL.iter().find(differs).copied()
+        let mut kinds = self.0.keys().chain(other.0.keys()).copied();
+        kinds.find(|kind| self.of_kind(*kind) != other.of_kind(*kind))
     }
 }
 
@@ -42,14 +43,18 @@ pub(crate) fn write_sorted_json(mut value: Value) -> Result<Vec<u8>, MovingError
 /// Reads all records of a store that are kept at `now`, and gives each page to `take`.
 pub(crate) async fn read_all(
     store: &impl MovableRecords,
+    kinds: MovedKinds<'_>,
     now: Timestamp,
     mut take: impl FnMut(&[MovedRecord]) -> Result<(), MovingError>,
 ) -> Result<(), MovingError> {
     let mut place: Option<String> = None;
     loop {
-        let mut page = store.read_moved_records(place.as_deref()).await?;
-        page.records.retain(|record| record.is_kept_at(now));
-        take(&page.records)?;
+        let page = store.read_moved_records(place.as_deref()).await?;
+        let mut kept = Vec::with_capacity(page.records.len());
+        for record in page.records {
+            kept.extend(kinds.keep_unexpired(record, now)?);
+        }
+        take(&kept)?;
         match page.next {
             Some(next) => place = Some(next),
             None => return Ok(()),

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+#[path = "folders/table.rs"]
+mod table;
+
 use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::event::{EventPayload, EventRecord};
@@ -14,6 +17,7 @@ use recado_moving::{
     ExportOptions, MovingError, MovingStep, check_export, export_installation, import_installation,
 };
 use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortError, PortResult, Queues};
+use recado_ports::records::KINDS;
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::contract;
 use recado_testkit::moved_records::{read_records, read_sorted_records};
@@ -117,13 +121,13 @@ impl MovableRecords for BreakingStore<'_> {
 fn an_installation_comes_out_of_its_folder_as_it_went_in() {
     block_on(async {
         let (from, to, folder) = (Box::pin(used_store()).await, empty_store(), new_folder());
-        let made = export_installation(&from, &from, &folder, options(), &silent)
+        let made = export_installation(&from, &from, &KINDS, &folder, options(), &silent)
             .await
             .unwrap();
         assert_eq!(made.count_records(), read_records(&from).await.len() as u64);
         assert_eq!(made.files.count, 1);
-        assert_eq!(check_export(&folder).unwrap(), made);
-        let report = import_installation(&to, &to, &folder, Timestamp::now(), &silent)
+        assert_eq!(check_export(&KINDS, &folder).unwrap(), made);
+        let report = import_installation(&to, &to, &KINDS, &folder, Timestamp::now(), &silent)
             .await
             .unwrap();
         assert_eq!((report.records, report.expired), (made.count_records(), 0));
@@ -132,7 +136,7 @@ fn an_installation_comes_out_of_its_folder_as_it_went_in() {
             to.find_payload("large").await.unwrap(),
             from.find_payload("large").await.unwrap()
         );
-        let again = import_installation(&to, &to, &folder, Timestamp::now(), &silent)
+        let again = import_installation(&to, &to, &KINDS, &folder, Timestamp::now(), &silent)
             .await
             .unwrap();
         assert!(again.was_finished);
@@ -143,7 +147,7 @@ fn an_installation_comes_out_of_its_folder_as_it_went_in() {
 fn an_import_that_is_cut_off_at_any_operation_is_run_again() {
     block_on(async {
         let (from, folder) = (Box::pin(used_store()).await, new_folder());
-        export_installation(&from, &from, &folder, options(), &silent)
+        export_installation(&from, &from, &KINDS, &folder, options(), &silent)
             .await
             .unwrap();
         let expected = read_sorted_records(&from).await;
@@ -153,12 +157,12 @@ fn an_import_that_is_cut_off_at_any_operation_is_run_again() {
                 inner: &to,
                 left: AtomicUsize::new(operations),
             };
-            let first = import_installation(&breaking, &to, &folder, Timestamp::now(), &silent).await;
+            let first = import_installation(&breaking, &to, &KINDS, &folder, Timestamp::now(), &silent).await;
             if first.is_ok() {
                 assert!(operations > 40, "it was cut off at {operations} places only");
                 return;
             }
-            import_installation(&to, &to, &folder, Timestamp::now(), &silent)
+            import_installation(&to, &to, &KINDS, &folder, Timestamp::now(), &silent)
                 .await
                 .unwrap();
             assert_eq!(
@@ -175,7 +179,7 @@ fn an_export_that_is_cut_off_at_any_operation_is_no_export_and_is_run_again() {
     block_on(async {
         let from = Box::pin(used_store()).await;
         let now = options();
-        let whole = export_installation(&from, &from, &new_folder(), now, &silent)
+        let whole = export_installation(&from, &from, &KINDS, &new_folder(), now, &silent)
             .await
             .unwrap();
         for operations in (0..).step_by(13) {
@@ -184,13 +188,13 @@ fn an_export_that_is_cut_off_at_any_operation_is_no_export_and_is_run_again() {
                 inner: &from,
                 left: AtomicUsize::new(operations),
             };
-            let first = export_installation(&breaking, &from, &folder, now, &silent).await;
+            let first = export_installation(&breaking, &from, &KINDS, &folder, now, &silent).await;
             if first.is_ok() {
                 return;
             }
-            let refused = check_export(&folder).unwrap_err();
+            let refused = check_export(&KINDS, &folder).unwrap_err();
             assert!(matches!(refused, MovingError::NoManifest(_)), "{refused}");
-            let again = export_installation(&from, &from, &folder, now, &silent)
+            let again = export_installation(&from, &from, &KINDS, &folder, now, &silent)
                 .await
                 .unwrap();
             assert_eq!(again, whole, "cut off at {operations}");
@@ -202,15 +206,15 @@ fn an_export_that_is_cut_off_at_any_operation_is_no_export_and_is_run_again() {
 fn a_changed_file_another_store_and_a_running_installation_are_refused() {
     block_on(async {
         let (from, folder) = (Box::pin(used_store()).await, new_folder());
-        export_installation(&from, &from, &folder, options(), &silent)
+        export_installation(&from, &from, &KINDS, &folder, options(), &silent)
             .await
             .unwrap();
         // Into a store that is used.
         let used = Box::pin(used_store()).await;
-        let refused = import_installation(&used, &used, &folder, Timestamp::now(), &silent).await;
+        let refused = import_installation(&used, &used, &KINDS, &folder, Timestamp::now(), &silent).await;
         assert!(matches!(refused, Err(MovingError::NotEmpty(_))));
         // Over an export.
-        let refused = export_installation(&from, &from, &folder, options(), &silent).await;
+        let refused = export_installation(&from, &from, &KINDS, &folder, options(), &silent).await;
         assert!(matches!(refused, Err(MovingError::FolderInUse(_))));
         // A record more.
         let path = folder.join("records/tenants.jsonl");
@@ -218,7 +222,7 @@ fn a_changed_file_another_store_and_a_running_installation_are_refused() {
         text.push_str("{}\n");
         std::fs::write(&path, text).unwrap();
         let to = empty_store();
-        let refused = import_installation(&to, &to, &folder, Timestamp::now(), &silent).await;
+        let refused = import_installation(&to, &to, &KINDS, &folder, Timestamp::now(), &silent).await;
         assert!(matches!(refused, Err(MovingError::Damaged { .. })));
         assert!(read_records(&to).await.is_empty());
         // An installation that ran a minute ago.
@@ -234,7 +238,7 @@ fn a_changed_file_another_store_and_a_running_installation_are_refused() {
             quiet_for: Some(SignedDuration::from_mins(3)),
             ..options()
         };
-        let refused = export_installation(&from, &from, &new_folder(), asked, &silent).await;
+        let refused = export_installation(&from, &from, &KINDS, &new_folder(), asked, &silent).await;
         assert!(matches!(refused, Err(MovingError::Running(_))));
     });
 }

@@ -10,6 +10,7 @@ use recado_local::environment::LocalEnvironment;
 use recado_moving::{
     ExportManifest, ExportOptions, MovingStep, check_export, export_installation, import_installation,
 };
+use recado_pipeline::records::KINDS;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -45,7 +46,7 @@ pub(crate) async fn run_export(
 ) -> Result<()> {
     let ExportFolderArguments { to, check, json } = arguments;
     if check {
-        let manifest = check_export(&to).context("this export cannot be used")?;
+        let manifest = check_export(&KINDS, &to).context("this export cannot be used")?;
         print_export("The export is whole", &manifest, None, json);
         return Ok(());
     }
@@ -68,7 +69,7 @@ pub(crate) async fn run_export(
     };
     let bar = Mutex::new(ProgressBar::start_counting());
     let show = |step, _| show_step(&bar, step);
-    let exported = export_installation(&embedded, &embedded, &to, options, &show).await;
+    let exported = export_installation(&embedded, &embedded, &KINDS, &to, options, &show).await;
     bar.lock().unwrap_or_else(PoisonError::into_inner).clear_line();
     embedded.shut_down().await;
     print_export(
@@ -91,7 +92,7 @@ pub(crate) async fn run_import(
         Embedded::open_folder_to_import(data, Clock::from_system()).context("nothing was imported")?;
     let bar = Mutex::new(ProgressBar::start_counting());
     let show = |step, _| show_step(&bar, step);
-    let imported = import_installation(&embedded, &embedded, &from, Timestamp::now(), &show).await;
+    let imported = import_installation(&embedded, &embedded, &KINDS, &from, Timestamp::now(), &show).await;
     bar.lock().unwrap_or_else(PoisonError::into_inner).clear_line();
     embedded.shut_down().await;
     let report = imported.context("the import is not finished")?;

@@ -1,15 +1,5 @@
 use super::*;
 use crate::millis::from_unix_millis;
-use std::collections::BTreeSet;
-
-#[test]
-fn each_kind_has_a_name_of_its_own_and_is_found_by_it() {
-    let names: BTreeSet<_> = RecordKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    assert_eq!(names.len(), RecordKind::ALL.len());
-    for kind in RecordKind::ALL {
-        assert_eq!(RecordKind::find_by_name(kind.as_str()), Some(*kind));
-    }
-}
 
 #[test]
 fn the_digest_depends_on_every_record_and_on_no_order() {

@@ -30,6 +30,7 @@ pub struct Kind {
     lead_keys: fn(&str) -> PortResult<Vec<Key>>,
     without_tenant: fn(&str) -> PortResult<RemovedContent>,
     derive_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
+    item: fn(&str) -> PortResult<NewItem>,
 }
 
 impl Kind {
@@ -49,7 +50,13 @@ impl Kind {
             },
             without_tenant: remove_content::<T>,
             derive_events: derive_events::<T>,
+            item: |body| build_item(&T::from_body(body)?),
         }
+    }
+
+    /// Returns the item of the record with this JSON. Its body is the JSON as this program writes it.
+    pub fn build_item(&self, body: &str) -> PortResult<NewItem> {
+        (self.item)(body)
     }
 
     /// Returns the writes that store the record with this JSON and its leads, whatever is there.
@@ -103,13 +110,16 @@ fn derive_events<T: Record>(old: Option<&str>, new: &str, at: Timestamp) -> Port
 
 /// Returns the write of a record's item.
 pub(super) fn put_item<T: Record>(record: &T, condition: Condition) -> PortResult<Write> {
-    let item = NewItem {
+    Ok(Write::Put(build_item(record)?, condition))
+}
+
+fn build_item<T: Record>(record: &T) -> PortResult<NewItem> {
+    Ok(NewItem {
         key: record.key(),
         body: record.to_body()?,
         expires: record.expiry(),
         due: record.due(),
-    };
-    Ok(Write::Put(item, condition))
+    })
 }
 
 /// Returns the writes of a record's leads, each with the condition that its place in the list asks for.
