@@ -632,3 +632,5 @@ CREATE TABLE records (
 CREATE INDEX records_expires ON records (expires) WHERE expires IS NOT NULL;
 -- The records of a kind that are due (`select_due`).
 CREATE INDEX records_due ON records (substr(partition, 1, instr(partition, '#') - 1), due) WHERE due IS NOT NULL;
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON records WHEN old.partition GLOB 'audit#*'
+BEGIN SELECT RAISE(ABORT, 'the audit is never changed'); END;

@@ -3,7 +3,9 @@
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::table::{Key, Kind, Lead, Partition, Query, Record, Table, list_led, list_records};
+use crate::table::{
+    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, list_led, list_records,
+};
 use jiff::Timestamp;
 use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
 use recado_domain::ids::{Nonce, TenantId, TokenName};
@@ -92,17 +94,32 @@ impl AuditFilter {
     }
 }
 
-/// Appends entries, which are kept until `expires`. An entry that is stored already is written as it is.
+/// Appends entries, which are kept until `expires`. An entry that is stored already stays as it is.
 pub async fn append_audit(table: &dyn Table, entries: &[AuditEntry], expires: Timestamp) -> PortResult<()> {
-    let kind = Kind::of::<Dated<AuditEntry>>();
     for some in entries.chunks(WRITTEN_AT_ONCE) {
-        let mut writes = Vec::new();
-        for entry in some {
-            let dated = Dated::new(entry.clone(), expires);
-            writes.extend(kind.put_writes(&dated.to_body()?)?);
+        let entries = some.iter().map(|entry| Dated::new(entry.clone(), expires));
+        let changes = entries.map(|entry| Change::save(&Versioned::new(entry)));
+        append_new(table, changes.collect::<PortResult<_>>()?).await?;
+    }
+    Ok(())
+}
+
+/// Makes those of these changes whose entries are not stored yet.
+async fn append_new(table: &dyn Table, mut changes: Vec<Change>) -> PortResult<()> {
+    while !changes.is_empty() {
+        let writes: Vec<Write> = changes.iter().flat_map(|change| change.writes.clone()).collect();
+        let Err(refusal) = table.write(&writes).await? else {
+            break;
+        };
+        let (before, mut first) = (changes.len(), 0);
+        changes.retain(|change| {
+            let is_new = change.refused_by(&refusal.0, first).is_none();
+            first += change.writes.len();
+            is_new
+        });
+        if changes.len() == before {
+            return Err(PortError::contended(<Dated<AuditEntry>>::KIND));
         }
-        let written = table.write(&writes).await?;
-        written.map_err(|_| PortError::contended(kind.name))?;
     }
     Ok(())
 }
