@@ -10,6 +10,7 @@
 use recado_aws::{DynamoStore, OsSystem};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options};
+use recado_testkit::own_kinds::list_all_kinds;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -20,7 +21,7 @@ fn store_on(dynamo: &Dynamo) -> DynamoStore<OsSystem> {
         config_ttl: Duration::ZERO,
         ..Options::default()
     };
-    dynamo.store(OsSystem, &options)
+    dynamo.store(OsSystem, &options).with_kinds(list_all_kinds())
 }
 
 /// Publishes what the table tells, as `publisher` does, until the case ends. `place` is shared by all who do so: one at a time, as

@@ -4,8 +4,11 @@ use recado_domain::Timestamp;
 use recado_domain::ids::{ConversationId, OccasionId, TenantId, WebhookEndpointId};
 use recado_domain::invitations::LogMonth;
 use recado_ports::ports::{
-    AuditFilter, ConversationFilter, DeadLetterFilter, PageRequest, PortError, Store, UnacknowledgedFilter,
+    ConversationFilter, DeadLetterFilter, PageRequest, PortError, Store, UnacknowledgedFilter,
 };
+use recado_ports::records::audit::{AuditFilter, list_audit};
+use recado_ports::records::opt_outs::list_opt_outs;
+use recado_ports::records::tokens::list_tokens;
 
 /// The result of one list: its name, and the number of its records, or why the cursor was refused.
 pub type CursorAnswer = (&'static str, Result<usize, PortError>);
@@ -61,9 +64,9 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "alerts": store.list_ended_alerts(of, page);
         "failed events": store.list_failed_events(tenant, endpoint, page);
         "dead letters": store.list_dead_letters(letters, page);
-        "audit": store.list_audit(audited, page);
-        "opt-outs": store.list_opt_outs(tenant, page);
-        "tokens": store.list_tokens(of, page);
+        "audit": list_audit(store, audited, page);
+        "opt-outs": list_opt_outs(store, tenant, page);
+        "tokens": list_tokens(store, of, page);
         "occasions": store.list_occasions(tenant, page);
         "guests": store.list_guests(tenant, occasion, page);
         "invitations": store.list_invitations(tenant, occasion, None, page);

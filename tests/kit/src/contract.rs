@@ -2,7 +2,7 @@
 //!
 //! A backend runs all of it with `store_contract!(make)`, `queues_contract!(make)` and `vectors_contract!(make)`. `make` is an async function, or a
 //! closure that returns a future, without arguments. It returns the store (or the queues): a new one each time, or a
-//! handle to one that all cases share. A second argument, an async function, is called with the store after each case. The calling crate needs `tokio` with `macros`, `rt` and `time`. Each `pub async fn`
+//! handle to one that all cases share. The store has the kinds of [`crate::own_kinds::list_all_kinds`]. A second argument, an async function, is called with the store after each case. The calling crate needs `tokio` with `macros`, `rt` and `time`. Each `pub async fn`
 //! of a file in this folder is a case: `build.rs` lists them, so none can be forgotten.
 //!
 //! Every case makes ids of its own and looks only at what bears them, so all can run at once on one store, and again on
@@ -56,6 +56,10 @@ pub mod scheduled;
 pub mod sessions;
 pub mod settlements;
 pub mod stored_messages;
+pub mod table;
+pub mod table_kinds;
+pub mod table_pages;
+pub mod table_records;
 pub mod tenant_records;
 pub mod tenants;
 pub mod tokens;
@@ -71,6 +75,7 @@ pub mod webhook_records;
 pub mod yielding;
 
 pub(crate) mod given;
+pub(crate) mod items;
 mod patience;
 
 /// Is what follows each case where nothing else is said.

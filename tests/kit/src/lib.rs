@@ -2,7 +2,8 @@
 //!
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
 //! tests begin from. [`alert_story`] makes every alert fire and end, [`retention_story`] lets time pass over records,
-//! [`erasure_story`] fills a store and queues with what an erasure must take away. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
+//! [`erasure_story`] fills a store and queues with what an erasure must take away. [`own_kinds`] are kinds of records that only tests
+//! declare, [`declared_kind_story`] shows all that a store does with such a kind, and [`expiry_story`] lets its records expire. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`any_cursor`] asks every list at any cursor. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
@@ -23,13 +24,16 @@ pub mod chance;
 pub mod contract;
 pub mod damaged_event_story;
 pub mod damaged_letter_story;
+pub mod declared_kind_story;
 pub mod emf;
 pub mod erasure_story;
+pub mod expiry_story;
 pub mod idle;
 pub mod kept_answers;
 pub mod kept_queues;
 pub mod kept_vectors;
 pub mod moved_records;
+pub mod own_kinds;
 pub mod pdf_files;
 pub mod ports;
 pub mod retention_story;

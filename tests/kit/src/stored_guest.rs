@@ -15,6 +15,7 @@ use recado_domain::metadata::Metadata;
 use recado_domain::millis::{add_duration, from_unix_millis};
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_ports::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
+use recado_ports::records::opt_outs::apply_opt_out;
 use serde_json::json;
 
 /// Time for which the guest and its invitation are kept. Some stories are told far ahead.
@@ -116,7 +117,7 @@ pub async fn store_opt_out<S: Store>(store: &S, fixture: &Fixture, address: &str
         at: now,
         source: OptOutSource::Message,
     };
-    assert!(succeed(store.apply_opt_out(&preference)).await);
+    assert!(succeed(apply_opt_out(store, &preference)).await);
 }
 
 /// The state of an invitation that is to become a message, with every field of it.

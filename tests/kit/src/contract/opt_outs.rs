@@ -1,11 +1,14 @@
 //! Opt-outs: the later preference of a recipient counts, of its tenant alone, and outlives the address.
 
+use super::items::{delete_key, put_unreadable};
 use crate::builders::{Fixture, at};
 use crate::ports::succeed;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress, RecipientKey};
-use recado_ports::ports::{PageRequest, Store};
+use recado_ports::ports::{PageRequest, PortError, Store};
+use recado_ports::records::opt_outs::{apply_opt_out, find_opt_outs, forget_opt_out_address, list_opt_outs};
+use recado_ports::table::Record;
 
 const ANA: &str = "5511987654321";
 
@@ -27,7 +30,7 @@ fn preference(tenant: &TenantId, address: &str, is_stopped: bool, time: i64) -> 
 async fn list_all<S: Store>(store: &S, tenant: &TenantId, limit: usize) -> Vec<OptOut> {
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
-        let page = succeed(store.list_opt_outs(tenant, &PageRequest { cursor, limit })).await;
+        let page = succeed(list_opt_outs(store, tenant, &PageRequest { cursor, limit })).await;
         assert!(page.items.len() <= limit);
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -41,26 +44,26 @@ pub async fn the_later_preference_of_a_recipient_counts<S: Store>(store: &S) {
     let tenant = Fixture::new().bound.tenant.id;
     let key = [recipient(&tenant, ANA)];
     assert!(
-        !succeed(store.apply_opt_out(&preference(&tenant, ANA, false, 5))).await,
+        !succeed(apply_opt_out(store, &preference(&tenant, ANA, false, 5))).await,
         "nothing to resume"
     );
-    assert_eq!(succeed(store.find_opt_outs(&tenant, &key)).await, []);
-    assert!(succeed(store.apply_opt_out(&preference(&tenant, ANA, true, 10))).await);
+    assert_eq!(succeed(find_opt_outs(store, &tenant, &key)).await, []);
+    assert!(succeed(apply_opt_out(store, &preference(&tenant, ANA, true, 10))).await);
     assert!(
-        !succeed(store.apply_opt_out(&preference(&tenant, ANA, true, 10))).await,
+        !succeed(apply_opt_out(store, &preference(&tenant, ANA, true, 10))).await,
         "a repeat"
     );
     assert!(
-        !succeed(store.apply_opt_out(&preference(&tenant, ANA, false, 9))).await,
+        !succeed(apply_opt_out(store, &preference(&tenant, ANA, false, 9))).await,
         "an older one that comes late"
     );
     assert_eq!(
-        succeed(store.find_opt_outs(&tenant, &key)).await,
+        succeed(find_opt_outs(store, &tenant, &key)).await,
         [preference(&tenant, ANA, true, 10)]
     );
-    assert!(succeed(store.apply_opt_out(&preference(&tenant, ANA, false, 11))).await);
+    assert!(succeed(apply_opt_out(store, &preference(&tenant, ANA, false, 11))).await);
     assert_eq!(
-        succeed(store.find_opt_outs(&tenant, &key)).await,
+        succeed(find_opt_outs(store, &tenant, &key)).await,
         [preference(&tenant, ANA, false, 11)]
     );
 }
@@ -75,9 +78,9 @@ pub async fn preferences_are_found_and_listed_by_their_tenant<S: Store>(store: &
         "551100000005",
     ];
     for number in numbers {
-        succeed(store.apply_opt_out(&preference(&tenant, number, true, 10))).await;
+        succeed(apply_opt_out(store, &preference(&tenant, number, true, 10))).await;
     }
-    succeed(store.apply_opt_out(&preference(&other, numbers[0], true, 10))).await;
+    succeed(apply_opt_out(store, &preference(&other, numbers[0], true, 10))).await;
     let mut expected: Vec<OptOut> = numbers
         .iter()
         .map(|number| preference(&tenant, number, true, 10))
@@ -91,38 +94,51 @@ pub async fn preferences_are_found_and_listed_by_their_tenant<S: Store>(store: &
         recipient(&tenant, "551100000009"),
         recipient(&tenant, numbers[3]),
     ];
-    assert_eq!(succeed(store.find_opt_outs(&tenant, &asked)).await.len(), 2);
-    assert_eq!(succeed(store.find_opt_outs(&other, &asked)).await, []);
+    assert_eq!(succeed(find_opt_outs(store, &tenant, &asked)).await.len(), 2);
+    assert_eq!(succeed(find_opt_outs(store, &other, &asked)).await, []);
 }
 
 pub async fn of_preferences_at_once_the_latest_is_left<S: Store>(store: &S) {
     let tenant = Fixture::new().bound.tenant.id;
-    succeed(store.apply_opt_out(&preference(&tenant, ANA, true, 1))).await;
+    succeed(apply_opt_out(store, &preference(&tenant, ANA, true, 1))).await;
     let preferences = (2..8).map(|time| {
         let preference = preference(&tenant, ANA, time % 2 == 1, time);
-        async move { succeed(store.apply_opt_out(&preference)).await }
+        async move { succeed(apply_opt_out(store, &preference)).await }
     });
     futures::future::join_all(preferences).await;
-    let left = succeed(store.find_opt_outs(&tenant, &[recipient(&tenant, ANA)])).await;
+    let left = succeed(find_opt_outs(store, &tenant, &[recipient(&tenant, ANA)])).await;
     assert_eq!(left, [preference(&tenant, ANA, true, 7)]);
 }
 
 pub async fn an_erased_recipient_stays_opted_out_without_an_address<S: Store>(store: &S) {
     let tenant = Fixture::new().bound.tenant.id;
     let key = recipient(&tenant, ANA);
-    succeed(store.forget_opt_out_address(&tenant, &key)).await;
-    succeed(store.apply_opt_out(&preference(&tenant, ANA, true, 10))).await;
+    succeed(forget_opt_out_address(store, &tenant, &key)).await;
+    succeed(apply_opt_out(store, &preference(&tenant, ANA, true, 10))).await;
     for _ in 0..2 {
-        succeed(store.forget_opt_out_address(&tenant, &key)).await;
-        let left = succeed(store.find_opt_outs(&tenant, std::slice::from_ref(&key))).await;
+        succeed(forget_opt_out_address(store, &tenant, &key)).await;
+        let left = succeed(find_opt_outs(store, &tenant, std::slice::from_ref(&key))).await;
         assert_eq!(left, [preference(&tenant, ANA, true, 10).without_address()]);
     }
+}
+
+pub async fn a_preference_that_cannot_be_read_is_not_taken_for_none<S: Store>(store: &S) {
+    let tenant = Fixture::new().bound.tenant.id;
+    let known = preference(&tenant, ANA, true, 10);
+    put_unreadable(store, known.key()).await;
+    let found = find_opt_outs(store, &tenant, std::slice::from_ref(&known.recipient)).await;
+    let applied = apply_opt_out(store, &known).await;
+    for error in [found.unwrap_err(), applied.unwrap_err()] {
+        assert!(matches!(error, PortError::Invalid { .. }), "{error:?}");
+    }
+    delete_key(store, known.key()).await;
+    assert!(succeed(apply_opt_out(store, &known)).await);
 }
 
 pub async fn a_removed_tenant_has_no_preferences<S: Store>(store: &S) {
     let (gone, other) = (Fixture::new().bound.tenant.id, Fixture::new().bound.tenant.id);
     for tenant in [&gone, &other] {
-        succeed(store.apply_opt_out(&preference(tenant, ANA, true, 10))).await;
+        succeed(apply_opt_out(store, &preference(tenant, ANA, true, 10))).await;
     }
     assert!(succeed(store.delete_tenant_records(&gone, &[], 100)).await >= 1);
     assert_eq!(list_all(store, &gone, 10).await, []);

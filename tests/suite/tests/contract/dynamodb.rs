@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{
 };
 use recado_aws::{DynamoStore, OsSystem, StreamRecord};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
+use recado_testkit::own_kinds::list_all_kinds;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::sync::{Mutex, OnceCell};
@@ -22,7 +23,7 @@ async fn dynamo_store() -> DynamoStore<OsSystem> {
     let client = clients(ACCOUNT).dynamodb;
     MADE.get_or_init(|| make_table(&client, TABLE)).await;
     // No configuration is remembered: cases change it and look.
-    let store = DynamoStore::new(client, TABLE, OsSystem, Duration::ZERO);
+    let store = DynamoStore::new(client, TABLE, OsSystem, Duration::ZERO).with_kinds(list_all_kinds());
     tokio::spawn(publish_changes(store.clone()));
     store
 }
