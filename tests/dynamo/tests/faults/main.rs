@@ -5,6 +5,7 @@
 mod conflicts;
 mod crashes;
 mod damaged;
+mod declared_kinds;
 mod expiry;
 mod indexes;
 mod lost;
@@ -13,6 +14,7 @@ mod read_costs;
 mod repeatable;
 mod roles;
 mod table;
+mod table_records;
 mod tenants;
 mod throttled;
 mod torn;

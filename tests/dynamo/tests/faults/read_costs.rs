@@ -10,10 +10,13 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    Alerts, Audit, AuditFilter, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex,
-    DeadLetterFilter, DeadLetters, Gauges, InvitationRecords, OptOuts, PageRequest, PortResult,
-    ScheduledMessages, Tokens, UnacknowledgedFilter, UsageRecords, WriteOutcome,
+    Alerts, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, DeadLetterFilter,
+    DeadLetters, Gauges, InvitationRecords, PageRequest, PortResult, ScheduledMessages, UnacknowledgedFilter,
+    UsageRecords, WriteOutcome,
 };
+use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::opt_outs::list_opt_outs;
+use recado_pipeline::records::tokens::list_tokens;
 use recado_testkit::builders::{BASE, Fixture, far_ahead};
 use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 use recado_testkit::stored_usage::store_used_reply;
@@ -166,9 +169,9 @@ fn measure_others(rows: &mut Rows<'_>, own: &Fixture, job: &InboundJob) {
     rows.measure("the open work of one instance, for `/health/whatsapp`", work);
     rows.measure("`GET /v1/instances`", store.list_instances(tenant, &page));
     rows.measure("`GET /v1/config`", store.read_configuration(tenant));
-    rows.measure("`GET /v1/tokens`, none", store.list_tokens(tenant, &page));
+    rows.measure("`GET /v1/tokens`, none", list_tokens(store, tenant, &page));
     rows.measure("`GET /v1/alerts`, none", store.list_live_alerts(tenant, 100));
-    rows.measure("`GET /v1/audit`, none", store.list_audit(&audit, &page));
+    rows.measure("`GET /v1/audit`, none", list_audit(store, &audit, &page));
 }
 
 /// Stores guests with invitations and opt-outs, and replies of one model on each of thirty days.
@@ -213,7 +216,7 @@ fn measure_people(rows: &mut Rows<'_>, own: &Fixture) {
         log,
     );
     assert_eq!(found.items.len(), 50);
-    let found = rows.measure("`GET /v1/opt-outs`", store.list_opt_outs(tenant, &page));
+    let found = rows.measure("`GET /v1/opt-outs`", list_opt_outs(store, tenant, &page));
     assert_eq!(found.items.len(), 50);
     let used = store.list_usage(tenant, date(1970, 1, 1), Date::MAX);
     let found = rows.measure("`GET /v1/usage`, 30 days of one agent with one model", used);

@@ -21,7 +21,7 @@ use std::future::Future;
 
 /// Does `write`, whose transaction has so many records, in many orders on a new world each, and lets `look` look before
 /// each record appears, and when all have.
-fn in_the_middle<G, F: Future<Output = ()>>(
+pub(crate) fn in_the_middle<G, F: Future<Output = ()>>(
     records: u32,
     given: impl Fn(&World) -> G,
     write: impl Fn(World, G) -> F,
@@ -47,7 +47,7 @@ fn in_the_middle<G, F: Future<Output = ()>>(
 }
 
 /// What was read, unless it could not be read for now.
-fn for_now<T: Debug>(read: PortResult<T>) -> Option<T> {
+pub(crate) fn for_now<T: Debug>(read: PortResult<T>) -> Option<T> {
     match read {
         Ok(read) => Some(read),
         Err(error) => {

@@ -6,6 +6,7 @@ use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Operation, Options};
 use recado_pipeline::ports::{PortError, PortResult, System};
 use recado_testkit::builders::BASE;
+use recado_testkit::own_kinds::list_all_kinds;
 use std::error::Error;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -99,7 +100,7 @@ impl World {
             attempts,
         };
         Self {
-            store: dynamo.store(time.clone(), &options),
+            store: dynamo.store(time.clone(), &options).with_kinds(list_all_kinds()),
             time,
             dynamo,
             faults,
