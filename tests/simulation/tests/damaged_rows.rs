@@ -25,10 +25,8 @@ const NOT_PLAYED: &[(&str, &str)] = &[
     ("live_alerts", "no alert is configured"),
     ("notices", "no account is told of"),
     ("notifications", "no alert is configured"),
-    ("opt_outs", "nobody opts out"),
     ("parked", "no instance is closed"),
     ("sessions", "nobody signs in"),
-    ("tokens", "nobody asks by a token"),
     ("webhook_endpoints", "no endpoint is configured"),
 ];
 

@@ -11,7 +11,8 @@ use recado_pipeline::configure::{
     ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry,
 };
 use recado_pipeline::knowledge::{KnowledgeError, NewDocument, add_source};
-use recado_pipeline::ports::{Audit, AuditFilter, ConfigurationStore, Files, KnowledgeRecords, PageRequest};
+use recado_pipeline::ports::{ConfigurationStore, Files, KnowledgeRecords, PageRequest};
+use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -81,7 +82,7 @@ async fn count_removals_in_audit(setup: &Setup) -> usize {
         limit: 50,
         cursor: None,
     };
-    let listed = succeed(setup.world.store.list_audit(&filter, &page)).await;
+    let listed = succeed(list_audit(&setup.world.store, &filter, &page)).await;
     let is_removal = |after: Option<&str>| after == Some("removed with the agent: 1 source");
     listed
         .items

@@ -6,7 +6,8 @@ use recado_domain::audit::AuditAction;
 use recado_domain::conversation::{AnnotationError, ConversationLabel};
 use recado_domain::ids::{ConversationId, TenantId, TokenName};
 use recado_pipeline::operate::{self, LabelChange, OperateError};
-use recado_pipeline::ports::{Audit, AuditFilter, PageRequest};
+use recado_pipeline::ports::PageRequest;
+use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use std::collections::BTreeSet;
@@ -41,7 +42,7 @@ async fn audited(setup: &Setup) -> Vec<(AuditAction, String)> {
         limit: 100,
         cursor: None,
     };
-    let found = succeed(setup.world.store.list_audit(&AuditFilter::default(), &page)).await;
+    let found = succeed(list_audit(&setup.world.store, &AuditFilter::default(), &page)).await;
     let mut items = found.items;
     items.reverse();
     items

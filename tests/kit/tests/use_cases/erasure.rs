@@ -24,10 +24,11 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    Audit, AuditFilter, ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals,
-    ErasableRecords, InboundEntry, Inbox, InvitationRecords, OptOuts, OutboxStore, PageRequest, Queues,
-    SendOutcome,
+    ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals, ErasableRecords,
+    InboundEntry, Inbox, InvitationRecords, OutboxStore, PageRequest, Queues, SendOutcome,
 };
+use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::erasure_story::{CANARY_BESIDE, OTHER_BESIDE, store_beside};
@@ -546,7 +547,7 @@ async fn an_erased_person_is_no_guest_and_keeps_its_preference_under_a_key_alone
         limit: 10,
         cursor: None,
     };
-    let kept = succeed(store.list_opt_outs(tenant, &page)).await.items;
+    let kept = succeed(list_opt_outs(store, tenant, &page)).await.items;
     let addresses: Vec<Option<&str>> = kept.iter().map(|one| one.address.as_deref()).collect();
     assert_eq!(addresses.iter().flatten().collect::<Vec<_>>(), [&"5511987650002"]);
     assert_eq!(
@@ -783,7 +784,7 @@ async fn a_guest_of_a_tenant_that_has_no_instance_any_more_is_erased_by_its_numb
         limit: 10,
         cursor: None,
     };
-    let audit = succeed(store.list_audit(&AuditFilter::default(), &page)).await;
+    let audit = succeed(list_audit(store, &AuditFilter::default(), &page)).await;
     assert_eq!(audit.items.len(), 3, "each is noted: {audit:?}");
     let wrong = find_contact(world, &caller, &site.query("nobody")).await;
     assert!(matches!(wrong, Err(ContactError::Recipient(_))), "{wrong:?}");

@@ -10,8 +10,9 @@ use recado_domain::invitations::{GuestStatus, InvitationState, InvitationStatus}
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::deliver::{InvitationError, InvitationRequest};
-use recado_pipeline::ports::{IdentityKeyStore, InvitationRecords, OptOuts};
+use recado_pipeline::ports::{IdentityKeyStore, InvitationRecords};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_testkit::ports::succeed;
 
 /// A tenant whose quiet hours are the hour of the setup's clock and the next one.
@@ -60,7 +61,7 @@ async fn say(setup: &Setup, address: RecipientAddress<'_>, is_stopped: bool) {
         at: setup.now(),
         source: OptOutSource::Link,
     };
-    assert!(succeed(setup.world.store.apply_opt_out(&preference)).await);
+    assert!(succeed(apply_opt_out(&setup.world.store, &preference)).await);
 }
 
 /// The person with this number wants no more messages that nobody asked for.

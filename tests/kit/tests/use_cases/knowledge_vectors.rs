@@ -10,7 +10,8 @@ use recado_pipeline::knowledge::{
     AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
     remove_source, search_knowledge,
 };
-use recado_pipeline::ports::{Audit, AuditFilter, EmbeddingError, KnowledgeRecords, PageRequest};
+use recado_pipeline::ports::{EmbeddingError, KnowledgeRecords, PageRequest};
+use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -69,7 +70,7 @@ impl Desk {
             limit: 50,
             cursor: None,
         };
-        succeed(self.world().store.list_audit(&filter, &page))
+        succeed(list_audit(&self.world().store, &filter, &page))
             .await
             .items
             .len()

@@ -14,7 +14,8 @@ use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::delivery_permission::{DeliveryPermission, DeliveryRecipient, judge_delivery};
-use recado_pipeline::ports::{Conversations, IdentityKeyStore, OptOuts, PageRequest};
+use recado_pipeline::ports::{Conversations, IdentityKeyStore, PageRequest};
+use recado_pipeline::records::opt_outs::{apply_opt_out, list_opt_outs};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -23,7 +24,7 @@ async fn list_preferences(setup: &Setup, tenant: &TenantId) -> Vec<OptOut> {
         limit: 10,
         cursor: None,
     };
-    succeed(setup.world.store.list_opt_outs(tenant, &page))
+    succeed(list_opt_outs(&setup.world.store, tenant, &page))
         .await
         .items
 }
@@ -152,7 +153,7 @@ async fn an_opt_out_of_one_address_is_one_of_the_person() {
         at: setup.now(),
         source: OptOutSource::Link,
     };
-    succeed(setup.world.store.apply_opt_out(&preference)).await;
+    succeed(apply_opt_out(&setup.world.store, &preference)).await;
     let lower = EmailAddress::parse("ana@CLINIC.example").unwrap();
     let both = [
         RecipientAddress::WhatsApp(&number),

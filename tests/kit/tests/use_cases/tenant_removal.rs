@@ -15,9 +15,10 @@ use recado_domain::turn_places::TurnPlaces;
 use recado_pipeline::configure::{self, ApplyOptions};
 use recado_pipeline::knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Notices, Queues, Samples, Tokens,
+    Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Notices, Queues, Samples,
     TurnPlaceRecords, WriteOutcome,
 };
+use recado_pipeline::records::tokens::put_token;
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key, nonce};
@@ -138,7 +139,7 @@ impl Two {
             created_by: TokenName::installation(),
             expires_at: None,
         };
-        assert!(succeed(store.put_token(&token)).await);
+        assert!(succeed(put_token(store, &token)).await);
         let unseen = fixture.conversation(9);
         store_booking(store, &unseen, (text, text), None, now).await;
         let document = NewDocument {
@@ -231,7 +232,9 @@ impl Two {
         let found = self.site.search(&Self::canaries());
         assert!(found.is_empty(), "{found:?}");
         let left: Vec<String> = self.rows().into_iter().filter(|row| self.is_own(row)).collect();
-        assert!(left.iter().all(|row| row.starts_with("audit|")), "{left:?}");
+        // The entries, and what leads to them.
+        let is_of_audit = |row: &String| row.starts_with("records|audit");
+        assert!(left.iter().all(is_of_audit), "{left:?}");
         let removals = left.iter().filter(|row| row.contains("tenant_removed")).count();
         // Twice, if it was cut off right at its beginning.
         assert!(

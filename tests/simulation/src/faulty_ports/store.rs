@@ -8,16 +8,15 @@ mod invitations;
 mod knowledge;
 mod overdue;
 mod sessions;
+mod table;
 mod webhooks;
 
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use recado_domain::access::{Token, TokenHash};
 use recado_domain::access_list::AccessList;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
-use recado_domain::audit::AuditEntry;
 use recado_domain::config::{
     Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
     Tenant,
@@ -30,12 +29,11 @@ use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId, TokenName,
+    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
-use recado_domain::opt_out::{OptOut, RecipientKey};
 use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
@@ -44,12 +42,12 @@ use recado_domain::turn_places::TurnPlaces;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
-    CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
-    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OptOuts, Page,
-    PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
-    TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
-    UsageRecords, WaitingForPerson, WriteOutcome,
+    Alerts, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter, CorrelatedRecords,
+    CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace,
+    ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, Page, PageRequest,
+    PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, TroubledInstances,
+    TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords,
+    WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -147,23 +145,6 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
     }
 }
 
-impl<S: Store> OptOuts for FaultyPort<S> {
-    delegate_calls! {
-        apply_opt_out(preference: &OptOut) -> bool;
-        list_opt_outs(tenant: &TenantId, page: &PageRequest) -> Page<OptOut>;
-        forget_opt_out_address(tenant: &TenantId, recipient: &RecipientKey) -> ();
-    }
-
-    async fn find_opt_outs(&self, tenant: &TenantId, recipients: &[RecipientKey]) -> PortResult<Vec<OptOut>> {
-        let finds = self.inner.find_opt_outs(tenant, recipients);
-        let mut found = self.around("find_opt_outs", finds).await?;
-        if self.injector.function == "sender" && self.injector.lacks(Mutation::OptOutsUnasked) {
-            found.clear();
-        }
-        Ok(found)
-    }
-}
-
 impl<S: Store> TurnPlaceRecords for FaultyPort<S> {
     delegate_calls! {
         find_turn_places(tenant: &TenantId) -> Option<TurnPlaces>;
@@ -180,13 +161,6 @@ impl<S: Store> TurnPlaceRecords for FaultyPort<S> {
             self.inner.save_turn_places(tenant, places).await
         };
         self.around("save_turn_places", effect).await
-    }
-}
-
-impl<S: Store> Audit for FaultyPort<S> {
-    delegate_calls! {
-        append_audit(entries: &[AuditEntry], expires: Timestamp) -> ();
-        list_audit(filter: &AuditFilter, page: &PageRequest) -> Page<AuditEntry>;
     }
 }
 
@@ -423,16 +397,6 @@ impl<S: Store> ScheduledMessages for FaultyPort<S> {
             Ok(written)
         };
         self.around("fall_due", effect).await
-    }
-}
-
-/// No use case of a message's way calls it.
-impl<S: Store> Tokens for FaultyPort<S> {
-    delegate_calls! { directly:
-        put_token(token: &Token) -> bool;
-        find_token(hash: &TokenHash) -> Option<Token>;
-        list_tokens(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Token>;
-        delete_token(tenant: Option<&TenantId>, name: &TokenName) -> bool;
     }
 }
 

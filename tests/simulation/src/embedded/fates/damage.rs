@@ -50,7 +50,6 @@ pub enum Concerns {
 /// The kinds of records that a day has, and whom a damaged row of each may concern.
 pub const KINDS: &[(&str, Concerns)] = &[
     ("agents", Concerns::Tenant),
-    ("audit", Concerns::Named),
     ("batch_chunks", Concerns::Named),
     ("batches", Concerns::Named),
     ("calendars", Concerns::Tenant),
@@ -68,6 +67,7 @@ pub const KINDS: &[(&str, Concerns)] = &[
     ("occasions", Concerns::Named),
     ("published_events", Concerns::Named),
     ("queue_messages", Concerns::Named),
+    ("records", Concerns::Named),
     ("samples", Concerns::Named),
     ("scheduled", Concerns::Named),
     ("tenants", Concerns::Tenant),

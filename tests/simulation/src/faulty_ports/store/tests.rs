@@ -1,14 +1,18 @@
-//! What is known of a write that a store did and never answered: here it is done without the faulty port.
+//! What is known of a write that a store did and never answered: here it is done without the faulty port. And what a store leaves of
+//! one that failed in its middle.
 
 use crate::embedded::store;
 use crate::executor::{Life, Progress, Simulation, Tasks};
 use crate::fault_injector::{Common, FaultInjector, Faults};
 use crate::faulty_ports::FaultyPort;
+use futures::executor::block_on;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     Conversations, InboundWrite, Inbox, OutboxStore, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
 };
+use recado_pipeline::table::{Condition, Record, Table, Write};
 use recado_testkit::builders::Fixture;
+use recado_testkit::own_kinds::Slip;
 use std::sync::Arc;
 
 /// How long after the write somebody looks, in milliseconds.
@@ -91,4 +95,35 @@ fn an_event_whose_message_was_stored_without_an_answer_is_stored_once_its_repeti
     });
     let known = common.witness().stored.get(&event).copied();
     assert!(known.is_some_and(|at| at >= LATER_MS), "{known:?}");
+}
+
+/// Lets the database have so many pages more than it has.
+fn limit_growth(store: &Embedded, pages: i64) {
+    let limited = store.open_rows_for_test(|rows| -> rusqlite::Result<i64> {
+        let used: i64 = rows.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+        let limit = format!("PRAGMA max_page_count = {}", used + pages);
+        rows.query_row(&limit, [], |row| row.get(0))
+    });
+    limited.expect("a store in memory").expect("the limit is set");
+}
+
+#[test]
+fn of_writes_of_which_one_fails_none_is_made() {
+    let store = store(&Simulation::new(1));
+    let slip = |number: usize| Slip::new(None, &format!("{number:02}"), &"x".repeat(100_000));
+    let slips: Vec<Slip> = (0..20).map(slip).collect();
+    let (before, new) = slips.split_at(1);
+    let put = |slip: &Slip| slip.put(Condition::Absent);
+    let before: Vec<Write> = before.iter().map(put).collect();
+    let new: Vec<Write> = new.iter().map(put).collect();
+    block_on(store.write(&before)).unwrap().unwrap();
+    // Some of the new ones have room.
+    limit_growth(&store, 100);
+    assert!(block_on(store.write(&new)).is_err());
+    for (number, slip) in slips.iter().enumerate() {
+        let found = block_on(store.get(&slip.key())).unwrap();
+        assert_eq!(found.is_some(), number == 0, "{number}");
+    }
+    limit_growth(&store, 100_000);
+    assert_eq!(block_on(store.write(&new)).unwrap().unwrap().len(), 19);
 }

@@ -21,6 +21,7 @@ use recado_domain::published_event::EventCursor;
 use recado_pipeline::deliver::{self, LogFilter};
 use recado_pipeline::ports::{Store, System};
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_pipeline::tokens::{self, NewToken};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
 use recado_pipeline::{occasions, operate, opt_outs};
@@ -264,7 +265,8 @@ where
                 at: now,
                 source: OptOutSource::Message,
             };
-            store.apply_opt_out(&preference).await.expect("it is stored");
+            let stored = apply_opt_out(store, &preference).await;
+            stored.expect("it is stored");
         });
     }
 }

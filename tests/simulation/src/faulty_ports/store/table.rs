@@ -1,0 +1,60 @@
+//! The table of all records that are not on the path of a message.
+
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use recado_domain::opt_out::OptOut;
+use recado_pipeline::ports::{PortResult, Store};
+use recado_pipeline::table::{Item, ItemPage, Key, Kind, Query, Record, Table, Write, WriteResult};
+
+impl<S: Store> FaultyPort<S> {
+    /// Whether a mutation hides this item from the function.
+    fn is_hidden(&self, key: &Key) -> bool {
+        key.partition.name == OptOut::KIND
+            && self.injector.function == "sender"
+            && self.injector.lacks(Mutation::OptOutsUnasked)
+    }
+}
+
+impl<S: Store> Table for FaultyPort<S> {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+        Box::pin(async move {
+            let found = self.around("find_item", self.inner.get(key)).await?;
+            Ok(found.filter(|item| !self.is_hidden(&item.key)))
+        })
+    }
+
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+        Box::pin(self.around("find_cached_item", self.inner.get_cached(key)))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>> {
+        Box::pin(async move {
+            let mut found = self.around("find_items", self.inner.get_many(keys)).await?;
+            found.retain(|item| !self.is_hidden(&item.key));
+            Ok(found)
+        })
+    }
+
+    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
+        Box::pin(self.around("write_items", self.inner.write(writes)))
+    }
+
+    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
+        Box::pin(self.around("list_items", self.inner.page(query)))
+    }
+
+    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
+        Box::pin(self.around("count_items", self.inner.count(query)))
+    }
+
+    fn list_due<'a>(
+        &'a self,
+        kind: &'a Kind,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
+        Box::pin(self.around("list_due_items", self.inner.list_due(kind, now, limit)))
+    }
+}
