@@ -156,7 +156,7 @@ def lists_of(tenant, batch):
 
 
 RUN_TIME_TABLES = ("messages", "conversations", "invitations", "deliveries", "scheduled", "dead_letters", "guests", "batches",
-                   "batch_chunks", "events", "parked", "instance_states", "opt_outs", "journals", "published_events", "samples",
+                   "batch_chunks", "events", "parked", "instance_states", "journals", "published_events", "records", "samples",
                    "webhook_endpoints")
 
 

@@ -21,7 +21,8 @@ async fn what_cannot_be_audited_is_not_done() {
     machine.evolution(&hello).await;
     let path = format!("/v1/conversations/{}", machine.conversation().await);
     let database = Connection::open(machine.data().join("recado.db")).unwrap();
-    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END";
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON records WHEN NEW.partition GLOB 'audit#*'
+        BEGIN SELECT RAISE(ABORT, 'no'); END";
     database.execute_batch(refuse).unwrap();
     let manual = || Some(json!({"mode": "manual"}));
     let (status, told) = machine.api(Method::PATCH, &path, manual()).await;
@@ -36,7 +37,8 @@ async fn what_cannot_be_audited_is_not_done() {
     assert_eq!(status, StatusCode::OK);
     let found = entries(&machine, "conversation_taken_over").await;
     assert_eq!(found.len(), 1, "{found:?}");
-    let changed = database.execute("UPDATE audit SET body = '{}'", []).unwrap_err();
+    let change = "UPDATE records SET body = '{}' WHERE partition GLOB 'audit#*'";
+    let changed = database.execute(change, []).unwrap_err();
     assert!(changed.to_string().contains("never changed"), "{changed}");
 }
 
