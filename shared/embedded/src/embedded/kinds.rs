@@ -6,8 +6,10 @@ use recado_ports::table::Kind;
 
 impl Embedded {
     /// Sets the kinds of records that the table knows: tests have kinds of their own.
-    pub fn set_kinds(&self, kinds: &'static [Kind]) {
+    #[must_use]
+    pub fn with_kinds(self, kinds: &'static [Kind]) -> Self {
         *lock_unpoisoned(&self.inner.kinds) = kinds;
+        self
     }
 
     /// Returns the kinds of records that the table knows.

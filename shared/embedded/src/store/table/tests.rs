@@ -61,8 +61,9 @@ fn note(name: &str) -> Note {
 
 /// A store that knows notes, with these.
 async fn store_with(notes: &[Note]) -> Embedded {
-    let store = Embedded::in_memory(Clock::new(|| at(0))).unwrap();
-    store.set_kinds(&NOTES);
+    let store = Embedded::in_memory(Clock::new(|| at(0)))
+        .unwrap()
+        .with_kinds(&NOTES);
     for note in notes {
         succeed(put_record(&store, note)).await;
     }
