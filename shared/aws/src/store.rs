@@ -1,7 +1,6 @@
 //! Records on `DynamoDB`: one table with five indexes. [`keys`] lists the key of each kind of record.
 
 mod alerts;
-mod aliases;
 mod batches;
 mod changed_record;
 mod client_keys;
@@ -22,11 +21,9 @@ mod invitation_items;
 mod invitations;
 mod item;
 mod keys;
-mod knowledge_records;
 mod lists;
 mod log_head;
 mod moving;
-mod notices;
 mod outbox;
 mod overdue;
 mod parking;
@@ -39,14 +36,12 @@ mod request_attempts;
 mod retention;
 mod samples;
 mod scheduled;
-mod sessions;
 mod stream_record;
 mod table;
 mod table_port;
 mod tenant_records;
 mod trace;
 mod transaction;
-mod turn_places;
 mod typing;
 mod unacknowledged;
 mod usage;

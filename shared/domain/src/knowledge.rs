@@ -22,7 +22,6 @@ pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, norm
 
 use crate::ids::{AgentId, IdError, Nonce, TenantId, hash_parts};
 use crate::millis;
-use crate::revision::{generation_of, start_revision};
 use crate::text_conversions::text_conversions;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -179,9 +178,10 @@ pub struct AgentKnowledge {
     pub tenant: TenantId,
     /// The agent.
     pub agent: AgentId,
-    /// Revision: grows at every write, which is conditional on it. It tells the knowledge from that of an agent that had the name
-    /// before (see [`crate::revision`]). 0: nothing was stored yet.
-    pub rev: u64,
+    /// Random text that tells the knowledge from that of an agent that had the name before. `None` in a record of an older
+    /// format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<Nonce>,
     /// Number of the present snapshot, counted from 1; 0 before the first.
     pub version: u64,
     /// The present snapshot; `None` before the first.
@@ -200,12 +200,12 @@ pub struct AgentKnowledge {
 }
 
 impl AgentKnowledge {
-    /// Returns the record of an agent without knowledge, which is not stored yet.
-    pub fn new(tenant: TenantId, agent: AgentId) -> Self {
+    /// Makes the record of an agent without knowledge, under a new random `born`.
+    pub fn begin(tenant: TenantId, agent: AgentId, born: Nonce) -> Self {
         Self {
             tenant,
             agent,
-            rev: 0,
+            born: Some(born),
             version: 0,
             snapshot: None,
             sources: 0,
@@ -213,19 +213,6 @@ impl AgentKnowledge {
             spare: Vec::new(),
             vector_indexes: Vec::new(),
         }
-    }
-
-    /// Returns the same record, ready for its first write. The random `born` gives it its generation.
-    pub fn begin(tenant: TenantId, agent: AgentId, born: &Nonce) -> Self {
-        Self {
-            rev: start_revision(&[born.as_str()]) + 1,
-            ..Self::new(tenant, agent)
-        }
-    }
-
-    /// Returns the generation of the knowledge: that of an agent that is made again has another.
-    pub fn generation(&self) -> u64 {
-        generation_of(self.rev)
     }
 
     /// Returns the spare snapshots whose files nobody writes or reads any more.
@@ -241,16 +228,12 @@ impl AgentKnowledge {
 
     /// Names a snapshot whose file is about to be written, and forgets those whose files were deleted.
     pub fn begin_snapshot(&mut self, name: SnapshotName, now: Timestamp, deleted: &[SnapshotName]) {
-        if self.rev == 0 {
-            self.rev = start_revision(&[name.as_str()]);
-        }
         self.spare.retain(|spare| !deleted.contains(&spare.name));
         self.spare.push(SpareSnapshot {
             name,
             since: now,
             replaced: false,
         });
-        self.rev += 1;
     }
 
     /// Names an index of a store of vectors into which a change is about to put some.
@@ -282,7 +265,6 @@ impl AgentKnowledge {
         self.version = written.version;
         self.sources = written.sources.len();
         self.blocks = written.blocks.len();
-        self.rev += 1;
         true
     }
 

@@ -21,10 +21,8 @@ use crate::effects::Journal;
 use crate::event::{EventPayload, webhook_file_key};
 use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
 use crate::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplate, Occasion};
-use crate::knowledge::AgentKnowledge;
 use crate::message::{Message, MessageFile, StoredFile};
 use crate::millis::add_duration;
-use crate::notice::Notice;
 use crate::price::PriceList;
 use crate::sample::MinuteSample;
 use crate::scheduled::ScheduledMessage;
@@ -115,12 +113,8 @@ moved_kinds! {
     AlertConfig(AlertConfig) = "alert-config",
     /// The prices of models.
     Prices(PriceList) = "prices",
-    /// Notes that an instance was removed.
-    RemovedInstance(RemovedInstance) = "removed-instances",
     /// States of instances.
     InstanceState(OfInstance<InstanceState>) = "instance-states",
-    /// Numbers of persons who are known by another identity.
-    Alias(MovedAlias) = "aliases",
     /// Conversations.
     Conversation(Conversation) = "conversations",
     /// Messages, in and out, with the evidence of what was sent.
@@ -143,8 +137,6 @@ moved_kinds! {
     Journal(Journal) = "journals",
     /// Cells of calendars that events hold.
     Cell(MovedCell) = "cells",
-    /// The knowledge of agents.
-    Knowledge(AgentKnowledge) = "knowledge",
     /// Occasions.
     Occasion(Occasion) = "occasions",
     /// Templates of invitations.
@@ -165,8 +157,6 @@ moved_kinds! {
     Usage(Dated<UsageSum>) = "usage",
     /// Samples of minutes.
     Sample(Dated<MinuteSample>) = "samples",
-    /// Notices of accounts.
-    Notice(Dated<Notice>) = "notices",
     /// Alerts that hold and alerts that ended.
     Alert(Alert) = "alerts",
     /// The record that the last look for alerts left.
@@ -200,7 +190,8 @@ pub enum MovedFile {
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 impl MovedFile {
-    fn new_file(key: String, stored: Option<&StoredFile>) -> Self {
+    /// Makes the file with this key, and with the MIME type that was stored with it, if that is known.
+    pub fn new_file(key: String, stored: Option<&StoredFile>) -> Self {
         let mime_type = stored.map_or(UNKNOWN_TYPE, |stored| &stored.mime_type).to_owned();
         Self::File { key, mime_type }
     }
@@ -218,7 +209,6 @@ impl MovedRecord {
     /// record's kind knows the time.
     pub fn expires_at(&self) -> Option<Timestamp> {
         match self {
-            Self::RemovedInstance(note) => Some(note.expires),
             Self::Event(event) => event.expires,
             Self::ClientKey(key) => Some(key.expires),
             Self::Delivery(delivery) => Some(delivery.expires),
@@ -233,7 +223,6 @@ impl MovedRecord {
             Self::PageChange(change) => Some(change.expires),
             Self::Usage(sum) => Some(sum.expires),
             Self::Sample(sample) => Some(sample.expires),
-            Self::Notice(notice) => Some(notice.expires),
             Self::Alert(alert) => alert.ended_at.and(alert.expires_at()),
             Self::Notification(notification) => notification.expires_at(),
             Self::FailedPost(failed) => Some(failed.expires_at()),
@@ -262,7 +251,8 @@ impl MovedRecord {
         Some(document)
     }
 
-    /// Lists the files that may belong to the record. Not each is stored: one may still be waited for, or be deleted.
+    /// Lists the files that may belong to the record, unless it is one of the table: its kind knows them. Not each is stored: one may still
+    /// be waited for, or be deleted.
     pub fn list_files(&self) -> Vec<MovedFile> {
         match self {
             Self::Message(message) => message
@@ -281,10 +271,6 @@ impl MovedRecord {
                     .has_file
                     .then(|| MovedFile::Payload(webhook_file_key(&job.event)));
                 body.into_iter().chain(file).collect()
-            }
-            Self::Knowledge(knowledge) => {
-                let keys = knowledge.list_file_keys().into_iter();
-                keys.map(|key| MovedFile::new_file(key, None)).collect()
             }
             _ => Vec::new(),
         }

@@ -154,13 +154,6 @@ impl Notice {
             details: told.details,
         }
     }
-
-    /// Returns the newest [`NOTICES_MAX`] of `notices`, the newest first.
-    pub fn newest_first(mut notices: Vec<Self>) -> Vec<Self> {
-        notices.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
-        notices.truncate(NOTICES_MAX);
-        notices
-    }
 }
 
 #[cfg(test)]
@@ -201,18 +194,5 @@ mod tests {
             assert_ne!(one.id, other.id);
         }
         assert_eq!(one.id.as_str().len(), 32);
-    }
-
-    #[test]
-    fn the_newest_fifty_are_shown_the_newest_first() {
-        let all: Vec<Notice> = (0..60)
-            .map(|n| notice("1", json!({}), Some(n * 1_000), 0))
-            .collect();
-        let shown = Notice::newest_first(all);
-        assert_eq!(shown.len(), NOTICES_MAX);
-        assert_eq!(
-            (shown[0].at, shown[49].at),
-            (from_unix_millis(59_000), from_unix_millis(10_000))
-        );
     }
 }

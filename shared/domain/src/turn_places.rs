@@ -1,8 +1,7 @@
 //! The places of a tenant's turns, where the tenant limits how many run at once: who has one, and who waits for one.
 
-use crate::ids::{ConversationId, Nonce};
+use crate::ids::{ConversationId, Nonce, TenantId};
 use crate::millis::{self, add_duration};
-use crate::revision::start_revision;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -20,11 +19,10 @@ const RENEWED_BELOW: SignedDuration = SignedDuration::from_secs(12);
 const LOOK_MAX: SignedDuration = SignedDuration::from_secs(8);
 
 /// The places of a tenant's turns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnPlaces {
-    /// Revision: grows at every write. It tells the places from those of a tenant that had the name before (see [`crate::revision`]).
-    /// 0: nothing was stored yet.
-    pub rev: u64,
+    /// The tenant.
+    pub tenant: TenantId,
     /// The places that turns have.
     taken: Vec<TakenPlace>,
     /// The turns that wait for a place, those that came first in front.
@@ -70,26 +68,18 @@ impl PlaceAnswer {
 }
 
 impl TurnPlaces {
-    /// Asks for a place of `limit` in all, which ends at `until` by itself. Places go to those that came first; a turn that
-    /// is not seen any more loses its order, and a worker that crashed its place. The revision rises if the record is to be written.
-    pub fn ask_for_place(
-        &mut self,
-        limit: NonZeroU32,
-        turn: (&ConversationId, &Nonce),
-        now: Timestamp,
-        until: Timestamp,
-    ) -> PlaceAnswer {
-        let answer = self.find_place(limit, turn, now, until);
-        if answer.changes_record() {
-            if self.rev == 0 {
-                self.rev = start_revision(&[turn.1.as_str()]);
-            }
-            self.rev += 1;
+    /// Makes the record of a tenant of which no turn has a place or waits for one.
+    pub fn new(tenant: TenantId) -> Self {
+        Self {
+            tenant,
+            taken: Vec::new(),
+            waiting: Vec::new(),
         }
-        answer
     }
 
-    fn find_place(
+    /// Asks for a place of `limit` in all, which ends at `until` by itself. Places go to those that came first; a turn that
+    /// is not seen any more loses its order, and a worker that crashed its place.
+    pub fn ask_for_place(
         &mut self,
         limit: NonZeroU32,
         (conversation, nonce): (&ConversationId, &Nonce),
@@ -168,7 +158,6 @@ impl TurnPlaces {
     pub fn free_places(&mut self) -> bool {
         let is_freed = !self.taken.is_empty();
         self.taken.clear();
-        self.rev += u64::from(is_freed);
         is_freed
     }
 
@@ -186,7 +175,6 @@ impl TurnPlaces {
             is_changed |= *at > latest;
             *at = latest.min(*at);
         }
-        self.rev += u64::from(is_changed);
         is_changed
     }
 
@@ -194,11 +182,7 @@ impl TurnPlaces {
     pub fn give_place_back(&mut self, nonce: &Nonce) -> bool {
         let before = self.taken.len();
         self.taken.retain(|place| place.nonce != *nonce);
-        let is_given_back = self.taken.len() < before;
-        if is_given_back {
-            self.rev += 1;
-        }
-        is_given_back
+        self.taken.len() < before
     }
 }
 
@@ -212,7 +196,6 @@ fn wait_behind(before: usize) -> SignedDuration {
 mod tests {
     use super::*;
     use crate::millis::from_unix_millis;
-    use crate::revision::count_writes;
 
     const ONE: NonZeroU32 = NonZeroU32::MIN;
 
@@ -227,6 +210,10 @@ mod tests {
     fn turn(number: u32) -> (ConversationId, Nonce) {
         let conversation = ConversationId::parse(&format!("c_{number:032x}-1")).unwrap();
         (conversation, nonce(number))
+    }
+
+    fn no_places() -> TurnPlaces {
+        TurnPlaces::new(TenantId::parse("clinic").unwrap())
     }
 
     /// Asks for a turn, for a place of 95 seconds.
@@ -244,19 +231,18 @@ mod tests {
 
     #[test]
     fn as_many_turns_as_allowed_have_a_place_and_the_next_gets_the_first_that_is_given_back() {
-        let (mut places, two) = (TurnPlaces::default(), NonZeroU32::new(2).unwrap());
+        let (mut places, two) = (no_places(), NonZeroU32::new(2).unwrap());
         assert_eq!(ask(&mut places, two, 1, 0), PlaceAnswer::Taken);
         assert_eq!(ask(&mut places, two, 2, 0), PlaceAnswer::Taken);
         assert_eq!(ask(&mut places, two, 3, 0), waits(1, true));
         assert!(places.give_place_back(&turn(1).1));
         assert!(!places.give_place_back(&turn(1).1), "once");
-        assert_eq!(count_writes(places.rev), 4, "one for each change");
         assert_eq!(ask(&mut places, two, 3, 1), PlaceAnswer::Taken);
     }
 
     #[test]
     fn who_came_first_is_next_and_who_comes_later_waits_behind() {
-        let mut places = TurnPlaces::default();
+        let mut places = no_places();
         assert_eq!(ask(&mut places, ONE, 1, 0), PlaceAnswer::Taken);
         assert_eq!(ask(&mut places, ONE, 2, 0), waits(1, true));
         assert_eq!(ask(&mut places, ONE, 3, 0), waits(2, true));
@@ -272,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_seen_keeps_its_order_and_one_that_is_gone_loses_it() {
-        let mut places = TurnPlaces::default();
+        let mut places = no_places();
         ask(&mut places, ONE, 1, 0);
         ask(&mut places, ONE, 2, 0);
         ask(&mut places, ONE, 3, 0);
@@ -289,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_place_whose_worker_crashed_is_free_when_its_time_is_over() {
-        let mut places = TurnPlaces::default();
+        let mut places = no_places();
         ask(&mut places, ONE, 1, 0);
         let (conversation, _) = turn(1);
         let again = nonce(9);
@@ -297,16 +283,11 @@ mod tests {
         assert_eq!(ask_again(1), waits(9, false));
         assert_eq!(ask_again(94), waits(95, false));
         assert_eq!(ask_again(95), PlaceAnswer::Taken);
-        assert_eq!(
-            count_writes(places.rev),
-            2,
-            "who waits and changes nothing writes nothing"
-        );
     }
 
     #[test]
     fn who_asks_again_under_the_same_name_has_the_place_already() {
-        let mut places = TurnPlaces::default();
+        let mut places = no_places();
         ask(&mut places, ONE, 1, 0);
         let text = serde_json::to_string(&places).unwrap();
         let mut read: TurnPlaces = serde_json::from_str(&text).unwrap();
@@ -316,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_order_of_a_crowd_is_kept_up_to_a_bound() {
-        let mut places = TurnPlaces::default();
+        let mut places = no_places();
         for number in 0..=u32::try_from(WAITING_MAX).unwrap() {
             ask(&mut places, ONE, number, 0);
         }

@@ -19,7 +19,6 @@ use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
 use recado_domain::invitations::{Batch, Invitation};
 use recado_domain::message::Message;
-use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::PortResult;
 use rusqlite::types::FromSql;
@@ -170,24 +169,6 @@ pub(crate) fn reset_events(connection: &Connection, back: ClockRollback) -> Resu
     };
     let sql = "SELECT rowid, body FROM events WHERE due IS NOT NULL";
     update_records(connection, sql, |event| back.correct_event(event), put)
-}
-
-pub(crate) fn reset_turn_places(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let change = |places: &mut TurnPlaces| back.correct_places(places);
-    update_turn_places(connection, change)
-}
-
-/// Changes the places of all tenants' turns.
-pub(crate) fn update_turn_places(
-    connection: &Connection,
-    change: impl FnMut(&mut TurnPlaces) -> bool,
-) -> Result<usize, DbError> {
-    let put = |tenant: &String, places: &TurnPlaces| {
-        let sql = "UPDATE turn_places SET rev = ?2, body = ?3 WHERE tenant = ?1";
-        let values = params![tenant, to_sql_integer(places.rev), encode_json(places)?];
-        execute_sql(connection, sql, values).map(drop)
-    };
-    update_records(connection, "SELECT tenant, body FROM turn_places", change, put)
 }
 
 pub(crate) fn reset_journals(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {

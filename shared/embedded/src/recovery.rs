@@ -4,9 +4,7 @@
 //! nothing need be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be
 //! slow.)
 
-use crate::clock_set_back::{
-    update_invitations, update_journals, update_records, update_turn_places, write_in_flight,
-};
+use crate::clock_set_back::{update_invitations, update_journals, update_records, write_in_flight};
 use crate::db_error::DbError;
 use crate::queue::release_in_flight;
 use crate::store::{ConversationRow, MessageRow};
@@ -18,7 +16,6 @@ use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_domain::turn_places::TurnPlaces;
 use rusqlite::Connection;
 
 /// The numbers of records that a recovery changed.
@@ -30,8 +27,8 @@ pub struct RecoveryCounts {
     pub turns: usize,
     /// Sends that had begun and whose outcome is not known.
     pub sends: usize,
-    /// Tenants of whose places for turns some were taken.
-    pub places: usize,
+    /// Records of the table by which something was held: tenants of whose places for turns some were taken.
+    pub records: usize,
     /// Files that were being fetched or read.
     pub files: usize,
     /// Threads with effects that had begun.
@@ -121,15 +118,6 @@ pub(crate) fn free_in_flight(
     };
     let put = |row: &i64, flight: &InFlightSend| write_in_flight(connection, *row, flight);
     update_records(connection, "SELECT rowid, body FROM in_flight", end, put).map(drop)
-}
-
-pub(crate) fn free_turn_places(
-    connection: &Connection,
-    _now: Timestamp,
-    counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
-    counts.places += update_turn_places(connection, TurnPlaces::free_places)?;
-    Ok(())
 }
 
 pub(crate) fn free_journals(

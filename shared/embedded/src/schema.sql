@@ -14,15 +14,6 @@ CREATE TABLE installation (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Sessions of the console, by the hash of their texts.
-CREATE TABLE sessions (
-    hash TEXT NOT NULL PRIMARY KEY,
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX sessions_expires ON sessions (expires);
-
 -- The state of the installation and of tenants, minute by minute.
 CREATE TABLE samples (
     tenant TEXT NOT NULL,
@@ -74,15 +65,6 @@ CREATE TABLE agents (
 -- The agents of a tenant, in the order of their ids (`select_configuration`, `list_agents`).
 CREATE INDEX agents_of_tenant ON agents (tenant, id);
 
--- The knowledge of agents. The snapshots that the records name are files.
-CREATE TABLE knowledge (
-    tenant TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, agent)
-) STRICT, WITHOUT ROWID;
-
 -- The tools of agents.
 CREATE TABLE tools (
     id TEXT PRIMARY KEY,
@@ -122,21 +104,6 @@ CREATE TABLE instance_states (
 ) STRICT;
 -- The instances that `reconcile` probes, and those with a problem (`select_overdue`, `select_troubled`).
 CREATE INDEX instance_states_due ON instance_states (due) WHERE due IS NOT NULL;
-
--- What providers told of accounts.
-CREATE TABLE notices (
-    provider TEXT NOT NULL,
-    account TEXT NOT NULL,
-    id TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (provider, account, id)
-) STRICT;
--- The newest notices of an account (`select_newest`).
-CREATE INDEX notices_newest ON notices (provider, account, at, id);
--- The sweep (`delete_expired_rows`).
-CREATE INDEX notices_expires ON notices (expires);
 
 -- Conversations and messages -----------------------------------------------------------------------------------------------------
 
@@ -249,20 +216,7 @@ BEGIN
     DELETE FROM message_words WHERE rowid = old.seq;
 END;
 
--- Which number a person has whose messages may come without one. The key is a hash of instance and identity.
-CREATE TABLE aliases (
-    id TEXT NOT NULL PRIMARY KEY,
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- Turns and sending --------------------------------------------------------------------------------------------------------------
-
--- The places of a tenant's turns, where the tenant limits how many run at once.
-CREATE TABLE turn_places (
-    tenant TEXT NOT NULL PRIMARY KEY,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
 
 -- The journals of effects.
 CREATE TABLE journals (

@@ -1,7 +1,6 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
 mod alerts;
-mod aliases;
 mod applied_file;
 mod batches;
 mod contact_words;
@@ -22,11 +21,9 @@ mod instances;
 mod invitation_log;
 mod invitation_rows;
 mod invitations;
-mod knowledge_records;
 mod message_words;
 mod messages;
 mod moving;
-mod notices;
 mod outbox;
 mod overdue;
 mod published_events;
@@ -34,11 +31,10 @@ mod restored;
 mod retention;
 mod samples;
 mod scheduled;
-mod sessions;
 mod table;
+mod table_kinds;
 mod tenant_records;
 mod trace;
-mod turn_places;
 mod typing;
 mod unacknowledged;
 mod usage;
@@ -59,6 +55,7 @@ pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
 pub use restored::RestoredCounts;
 pub(crate) use restored::doubt_restored_rows;
+pub(crate) use table_kinds::{free_records, set_records_back};
 pub(crate) use webhook_records::{put_state, write_failed};
 
 #[cfg(test)]

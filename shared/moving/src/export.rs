@@ -47,13 +47,13 @@ impl RecordFiles {
         })
     }
 
-    fn write_record(&mut self, record: &MovedRecord) -> Result<(), MovingError> {
+    fn write_record(&mut self, kinds: MovedKinds<'_>, record: &MovedRecord) -> Result<(), MovingError> {
         let mut line = self.tallies.add_record(record)?;
         line.push(b'\n');
         if let Some(file) = self.files.get_mut(&record.kind()) {
             file.append(&line)?;
         }
-        self.named.extend(record.list_files());
+        self.named.extend(kinds.list_files(record)?);
         if let MovedRecord::Sample(sample) = record {
             self.newest_sample = self.newest_sample.max(Some(sample.record.at));
         }
@@ -90,7 +90,9 @@ pub async fn export_installation<S: MovableRecords, Q: Queues + Files>(
     let mut written = RecordFiles::create_all(kinds, folder)?;
     read_all(store, kinds, options.now, |records| {
         progress(MovingStep::Records, records.len());
-        records.iter().try_for_each(|record| written.write_record(record))
+        records
+            .iter()
+            .try_for_each(|record| written.write_record(kinds, record))
     })
     .await?;
     check_no_writers(options, written.newest_sample)?;

@@ -13,7 +13,6 @@
 use crate::table::Table;
 
 mod alerts;
-mod aliases;
 mod applied_files;
 mod batches;
 mod configuration;
@@ -36,10 +35,8 @@ mod inbox;
 mod instances;
 mod invitations;
 mod knowledge_library;
-mod knowledge_records;
 mod llm;
 mod moving;
-mod notices;
 mod notification_channels;
 mod outbox;
 mod overdue;
@@ -53,21 +50,18 @@ mod samples;
 mod scheduled;
 mod search_words;
 mod secrets;
-mod sessions;
 mod system;
 mod tenant_records;
 mod tool_failure;
 mod tools;
 mod trace;
 mod transcriber;
-mod turn_places;
 mod typing;
 mod usage;
 mod vector_store;
 mod webhook_records;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
-pub use aliases::ContactAliases;
 pub use applied_files::AppliedFiles;
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
@@ -97,13 +91,11 @@ pub use invitations::{GuestOutcome, InvitationClaim, InvitationOutcome, Invitati
 pub use knowledge_library::{
     FetchedDocument, KnowledgeLibrary, KnownVectors, LibraryError, PageFailure, SearchedQuestion,
 };
-pub use knowledge_records::KnowledgeRecords;
 pub use llm::{
     ChatFile, ChatTurn, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool,
     RefusedFiles, Speaker, ToolExchange,
 };
 pub use moving::{IDLE_KINDS, ImportBegin, MovableRecords, MovedPage, find_used_kind};
-pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
@@ -120,14 +112,12 @@ pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
-pub use sessions::Sessions;
 pub use system::System;
 pub use tenant_records::TenantRecords;
 pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
-pub use turn_places::TurnPlaceRecords;
 pub use typing::TypingSigns;
 pub use usage::UsageRecords;
 pub use vector_store::{NEAREST_MAX, VectorStore};
@@ -240,14 +230,12 @@ join_ports!(
     Store: Inbox
         + Conversations
         + IdentityKeyStore
-        + ContactAliases
         + OutboxStore
         + RetainedRecords
         + ScheduledMessages
         + Deliveries
         + ErasableRecords
         + TenantRecords
-        + Notices
         + InstanceStates
         + ParkedConversations
         + DeadLetters
@@ -257,14 +245,11 @@ join_ports!(
         + Samples
         + Alerts
         + CorrelationIndex
-        + Sessions
         + TypingSigns
-        + KnowledgeRecords
         + EffectJournals
         + UsageRecords
         + InvitationRecords
         + BatchRecords
-        + TurnPlaceRecords
         + PublishedEvents
         + WebhookRecords
         + Table

@@ -1,21 +1,36 @@
 //! The kinds of records that lie in the [table](crate::table): each declared once, with the functions that read and write it.
 
+pub mod aliases;
 pub mod audit;
+pub mod knowledge;
+pub mod notices;
 pub mod opt_outs;
+pub mod removed_instances;
+pub mod sessions;
 pub mod tokens;
+pub mod turn_places;
 
 use crate::ports::{PageRequest, PortError, PortResult};
 use crate::table::Kind;
-use recado_domain::access::Token;
+use recado_domain::access::{ConsoleSession, Token};
 use recado_domain::audit::AuditEntry;
-use recado_domain::moving::Dated;
+use recado_domain::knowledge::AgentKnowledge;
+use recado_domain::moving::{Dated, MovedAlias, RemovedInstance};
+use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
+use recado_domain::turn_places::TurnPlaces;
 
-/// All kinds, in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 3] = [
+/// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
+pub static KINDS: [Kind; 9] = [
     Kind::of::<Token>(),
+    Kind::of::<ConsoleSession>(),
+    Kind::of::<TurnPlaces>(),
+    Kind::of::<RemovedInstance>(),
+    Kind::of::<MovedAlias>(),
+    Kind::of::<AgentKnowledge>(),
     Kind::of::<OptOut>(),
     Kind::of::<Dated<AuditEntry>>(),
+    Kind::of::<Dated<Notice>>(),
 ];
 
 /// Finds a kind by its name.

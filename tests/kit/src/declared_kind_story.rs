@@ -13,13 +13,13 @@ use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_ports::ports::{MovableRecords, PageRequest, Store, System};
 use recado_ports::table::{
     Key, Kind, Lead, Partition, Query, Record, SaveOutcome, Versioned, find_led, find_record,
-    find_with_version, list_records, save_record,
+    find_with_version, list_records, put_record, save_record,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The kinds of a store of the story. It needs no other.
-pub static KINDS: [Kind; 1] = [Kind::of::<Badge>()];
+pub static KINDS: [Kind; 2] = [Kind::of::<Badge>(), Kind::of::<Whereabouts>()];
 
 /// The partition in which a badge is found by who wears it.
 const BY_HOLDER: &str = "test-badges.by-holder";
@@ -73,6 +73,26 @@ impl Record for Badge {
         let is_given = old.is_none_or(|old| old.holder != new.holder);
         let given = is_given.then(|| PublishedEvent::for_test(&new.tenant, &new.holder, at));
         given.into_iter().collect()
+    }
+}
+
+/// The place where a person is, which means nothing in another store.
+#[derive(Debug, Serialize, Deserialize)]
+struct Whereabouts {
+    tenant: TenantId,
+    person: String,
+}
+
+impl Record for Whereabouts {
+    const KIND: &'static str = "test-whereabouts";
+    const IS_MOVED: bool = false;
+
+    fn owner(&self) -> Option<&TenantId> {
+        Some(&self.tenant)
+    }
+
+    fn sort(&self) -> String {
+        self.person.clone()
     }
 }
 
@@ -135,6 +155,11 @@ pub async fn a_declared_kind_is_served_in_every_way<S: Store + MovableRecords>(
     for badge in [&short, &long, &other] {
         give(from, badge.clone()).await;
     }
+    let unmoved = Whereabouts {
+        tenant: ours.clone(),
+        person: "ana".to_owned(),
+    };
+    succeed(put_record(from, &unmoved)).await;
     let long = hand_on(from, &long, "caio").await;
     assert_worn(from, &ours, &[&short, &long]).await;
     assert_worn(from, &theirs, &[&other]).await;
@@ -143,6 +168,9 @@ pub async fn a_declared_kind_is_served_in_every_way<S: Store + MovableRecords>(
     assert_eq!(count_published(from, &theirs).await, 1);
 
     let moved = read_records(from).await;
+    let unmoved = RecordKind::OfTable(Whereabouts::KIND);
+    assert!(moved.iter().all(|record| record.kind() != unmoved));
+    assert!(!to.keeps_kind(unmoved));
     let mut moved: Vec<Badge> = moved.iter().filter_map(read_badge).collect();
     moved.sort_unstable();
     let mut expected = [&short, &long, &other].map(Badge::clone);

@@ -94,7 +94,7 @@ const MISSED: &[(&str, Story)] = &[
 const ELSEWHERE: &[&str] = &[
     "queue_messages",
     "parked",
-    "turn_places",
+    "records",
     "batches",
     "journals",
     "queue_groups",

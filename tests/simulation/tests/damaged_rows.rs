@@ -9,7 +9,6 @@ use recado_simulation::executor::Simulation;
 
 /// The kinds of which a day has no row, and those that are the installation itself.
 const NOT_PLAYED: &[(&str, &str)] = &[
-    ("aliases", "no contact of the day has two names"),
     (
         "dead_letters",
         "nothing is given up on the day; the story of damaged letters shows them",
@@ -21,12 +20,9 @@ const NOT_PLAYED: &[(&str, &str)] = &[
         "one row each: without the identity key nobody is known",
     ),
     ("intake", "the log of a folder; a store in memory has none"),
-    ("knowledge", "no agent has documents"),
     ("live_alerts", "no alert is configured"),
-    ("notices", "no account is told of"),
     ("notifications", "no alert is configured"),
     ("parked", "no instance is closed"),
-    ("sessions", "nobody signs in"),
     ("webhook_endpoints", "no endpoint is configured"),
 ];
 

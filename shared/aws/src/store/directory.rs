@@ -6,7 +6,6 @@ use super::configuration_writes::{self, EntryWrite, StoredMarks};
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, ConfigurationKind, TableKey};
-use super::knowledge_records::find_snapshot_name;
 use super::prices::add_installation_entry;
 use super::table::RecordQuery;
 use crate::cache::CacheLookup;
@@ -16,14 +15,16 @@ use recado_domain::config::{
     Tenant,
 };
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use recado_ports::ports::{
     ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
+use recado_ports::table::{Key, Record};
 use recado_ports::unreadable_record::UNREADABLE_INSTANCE;
 pub(super) use records::find_kind;
-use records::{add_entry, list_named_keys, sort_entries};
+use records::{add_entry, find_snapshot_name, list_named_keys, sort_entries};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -210,10 +211,12 @@ impl<A: System> DynamoStore<A> {
     ) -> PortResult<Option<Arc<InstanceConfig>>> {
         let Some(found) = found else { return Ok(None) };
         let instance: Instance = item::decode_record(what, &found)?;
+        let (tenant, agent) = (Some(&instance.tenant), instance.agent.as_str());
+        let knowledge = TableKey::for_table_item(&Key::new(AgentKnowledge::KIND, tenant, agent));
         let keys = vec![
             TableKey::for_configured(ConfigurationKind::Tenant, instance.tenant.as_str()),
             TableKey::for_configured(ConfigurationKind::Agent, instance.agent.as_str()),
-            TableKey::for_knowledge(&instance.tenant, &instance.agent),
+            knowledge.clone(),
         ];
         let found = self.table.get_records(what, keys, false).await?;
         let of = |kind: ConfigurationKind| {
@@ -234,7 +237,7 @@ impl<A: System> DynamoStore<A> {
             tools: self.read_functions_of(what, &tenant, &agent).await?,
             tenant,
             agent,
-            knowledge: find_snapshot_name(what, &instance.tenant, &found),
+            knowledge: find_snapshot_name(&knowledge, &found),
             instance,
         })))
     }

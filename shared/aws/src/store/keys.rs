@@ -7,7 +7,6 @@
 //! | --- | --- | --- |
 //! | event | `E#{event}` | `E` |
 //! | conversation | `C#{thread}` | `{number}#Z` |
-//! | alias: the number of a person known by another identity | `N#{thread of the identity}` | `N` |
 //! | sign of a contact's typing | `P#{thread}` | `P` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{thread}` | `{number}#{ordinal}` |
@@ -21,17 +20,13 @@
 //! | cell of a calendar | `Y#{tenant}` | `{calendar}#{start}` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
 //! | scheduled message | `S#{id}` | `S` |
-//! | notice of an account | `A#{provider}#{account}` | `{notice}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
 //! | tenant by its part of variables' names | `G#V` | `{part}#{tenant}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
-//! | note that an instance was removed | `G#R` | `{hash of the provider and its name}` |
-//! | knowledge of an agent | `B#{tenant}` | `{agent}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | use of a model by an agent on a day | `Q#{tenant}` | `{day}#{agent}#{shard}#{model}` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
-//! | session of the console, by its hash | `H#{hash}` | `H` |
 //! | configuration of alerts | `G#L` | `alerts` |
 //! | what the last look for alerts left | `T#W` | `alerts` |
 //! | live alert | `T#A` | `{tenant}#{condition}` |
@@ -61,9 +56,7 @@ pub(super) mod invitations;
 mod lists;
 mod moved;
 mod open;
-mod sessions;
 mod trace;
-mod turn_places;
 mod usage;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
@@ -83,18 +76,15 @@ pub(super) use lists::{
 };
 pub(super) use open::{OPEN_KINDS, count_shards, due_shard, list_due_shards};
 pub(super) use trace::{event_owner, index_trace, message_owner};
-pub(super) use turn_places::turn_places_pk;
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    AgentId, ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, hash_parts,
+    ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
-use recado_domain::notice::Notice;
-use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::ScheduledId;
 use recado_ports::table::Key;
@@ -134,20 +124,9 @@ impl TableKey {
         )
     }
 
-    /// Returns the key of an alias: the record of the number of a person who has another identity too. The thread is
-    /// the one that this identity would have.
-    pub(crate) fn for_alias(thread: &ThreadId) -> Self {
-        Self::new(format!("N#{}", thread.as_str()), "N")
-    }
-
     /// Returns the key of the newest sign of a contact's typing.
     pub(crate) fn for_typing(thread: &ThreadId) -> Self {
         Self::new(format!("P#{}", thread.as_str()), "P")
-    }
-
-    /// Returns the key of the record of an agent's knowledge.
-    pub(crate) fn for_knowledge(tenant: &TenantId, agent: &AgentId) -> Self {
-        Self::new(knowledge_pk(tenant), agent.as_str())
     }
 
     /// Returns the key of the installation's identity key.
@@ -209,11 +188,6 @@ impl TableKey {
     /// Returns the key of a scheduled message.
     pub(crate) fn for_scheduled(id: &ScheduledId) -> Self {
         Self::new(format!("S#{id}"), "S")
-    }
-
-    /// Returns the key of a notice of an account.
-    pub(crate) fn for_notice(notice: &Notice) -> Self {
-        Self::new(account_pk(notice.provider, &notice.account), notice.id.as_str())
     }
 
     /// Returns the key of a sample.
@@ -286,16 +260,6 @@ pub(crate) fn thread_pk(id: &ThreadId) -> String {
 /// Returns the `pk` of a contact's open messages.
 pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
     format!("O#{}", id.as_str())
-}
-
-/// Returns the `pk` of the provider's notices about an account.
-pub(crate) fn account_pk(provider: Provider, account: &str) -> String {
-    format!("A#{provider}#{account}")
-}
-
-/// Returns the `pk` of the knowledge of a tenant's agents.
-pub(crate) fn knowledge_pk(tenant: &TenantId) -> String {
-    format!("B#{tenant}")
 }
 
 /// Returns the `pk` of a tenant's samples, or of the installation's.

@@ -89,7 +89,8 @@ impl<A: System> DynamoStore<A> {
         self.kinds.iter().find(|kind| kind.name == name)
     }
 
-    /// Makes the record of an item of the table's port. What leads to one, or has expired, is none. `None`: the item is of another kind.
+    /// Makes the record of an item of the table's port. What leads to one, does not move, or has expired, is none. `None`: the item is of
+    /// another kind.
     fn parse_table_item(&self, found: &Item) -> PortResult<Option<Vec<MovedRecord>>> {
         let pk = item::get_string(found, "pk").unwrap_or_default();
         let name = pk.split_once('#').map_or(pk, |(name, _)| name);
@@ -98,7 +99,7 @@ impl<A: System> DynamoStore<A> {
             return Ok(is_lead.then(Vec::new));
         };
         let mut records = Vec::new();
-        if is_live(found, self.table.system.now()) {
+        if kind.is_moved && is_live(found, self.table.system.now()) {
             let (kind, body) = (kind.name, get_body(kind.name, found)?.to_owned());
             records.push(MovedRecord::OfTable(TableRecord { kind, body }));
         }
@@ -199,7 +200,7 @@ fn parse_place(what: &'static str, place: &str) -> PortResult<Item> {
 impl<A: System> MovableRecords for DynamoStore<A> {
     fn keeps_kind(&self, kind: RecordKind) -> bool {
         match kind {
-            RecordKind::OfTable(name) => self.find_kind(name).is_some(),
+            RecordKind::OfTable(name) => self.find_kind(name).is_some_and(|kind| kind.is_moved),
             _ => true,
         }
     }

@@ -9,7 +9,7 @@ use super::transaction::TransactionAction;
 use super::usage::add_usage_to_sum;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{PortError, PortResult, RetainedRecords, System, WriteOutcome};
@@ -119,12 +119,5 @@ impl<A: System> RetainedRecords for DynamoStore<A> {
         } else {
             WriteOutcome::Conflict
         })
-    }
-
-    async fn delete_alias(&self, other: &ThreadId) -> PortResult<()> {
-        let any = Expression::new("attribute_exists(#pk)");
-        let key = TableKey::for_alias(other);
-        let _absent = self.table.delete_record("deleting an alias", key, any).await?;
-        Ok(())
     }
 }

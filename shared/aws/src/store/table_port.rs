@@ -67,6 +67,9 @@ impl<A: System> Table for DynamoStore<A> {
             for write in writes {
                 self.items.remove_key(&TableKey::for_table_item(write.key()));
             }
+            if Kind::touches_configuration(self.kinds, writes) {
+                self.forget_configuration();
+            }
             let puts = writes.iter().filter(|write| matches!(write, Write::Put(..)));
             Ok(written?.map(|()| vec![version; puts.count()]))
         })
@@ -298,7 +301,8 @@ fn decode_item(key: Key, item: &Item) -> PortResult<table::Item> {
     let version = stored_version(item).ok_or_else(|| PortError::invalid(kind, "an item without a version"));
     Ok(table::Item {
         version: version?,
-        body: get_body(kind, item)?.to_owned(),
+        // A kind takes one that is no text for a record that cannot be read.
+        body: get_body(kind, item).unwrap_or_default().to_owned(),
         expires: get_integer(item, "ttl").and_then(|ttl| Timestamp::from_second(ttl).ok()),
         key,
     })

@@ -1,19 +1,17 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::gauges::{INSTANCES_AT_ONCE, events_of_instances};
-use super::item::{self, Item, number_attribute};
+use super::item::{self, Item};
 use super::keys::{self, TableKey, alerts};
 use super::records;
 use super::table::RecordQuery;
 use super::table_port::get_body;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use jiff::Timestamp;
 use recado_domain::alert::NotificationState;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ExternalId, TenantId};
-use recado_domain::provider::Provider;
+use recado_domain::ids::TenantId;
 use recado_ports::ports::{PortResult, System, TenantRecords};
 use recado_ports::table::{Key, Kind, Partition, RemovedContent, Table};
 
@@ -29,7 +27,6 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     let mut parts = vec![
         (keys::samples_pk(Some(tenant)), None),
         (keys::cells_pk(tenant), None),
-        (keys::turn_places_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
@@ -42,9 +39,6 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     for instance in instances {
         parts.push((keys::instance_pk(&instance.id), None));
         parts.push((keys::client_keys_pk(instance.id.as_str()), None));
-        if let Some(account) = &instance.account_id {
-            parts.push((keys::account_pk(instance.provider, account), None));
-        }
     }
     parts
 }
@@ -190,31 +184,5 @@ impl<A: System> TenantRecords for DynamoStore<A> {
             deleted += self.remove_of_kind(kind, tenant, limit).await?;
         }
         Ok(deleted + self.delete_invitations(tenant, limit).await?)
-    }
-
-    async fn note_removed_instances(&self, instances: &[Instance], expires: Timestamp) -> PortResult<()> {
-        for instance in instances {
-            let Some(external) = instance.resolve_external_id() else {
-                continue;
-            };
-            let mut item = Item::new();
-            item.insert("ttl".to_owned(), number_attribute(expires.as_second()));
-            let item = TableKey::for_removed_instance(instance.provider, &external).into_item(item);
-            let _unconditional = self
-                .table
-                .put_record("noting a removed instance", item, None)
-                .await?;
-        }
-        Ok(())
-    }
-
-    async fn was_instance_removed(&self, provider: Provider, external: &ExternalId) -> PortResult<bool> {
-        let key = TableKey::for_removed_instance(provider, external);
-        let found = self
-            .table
-            .get_record("looking a removed instance up", key)
-            .await?;
-        let now = self.table.system.now();
-        Ok(found.and_then(|found| item::unexpired(found, now)).is_some())
     }
 }

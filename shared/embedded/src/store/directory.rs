@@ -190,7 +190,7 @@ fn insert_instance(connection: &Connection, instance: &Instance) -> Result<(), D
 
 const SELECT_INSTANCE_CONFIG: &str = "SELECT i.body, t.body, a.body, k.body FROM instances i
     JOIN tenants t ON t.id = i.tenant JOIN agents a ON a.id = i.agent
-    LEFT JOIN knowledge k ON k.tenant = i.tenant AND k.agent = i.agent WHERE";
+    LEFT JOIN records k ON k.partition = 'knowledge#' || i.tenant AND k.sort = i.agent WHERE";
 
 fn select_instance_config(
     connection: &Connection,

@@ -30,8 +30,6 @@ pub struct SweepCounts {
     pub events: usize,
     /// Delivery records.
     pub deliveries: usize,
-    /// Notices of accounts.
-    pub notices: usize,
     /// Scheduled messages that were sent, cancelled or given up long ago.
     pub scheduled: usize,
     /// Samples.
@@ -70,10 +68,6 @@ pub struct SweepCounts {
     pub notes: usize,
     /// Copies of dead letters in the queues' dead-letter queues.
     pub copies: usize,
-    /// Notes of instances that were removed long ago.
-    pub removed_instances: usize,
-    /// Sessions of the console.
-    pub sessions: usize,
     /// Large bodies that no pending or dead event needs, and uploads that nothing names any more.
     pub payloads: usize,
 }
@@ -100,7 +94,6 @@ fn delete_expired_rows(
     Ok(SweepCounts {
         events: delete("events", "id", "expires")?,
         deliveries: delete("deliveries", "key", "expires")?,
-        notices: delete("notices", "rowid", "expires")?,
         scheduled: delete("scheduled", "id", "expires")?,
         samples: delete("samples", "tenant, at", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
@@ -128,12 +121,6 @@ fn delete_expired_rows(
             "DELETE FROM queue_messages WHERE seq IN
                 (SELECT seq FROM queue_messages WHERE dead_letter IS NOT NULL AND dead_at <= ?1 LIMIT ?2)",
         )?,
-        removed_instances: before(
-            now,
-            "DELETE FROM installation WHERE name IN (SELECT name FROM installation
-                WHERE name >= 'removed.' AND name < 'removed/' AND CAST(value AS INTEGER) <= ?1 LIMIT ?2)",
-        )?,
-        sessions: delete("sessions", "hash", "expires")?,
         payloads: 0,
     })
 }

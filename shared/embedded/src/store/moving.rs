@@ -48,7 +48,10 @@ fn finish_taking(connection: &Connection, export: &str, now: Timestamp) -> Resul
 impl MovableRecords for Embedded {
     fn keeps_kind(&self, kind: RecordKind) -> bool {
         match kind {
-            RecordKind::OfTable(name) => self.known_kinds().iter().any(|kind| kind.name == name),
+            RecordKind::OfTable(name) => {
+                let mut kinds = self.known_kinds().iter();
+                kinds.any(|kind| kind.name == name && kind.is_moved)
+            }
             _ => true,
         }
     }

@@ -8,6 +8,7 @@ use super::invitations::write_invitation;
 use super::messages::MessageRow;
 use super::published_events::skip_lost_numbers;
 use super::scheduled::ScheduledRow;
+use super::table_kinds::delete_unmoved_records;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, keep_readable, query_all};
 use jiff::Timestamp;
@@ -44,8 +45,7 @@ pub(crate) fn doubt_restored_rows(
 ) -> Result<RestoredCounts, DbError> {
     skip_lost_numbers(c, now)?;
     expect_missed_messages(c, taken_at)?;
-    // Who signed out since must not be signed in again.
-    c.execute("DELETE FROM sessions", [])?;
+    delete_unmoved_records(c)?;
     Ok(RestoredCounts {
         taken_at,
         messages: doubt_messages(c, taken_at, now)?,
@@ -168,8 +168,9 @@ mod tests {
     use recado_domain::access::ConsoleSession;
     use recado_domain::instance::InstanceState;
     use recado_ports::ports::{
-        BatchRecords, Conversations, InstanceStates, InvitationRecords, ScheduledMessages, Sessions,
+        BatchRecords, Conversations, InstanceStates, InvitationRecords, ScheduledMessages,
     };
+    use recado_ports::records::sessions::{find_session, put_session};
     use recado_testkit::builders::{Fixture, at, identity_key};
     use serde_json::{Value, json};
 
@@ -218,8 +219,8 @@ mod tests {
             identity_key().hash_token("token"),
         );
         let session = ConsoleSession::begin(session, token, None, at(0));
-        block_on(store.put_session(&session)).unwrap();
-        let is_signed_in = || block_on(store.find_session(&session.hash)).unwrap().is_some();
+        block_on(put_session(&store, &session)).unwrap();
+        let is_signed_in = || block_on(find_session(&store, &session.hash)).unwrap().is_some();
         assert!(is_signed_in());
         let mut owed = fixture.conversation(1);
         owed.receive_message(true, at(10)).unwrap();

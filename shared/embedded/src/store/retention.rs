@@ -7,7 +7,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, keep_readable, row_exists, to_sql_integer, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, Ordinal, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, Ordinal, TenantId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{PortResult, RetainedRecords, WriteOutcome};
@@ -135,15 +135,6 @@ impl RetainedRecords for Embedded {
         let (rev, used, now) = (message.rev, used.cloned(), self.current_time());
         self.run_write(WHAT, move |c| {
             replace_message_row(c, &row, rev, used.as_ref(), now)
-        })
-        .await
-    }
-
-    async fn delete_alias(&self, other: &ThreadId) -> PortResult<()> {
-        let other = other.clone();
-        let sql = "DELETE FROM aliases WHERE id = ?1";
-        self.run_write("delete_alias", move |c| {
-            execute_sql(c, sql, [other.as_str()]).map(|_rows| ())
         })
         .await
     }

@@ -4,7 +4,7 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::clock::EmbeddedSystem;
 use crate::db_error::DbError;
-use crate::sql_records::{count_from_sql, execute_sql, keep_readable, to_sql_limit};
+use crate::sql_records::{count_from_sql, execute_sql, keep_readable, read_lossy_text, to_sql_limit};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
@@ -28,15 +28,16 @@ fn round_up_to_second(at: Timestamp) -> i64 {
     at.as_second() + i64::from(at.subsec_nanosecond() > 0)
 }
 
+/// Reads an item of the columns `sort, version, body, expires`. A body that is no text becomes one that no kind can read.
 fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<Item, DbError> {
-    let (version, expires): (i64, Option<i64>) = (row.get("version")?, row.get("expires")?);
+    let (version, expires): (i64, Option<i64>) = (row.get(1)?, row.get(3)?);
     Ok(Item {
         key: Key {
             partition: partition.clone(),
-            sort: row.get("sort")?,
+            sort: row.get(0)?,
         },
         version: Version(version.cast_unsigned()),
-        body: row.get("body")?,
+        body: read_lossy_text(row, 2)?.unwrap_or_default(),
         expires: expires.map(|second| from_unix_millis(second.saturating_mul(1000))),
     })
 }
@@ -260,7 +261,12 @@ impl Table for Embedded {
 
     fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
         let (writes, kinds, now) = (writes.to_vec(), self.known_kinds(), self.current_time());
-        Box::pin(self.run_write("write_records", move |c| write_items(c, &writes, kinds, now)))
+        let is_configuration = Kind::touches_configuration(kinds, &writes);
+        let changing = is_configuration.then(|| self.config_cache().begin_config_change());
+        Box::pin(self.run_write("write_records", move |c| {
+            let _held_until_committed = &changing;
+            write_items(c, &writes, kinds, now)
+        }))
     }
 
     fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {

@@ -3,19 +3,17 @@ use super::table::apply_writes;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::queue::delete_tenant_messages;
-use crate::sql_records::{execute_sql, query_all, read_lossy_text, row_exists, to_sql_limit};
-use jiff::Timestamp;
+use crate::sql_records::{execute_sql, query_all, read_lossy_text, to_sql_limit};
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ExternalId, TenantId, hash_parts};
-use recado_domain::provider::Provider;
+use recado_domain::ids::TenantId;
 use recado_ports::ports::{PortResult, TenantRecords};
 use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 20] = [
+const BY_TENANT: [&str; 19] = [
     "DELETE FROM failed_posts WHERE (tenant, endpoint, cursor) IN
         (SELECT tenant, endpoint, cursor FROM failed_posts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND ?2 > 0",
@@ -35,7 +33,6 @@ const BY_TENANT: [&str; 20] = [
         (SELECT tenant, id FROM batches WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM batch_chunks WHERE (tenant, batch, number) IN
         (SELECT tenant, batch, number FROM batch_chunks WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM turn_places WHERE tenant = ?1 AND ?2 > 0",
     "DELETE FROM usage WHERE (tenant, day, agent, model, country) IN
         (SELECT tenant, day, agent, model, country FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
@@ -67,10 +64,6 @@ const LEFT_LEADS: &str = "DELETE FROM records WHERE (partition, sort) IN (SELECT
 const EVENTS: &str = "DELETE FROM events WHERE rowid IN (SELECT rowid FROM events
     WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3)";
 
-/// The notices of the account `?2` of a provider, `?1`.
-const NOTICES: &str = "DELETE FROM notices WHERE rowid IN
-    (SELECT rowid FROM notices WHERE provider = ?1 AND account = ?2 LIMIT ?3)";
-
 const PENDING_EVENTS: &str = "SELECT body FROM events WHERE due IS NOT NULL
     AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3";
 
@@ -96,9 +89,6 @@ fn delete_records(
         let provider = instance.provider.as_str();
         if let Some(external) = instance.resolve_external_id() {
             deleted += execute_sql(connection, EVENTS, params![provider, external.as_str(), limit])?;
-        }
-        if let Some(account) = &instance.account_id {
-            deleted += execute_sql(connection, NOTICES, params![provider, account, limit])?;
         }
     }
     Ok(deleted)
@@ -157,18 +147,6 @@ fn select_removed(
     Ok(removed)
 }
 
-/// The beginning of the names of notes about removed instances in the table `installation`.
-pub(super) const REMOVED_PREFIX: &str = "removed.";
-
-/// Returns the name under which the installation's table notes a removed instance. It is a hash, since the note outlives the
-/// instance.
-fn note_name(provider: Provider, external: &ExternalId) -> String {
-    format!(
-        "{REMOVED_PREFIX}{}",
-        hash_parts(&["removed", provider.as_str(), external.as_str()], 16)
-    )
-}
-
 impl TenantRecords for Embedded {
     async fn list_pending_events_of(
         &self,
@@ -215,27 +193,6 @@ impl TenantRecords for Embedded {
         let (tenant, instances, kinds) = (tenant.clone(), instances.to_vec(), self.known_kinds());
         self.run_write("delete_tenant_records", move |c| {
             delete_records(c, &tenant, &instances, kinds, limit)
-        })
-        .await
-    }
-
-    async fn note_removed_instances(&self, instances: &[Instance], expires: Timestamp) -> PortResult<()> {
-        let name = |instance: &Instance| Some(note_name(instance.provider, &instance.resolve_external_id()?));
-        let names: Vec<String> = instances.iter().filter_map(name).collect();
-        let work = move |c: &Connection| {
-            let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
-            names.iter().try_for_each(|name| {
-                execute_sql(c, sql, params![name, expires.as_millisecond().to_string()]).map(drop)
-            })
-        };
-        self.run_write("note_removed_instances", work).await
-    }
-
-    async fn was_instance_removed(&self, provider: Provider, external: &ExternalId) -> PortResult<bool> {
-        let (name, now) = (note_name(provider, external), self.current_time());
-        let sql = "SELECT 1 FROM installation WHERE name = ?1 AND CAST(value AS INTEGER) > ?2";
-        self.run_read("was_instance_removed", move |c| {
-            row_exists(c, sql, params![name, now.as_millisecond()])
         })
         .await
     }

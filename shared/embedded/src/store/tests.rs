@@ -13,13 +13,15 @@ use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange
 use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
 use recado_domain::message::Message;
 use recado_domain::price::PriceList;
-use recado_domain::turn_places::TurnPlaces;
 use recado_ports::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, Gauges,
-    IdempotencyClaim, Inbox, InstanceStates, KnowledgeRecords, OutboxStore, OverdueIndex, OverdueWork,
-    PageRequest, ParkedConversations, TurnPlaceRecords, WriteOutcome,
+    IdempotencyClaim, Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest,
+    ParkedConversations, WriteOutcome,
 };
-use recado_testkit::builders::{Fixture, at, change_instance, seen};
+use recado_ports::records::knowledge::save_knowledge;
+use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
+use recado_ports::table::Versioned;
+use recado_testkit::builders::{Fixture, at, change_instance, nonce, seen};
 use recado_testkit::ports::succeed;
 use recado_testkit::{damaged_event_story, damaged_letter_story};
 use serde_json::json;
@@ -254,17 +256,14 @@ fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
         let (store, fixture) = (store(), Fixture::new());
         let (id, tenant) = (fixture.instance().clone(), fixture.bound.tenant.id.clone());
         block_on(async {
-            let mut places = TurnPlaces::default();
-            places.rev = 1;
-            let first = store.save_turn_places(&tenant, &places);
+            let mut places = succeed(find_turn_places(&store, &tenant)).await;
+            let first = save_turn_places(&store, &mut places);
             assert_eq!(succeed(first).await, WriteOutcome::Written);
-            let first = store.save_turn_places(&tenant, &places);
-            assert_eq!(succeed(first).await, WriteOutcome::Conflict);
             let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
             let closed = InstanceChange::Connection(closed);
             assert!(change_instance(&store, &id, closed.clone()).await.done);
             let spoil = move |c: &rusqlite::Connection| {
-                for table in ["instance_states", "turn_places"] {
+                for table in ["instance_states", "records"] {
                     assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
                 }
                 Ok(())
@@ -275,12 +274,12 @@ fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
             assert!(change_instance(&store, &id, closed).await.done, "{damaged}");
             let state = succeed(store.read_instance_state(&id)).await;
             assert_eq!(state.connection, ConnectionStatus::Closed, "{damaged}");
-            if succeed(store.find_turn_places(&tenant)).await.is_none() {
-                let anew = store.save_turn_places(&tenant, &places);
-                assert_eq!(succeed(anew).await, WriteOutcome::Written, "{damaged}");
-            }
-            let found = succeed(store.find_turn_places(&tenant)).await;
-            assert!(found.is_some(), "{damaged}");
+            let mut damaged_places = succeed(find_turn_places(&store, &tenant)).await;
+            assert_eq!(damaged_places.record, places.record, "{damaged}");
+            let anew = save_turn_places(&store, &mut damaged_places);
+            assert_eq!(succeed(anew).await, WriteOutcome::Written, "{damaged}");
+            let found = succeed(find_turn_places(&store, &tenant)).await;
+            assert_eq!(found, damaged_places, "{damaged}");
         });
     }
 }
@@ -296,14 +295,14 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
         });
         fixture.bound.tools = vec![serde_json::from_value(tool).unwrap()];
         fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
-        let mut knowledge = AgentKnowledge::new(tenant, agent);
+        let mut knowledge = AgentKnowledge::begin(tenant, agent, nonce());
         knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
         block_on(async {
             succeed(store.apply_configuration(&fixture.document())).await;
-            let saved = succeed(store.save_knowledge(&knowledge)).await;
+            let saved = succeed(save_knowledge(&store, &mut Versioned::new(knowledge))).await;
             assert_eq!(saved, WriteOutcome::Written);
             let spoil = move |c: &rusqlite::Connection| {
-                for table in ["tools", "knowledge"] {
+                for table in ["tools", "records"] {
                     assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
                 }
                 Ok(())

@@ -57,11 +57,11 @@ const OTHER_COLUMNS: &str = "
     ended_alerts.expires notifications.rev notifications.expires batches.expires batches.rev batch_chunks.number
     batch_chunks.expires batch_chunks.rev journals.begun_at journals.unknown_since journals.booked_at journals.rev
     cells.start cells.expires guests.expires guests.rev invitations.expires invitations.rev invitation_claims.until
-    knowledge.rev notices.at notices.expires page_changes.at page_changes.expires published_events.seq published_events.at
-    records.version records.expires records.due samples.at samples.expires scheduled.rev scheduled.expires turn_places.rev
+    page_changes.at page_changes.expires published_events.seq published_events.at records.version records.expires
+    records.due samples.at samples.expires scheduled.rev scheduled.expires
     usage.replies usage.input_tokens usage.output_tokens usage.cache_read_tokens usage.cache_write_tokens usage.expires
     usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages webhook_endpoints.rev
-    failed_posts.cursor failed_posts.expires sessions.expires";
+    failed_posts.cursor failed_posts.expires";
 
 /// Fields until which a process holds something, with the table of their record.
 pub(crate) const HELD_FIELDS: [(&str, &str); 8] = [
@@ -70,7 +70,7 @@ pub(crate) const HELD_FIELDS: [(&str, &str); 8] = [
     ("FileState.next_at", "messages"),
     ("FileText.next_at", "messages"),
     ("InFlightSend.until", "in_flight"),
-    ("TakenPlace.until", "turn_places"),
+    ("TakenPlace.until", "records"),
     ("EffectEntry.until", "journals"),
     ("EmailState.lease_until", "invitations"),
 ];
@@ -114,7 +114,7 @@ const WAITING_FIELDS: [(&str, &str); 54] = [
     ("InFlightSend.claimed_at", "in_flight"),
     ("InboundJob.received_at", "events"),
     ("EventRecord.again_at", "events"),
-    ("WaitingTurn.kept_until", "turn_places"),
+    ("WaitingTurn.kept_until", "records"),
     ("EffectEntry.next_at", "journals"),
     ("EffectEntry.begun_at", "journals"),
     ("Booking.look_at", "journals"),
@@ -353,7 +353,7 @@ fn everything_that_a_process_held_is_free_after_a_start() {
         counts.turns,
         counts.sends,
         counts.files,
-        counts.places,
+        counts.records,
         counts.effects,
         counts.emails,
     );

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use recado_domain::ids::ExternalId;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, Notices};
+use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::notices::list_notices;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -169,7 +170,7 @@ async fn an_app_of_very_many_numbers_speaks_for_all_of_them_and_for_no_other() {
 async fn an_own_app_tells_of_its_own_account_only_and_only_on_the_path_of_its_number() {
     let site = town().await;
     let told = async |account: &str| -> usize {
-        let notices: Vec<Notice> = succeed(site.store.list_notices(Provider::Meta, account)).await;
+        let notices: Vec<Notice> = succeed(list_notices(&site.store, Provider::Meta, account)).await;
         notices.len()
     };
     let path = |number: &str| format!("/webhooks/meta/{number}");

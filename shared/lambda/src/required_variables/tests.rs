@@ -417,8 +417,20 @@ fn what_works_on_words_of_strangers_makes_no_token_and_proves_no_webhook() {
             );
         }
         for key in [
-            "tokens#*", "tokens.*", "H#*", "G#T", "G#D", "G#F", "G#A", "G#I", "G#C#*", "G#X#*", "G#V", "G#L",
-            "G#P", "G#R",
+            "tokens#*",
+            "tokens.*",
+            "sessions#*",
+            "removed-instances#*",
+            "G#T",
+            "G#D",
+            "G#F",
+            "G#A",
+            "G#I",
+            "G#C#*",
+            "G#X#*",
+            "G#V",
+            "G#L",
+            "G#P",
         ] {
             assert!(writes.contains(&format!("\"{key}\"")), "{function}: {key}");
         }

@@ -13,8 +13,9 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
 use recado_ports::ports::{
-    ConfigurationStore, Conversations, EffectJournals, InstanceStates, PortResult, System, TurnPlaceRecords,
+    ConfigurationStore, Conversations, EffectJournals, InstanceStates, PortResult, System,
 };
+use recado_ports::records::turn_places::find_turn_places;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -75,8 +76,12 @@ async fn find_turn_obstacle(
     let Some(tenant) = tenant.filter(|tenant| tenant.turns_at_once.is_some()) else {
         return Ok(None);
     };
-    let places = deps.store().find_turn_places(&tenant.id).await?;
-    Ok(places.and_then(|places| Obstacle::find_place(&places, &conversation.id, situation.now)))
+    let places = find_turn_places(deps.store(), &tenant.id).await?;
+    Ok(Obstacle::find_place(
+        &places.record,
+        &conversation.id,
+        situation.now,
+    ))
 }
 
 /// Explains the answer that each conversation owes; `None` if it owes none. Messages are read only where the debounce runs.

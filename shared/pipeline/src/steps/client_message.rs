@@ -11,8 +11,9 @@ use recado_domain::invitations::{InvitedGuest, ScheduledInvitation};
 use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
-use recado_ports::ports::{ContactAliases, PortResult, System};
+use recado_ports::ports::{PortResult, System};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::aliases::find_alias;
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
 pub(crate) async fn find_or_start_conversation(
@@ -23,7 +24,7 @@ pub(crate) async fn find_or_start_conversation(
     // A client may name a person by the identity without a number while the conversation is filed under the number.
     let alias = if to.is_numberless() {
         let other = identity::derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
-        deps.store().find_alias(&other).await?
+        find_alias(deps.store(), &other).await?
     } else {
         None
     };

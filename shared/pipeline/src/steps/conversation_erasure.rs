@@ -17,6 +17,7 @@ use recado_ports::ports::{
     Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
     System, WriteOutcome,
 };
+use recado_ports::records::aliases::delete_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The manner in which a conversation is erased.
@@ -134,7 +135,7 @@ async fn delete_known_alias(
     {
         Some(known) => {
             let thread = derive_thread_id(deps, &conversation.instance, known.as_str()).await?;
-            deps.store().delete_alias(&thread).await
+            delete_alias(deps.store(), &thread).await
         }
         None => Ok(()),
     }

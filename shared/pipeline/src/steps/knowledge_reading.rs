@@ -3,7 +3,8 @@
 use crate::Deps;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::SnapshotName;
-use recado_ports::ports::{Files, KnowledgeLibrary, KnowledgeRecords, LibraryError, PortError, PortResult};
+use recado_ports::ports::{Files, KnowledgeLibrary, LibraryError, PortError, PortResult};
+use recado_ports::records::knowledge::find_knowledge;
 
 /// The reason for which a snapshot cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +54,8 @@ pub(crate) async fn read_snapshot(
     if let Some(bytes) = read_file(deps, name).await? {
         return Ok(Some((name.clone(), bytes)));
     }
-    let known = deps.store().find_knowledge(tenant, agent).await?;
-    let Some(present) = known.and_then(|known| known.snapshot) else {
+    let known = find_knowledge(deps.store(), tenant, agent).await?;
+    let Some(present) = known.and_then(|known| known.record.snapshot) else {
         return Ok(None);
     };
     match read_file(deps, &present).await? {

@@ -10,8 +10,9 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
 use recado_ports::ports::{
-    ContactAliases, Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WriteOutcome,
+    Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WriteOutcome,
 };
+use recado_ports::records::aliases::{delete_alias, find_alias};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Maximum number of threads that are followed. A thread that was left normally leads directly to a thread that was not
@@ -167,7 +168,7 @@ pub(crate) async fn other_name(
     }
     let (instance, address) = (&conversation.instance, conversation.address.as_str());
     let thread = identity::derive_thread_id(deps, instance, address).await?;
-    deps.store().find_alias(&thread).await
+    find_alias(deps.store(), &thread).await
 }
 
 /// Deletes what leads from other identities of the person to `conversation`: the numbers that were learnt, and the
@@ -184,7 +185,7 @@ pub(crate) async fn delete_links(deps: &impl Deps, conversation: &Conversation) 
     let numberless = Some(&conversation.address).filter(|address| address.is_numberless());
     for address in conversation.known_as.iter().chain(numberless) {
         let thread = identity::derive_thread_id(deps, &conversation.instance, address.as_str()).await?;
-        deps.store().delete_alias(&thread).await?;
+        delete_alias(deps.store(), &thread).await?;
         let latest = deps.store().find_latest_conversation(&thread).await?;
         if let Some(pointer) = latest.filter(|latest| latest.listed_status().is_none()) {
             let _ = deps.store().delete_conversation(&pointer).await?;

@@ -19,9 +19,9 @@ use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
 use recado_ports::ports::{
-    ConfigurationStore, Deliveries, InboundEntry, Inbox, Notices, PortResult, Queues, RecordEventOutcome,
-    System,
+    ConfigurationStore, Deliveries, InboundEntry, Inbox, PortResult, Queues, RecordEventOutcome, System,
 };
+use recado_ports::records::notices::put_notice;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
@@ -205,7 +205,7 @@ async fn filter_credible_notices(
 async fn record_notices(deps: &impl Deps, notices: Vec<Notice>) -> PortResult<()> {
     let expires = add_duration(deps.system().now(), NOTICE_RETENTION);
     stream::iter(notices)
-        .map(|notice| async move { deps.store().put_notice(&notice, expires).await })
+        .map(|notice| async move { put_notice(deps.store(), &notice, expires).await })
         .buffer_unordered(WRITES_AT_ONCE)
         .try_collect()
         .await

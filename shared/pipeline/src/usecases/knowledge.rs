@@ -22,7 +22,8 @@ use recado_domain::knowledge::{
     AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
 };
 use recado_domain::message::TextGap;
-use recado_ports::ports::{ConfigurationStore, KnowledgeRecords, LibraryError, PortError};
+use recado_ports::ports::{ConfigurationStore, LibraryError, PortError};
+use recado_ports::records::knowledge::find_knowledge;
 
 /// Maximum number of blocks that one search returns.
 pub const FOUND_MAX: usize = 50;
@@ -139,8 +140,8 @@ pub async fn search_knowledge(
     limit: usize,
 ) -> Result<FoundBlocks, KnowledgeError> {
     let tenant = find_tenant(deps, caller, agent).await?;
-    let known = deps.store().find_knowledge(&tenant, agent).await?;
-    let Some(name) = known.and_then(|known| known.snapshot) else {
+    let known = find_knowledge(deps.store(), &tenant, agent).await?;
+    let Some(name) = known.and_then(|known| known.record.snapshot) else {
         return Ok(FoundBlocks::default());
     };
     let name = match ensure_snapshot_loaded(deps, &tenant, agent, &name).await? {
@@ -174,9 +175,9 @@ async fn read_present(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Result<KnowledgeSnapshot, KnowledgeError> {
-    let known = deps.store().find_knowledge(tenant, agent).await?;
+    let known = find_knowledge(deps.store(), tenant, agent).await?;
     match known {
-        Some(known) => read_snapshot_of(deps, &known).await,
+        Some(known) => read_snapshot_of(deps, &known.record).await,
         None => Ok(KnowledgeSnapshot::default()),
     }
 }

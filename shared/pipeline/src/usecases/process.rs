@@ -36,8 +36,8 @@ use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
     ConfigurationStore, DeadLetters, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
-    TenantRecords,
 };
+use recado_ports::records::removed_instances::was_instance_removed;
 use serde_json::Value;
 use tracing::Instrument;
 
@@ -87,11 +87,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
         .find_instance_config(job.provider, &job.external)
         .await?
     else {
-        if deps
-            .store()
-            .was_instance_removed(job.provider, &job.external)
-            .await?
-        {
+        if was_instance_removed(deps.store(), job.provider, &job.external).await? {
             tracing::info!("event of a removed instance ignored");
             ignore_event(deps, job, None).await?;
             return Ok(Verdict::Done);

@@ -1,7 +1,7 @@
 use super::{PortResult, WriteOutcome};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use std::future::Future;
@@ -43,7 +43,4 @@ pub trait RetainedRecords: Send + Sync {
         message: &Message,
         used: Option<&UsageSum>,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
-
-    /// Deletes the number of the person of the thread `other`, as [`super::ContactAliases::save_alias`] stored it.
-    fn delete_alias(&self, other: &ThreadId) -> impl Future<Output = PortResult<()>> + Send;
 }

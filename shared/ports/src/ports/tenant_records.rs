@@ -1,10 +1,8 @@
 use super::PortResult;
-use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ExternalId, TenantId};
-use recado_domain::provider::Provider;
+use recado_domain::ids::TenantId;
 use std::future::Future;
 
 /// A store whose records of a tenant can be found and deleted.
@@ -26,7 +24,7 @@ pub trait TenantRecords: Send + Sync {
 
     /// Deletes records of a tenant that belong to no conversation, at most `limit` of each kind, and returns how many: of its
     /// instances the states, parked conversations, notes of in-flight sends and idempotency keys; its samples, alerts,
-    /// notifications; the notices of the accounts that `instances` name. Entries of its audit stay, but what its configuration held is
+    /// notifications. Entries of its audit stay, but what its configuration held is
     /// taken out of them (`recado_domain::audit::NOT_KEPT`). A store that can find
     /// them deletes its events, scheduled messages and queue messages, too. Fewer than `limit`: nothing was left. An index may
     /// be some seconds old.
@@ -36,18 +34,4 @@ pub trait TenantRecords: Send + Sync {
         instances: &[Instance],
         limit: usize,
     ) -> impl Future<Output = PortResult<usize>> + Send;
-
-    /// Notes until `expires` that the instances were removed, so that what still comes for them is known.
-    fn note_removed_instances(
-        &self,
-        instances: &[Instance],
-        expires: Timestamp,
-    ) -> impl Future<Output = PortResult<()>> + Send;
-
-    /// Returns `true` if the instance that `provider` calls `external` was noted as removed, and the note is not expired.
-    fn was_instance_removed(
-        &self,
-        provider: Provider,
-        external: &ExternalId,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
 }

@@ -54,7 +54,7 @@ impl Record for Dated<AuditEntry> {
 }
 
 /// Writes a time so that later ones are sorted behind earlier ones.
-fn sort_of_time(at: Timestamp) -> String {
+pub(super) fn sort_of_time(at: Timestamp) -> String {
     format!("{:0TIME_DIGITS$}", at.as_millisecond().max(0))
 }
 

@@ -12,7 +12,7 @@ pub struct Item {
     pub key: Key,
     /// The version.
     pub version: Version,
-    /// The record, as JSON.
+    /// The record, as JSON. Of what is stored and is no text, any text that is no JSON.
     pub body: String,
     /// Time from which the item counts as absent, in whole seconds; `None` if it does not expire.
     pub expires: Option<Timestamp>,

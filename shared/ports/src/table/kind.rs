@@ -3,6 +3,8 @@ use super::key::Key;
 use super::record::{LeadContent, Record};
 use crate::ports::{PortError, PortResult};
 use jiff::Timestamp;
+use recado_domain::clock_rollback::ClockRollback;
+use recado_domain::moving::MovedFile;
 use recado_domain::published_event::PublishedEvent;
 use serde_json::json;
 
@@ -26,11 +28,20 @@ pub struct Kind {
     pub leads: &'static [&'static str],
     /// `true` if changes may be published: [`Record::IS_PUBLISHED`].
     pub is_published: bool,
+    /// `false` if an export leaves such records out, and the first start on a backup deletes them: [`Record::IS_MOVED`].
+    pub is_moved: bool,
+    /// `true` if something waits for times in such records, or is held until one: [`Record::HAS_TIMES`].
+    pub has_times: bool,
+    /// `true` if a write ends what a store keeps in memory of the configuration: [`Record::IS_CONFIGURATION`].
+    pub is_configuration: bool,
     put: fn(&str) -> PortResult<Vec<Write>>,
     lead_keys: fn(&str) -> PortResult<Vec<Key>>,
     without_tenant: fn(&str) -> PortResult<RemovedContent>,
     derive_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
     item: fn(&str) -> PortResult<NewItem>,
+    set_times_back: fn(&str, ClockRollback) -> PortResult<Option<Vec<Write>>>,
+    free_held: fn(&str) -> PortResult<Option<Vec<Write>>>,
+    list_files: fn(&str) -> PortResult<Vec<MovedFile>>,
 }
 
 impl Kind {
@@ -40,6 +51,9 @@ impl Kind {
             name: T::KIND,
             leads: T::LEADS,
             is_published: T::IS_PUBLISHED,
+            is_moved: T::IS_MOVED,
+            has_times: T::HAS_TIMES,
+            is_configuration: T::IS_CONFIGURATION,
             put: |body| put_writes(&T::from_body(body)?),
             lead_keys: |body| {
                 Ok(T::from_body(body)?
@@ -51,6 +65,9 @@ impl Kind {
             without_tenant: remove_content::<T>,
             derive_events: derive_events::<T>,
             item: |body| build_item(&T::from_body(body)?),
+            set_times_back: |body, back| change_record::<T>(body, |record| record.set_times_back(back)),
+            free_held: |body| change_record::<T>(body, T::free_held),
+            list_files: |body| Ok(T::from_body(body)?.list_files()),
         }
     }
 
@@ -85,6 +102,35 @@ impl Kind {
     ) -> PortResult<Vec<PublishedEvent>> {
         (self.derive_events)(old, new, at)
     }
+
+    /// Returns the writes that store a record with times set back that lie ahead; `None` if none does.
+    pub fn set_times_back(&self, body: &str, back: ClockRollback) -> PortResult<Option<Vec<Write>>> {
+        (self.set_times_back)(body, back)
+    }
+
+    /// Returns the writes that store a record without what a process held that ended; `None` if it held nothing.
+    pub fn free_held(&self, body: &str) -> PortResult<Option<Vec<Write>>> {
+        (self.free_held)(body)
+    }
+
+    /// Lists the files that may belong to the record with this JSON.
+    pub fn list_files(&self, body: &str) -> PortResult<Vec<MovedFile>> {
+        (self.list_files)(body)
+    }
+
+    /// Returns whether one of these writes is to a record of the configuration.
+    pub fn touches_configuration(kinds: &[Self], writes: &[Write]) -> bool {
+        let is_touched = |kind: &Self| writes.iter().any(|write| write.key().partition.name == kind.name);
+        kinds.iter().any(|kind| kind.is_configuration && is_touched(kind))
+    }
+}
+
+fn change_record<T: Record>(
+    body: &str,
+    change: impl FnOnce(&mut T) -> bool,
+) -> PortResult<Option<Vec<Write>>> {
+    let mut record = T::from_body(body)?;
+    change(&mut record).then(|| put_writes(&record)).transpose()
 }
 
 fn put_writes<T: Record>(record: &T) -> PortResult<Vec<Write>> {

@@ -1,7 +1,9 @@
 use super::key::Key;
 use crate::ports::{PortError, PortResult};
 use jiff::Timestamp;
+use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::TenantId;
+use recado_domain::moving::MovedFile;
 use recado_domain::published_event::PublishedEvent;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,6 +57,13 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     const LEADS: &'static [&'static str] = &[];
     /// `true` if changes of such a record may be published: [`Self::derive_events`] is asked.
     const IS_PUBLISHED: bool = false;
+    /// `false` if such a record means nothing elsewhere or later: an export leaves it out, and the first start on a backup deletes it.
+    const IS_MOVED: bool = true;
+    /// `true` if something waits for times in such a record, or is held until one: [`Self::set_times_back`] and [`Self::free_held`] are
+    /// asked.
+    const HAS_TIMES: bool = false;
+    /// `true` if what a store keeps in memory of the configuration holds something of such a record: a write ends that.
+    const IS_CONFIGURATION: bool = false;
 
     /// Returns the tenant that owns the record; `None` for the installation.
     fn owner(&self) -> Option<&TenantId>;
@@ -79,6 +88,21 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Returns what is published of a change at `at`. Asked only of kinds that are published.
     fn derive_events(_old: Option<&Self>, _new: &Self, _at: Timestamp) -> Vec<PublishedEvent> {
+        Vec::new()
+    }
+
+    /// Sets times back that a clock which ran ahead gave. Returns whether there were any.
+    fn set_times_back(&mut self, _back: ClockRollback) -> bool {
+        false
+    }
+
+    /// Frees what a process held that ended. Returns whether there was anything.
+    fn free_held(&mut self) -> bool {
+        false
+    }
+
+    /// Lists the files that may belong to the record. Not each is stored: one may still be waited for, or be deleted.
+    fn list_files(&self) -> Vec<MovedFile> {
         Vec::new()
     }
 

@@ -3,9 +3,9 @@
 use super::Table;
 use super::item::{Condition, Item, Query, Version, Write};
 use super::key::Key;
-use super::kind::{lead_writes, put_item};
+use super::kind::{Kind, lead_writes, put_item};
 use super::record::{Lead, LeadContent, Record};
-use crate::ports::{Page, PageRequest, PortError, PortResult};
+use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
@@ -65,6 +65,16 @@ pub enum SaveOutcome {
     Conflict,
     /// Another record has the lead at this place of [`Record::leads`]: nothing was written.
     Taken(usize),
+}
+
+/// Of a kind whose leads follow from the key, no other record has one.
+impl From<SaveOutcome> for WriteOutcome {
+    fn from(saved: SaveOutcome) -> Self {
+        match saved {
+            SaveOutcome::Saved => Self::Written,
+            SaveOutcome::Conflict | SaveOutcome::Taken(_) => Self::Conflict,
+        }
+    }
 }
 
 /// The writes that save or remove a record, to be made together with others.
@@ -141,9 +151,33 @@ pub async fn find_with_version<T: Record>(
     sort: &str,
 ) -> PortResult<Option<Versioned<T>>> {
     let found = table.get(&Key::new(T::KIND, owner, sort)).await?;
-    found
-        .map(|item| Ok(Versioned::stored(T::from_body(&item.body)?, item.version)))
-        .transpose()
+    found.map(|item| parse_item(&item)).transpose()
+}
+
+/// Reads a record as [`find_with_version`] does. One that cannot be read is logged and counts as absent.
+pub async fn find_readable<T: Record>(
+    table: &dyn Table,
+    owner: Option<&TenantId>,
+    sort: &str,
+) -> PortResult<Option<Versioned<T>>> {
+    let found = table.get(&Key::new(T::KIND, owner, sort)).await?;
+    Ok(found.and_then(|item| keep_readable(parse_item(&item))))
+}
+
+/// Reads the record with the key of `new`. Where there is none, or one that cannot be read, it is `new`, which the next write stores in
+/// that place. For kinds without leads.
+pub async fn find_or_new<T: Record>(table: &dyn Table, new: T) -> PortResult<Versioned<T>> {
+    let Some(item) = table.get(&new.key()).await? else {
+        return Ok(Versioned::new(new));
+    };
+    Ok(keep_readable(parse_item(&item)).unwrap_or_else(|| Versioned {
+        version: Some(item.version),
+        ..Versioned::new(new)
+    }))
+}
+
+fn parse_item<T: Record>(item: &Item) -> PortResult<Versioned<T>> {
+    Ok(Versioned::stored(T::from_body(&item.body)?, item.version))
 }
 
 /// Reads a record by its owner and place. `None`: there is none.
@@ -199,6 +233,43 @@ pub async fn remove_record<T: Record>(table: &dyn Table, versioned: &Versioned<T
     Ok(table.write(&Change::remove(versioned).writes).await?.is_ok())
 }
 
+/// Deletes the record of this owner and place, whatever it is, if there is one. For kinds without leads.
+pub async fn delete_record<T: Record>(
+    table: &dyn Table,
+    owner: Option<&TenantId>,
+    sort: &str,
+) -> PortResult<()> {
+    let write = Write::Delete(Key::new(T::KIND, owner, sort), Condition::Always);
+    table
+        .write(&[write])
+        .await?
+        .map_err(|_| PortError::contended(T::KIND))?;
+    Ok(())
+}
+
+/// Deletes the records that `query` finds, as many as its limit says, with their leads. Returns how many. The partition must be one of the
+/// kind's own.
+pub async fn delete_page<T: Record>(table: &dyn Table, mut query: Query) -> PortResult<usize> {
+    let (kind, limit) = (Kind::of::<T>(), query.limit);
+    let mut deleted = 0;
+    loop {
+        let page = table.page(&query).await?;
+        for item in page.items {
+            let writes = kind.delete_writes(item.key, &item.body);
+            table
+                .write(&writes)
+                .await?
+                .map_err(|_| PortError::contended(T::KIND))?;
+            deleted += 1;
+        }
+        if page.next.is_none() || deleted >= limit {
+            return Ok(deleted);
+        }
+        query.after = page.next;
+        query.limit = limit - deleted;
+    }
+}
+
 /// Lists the records of a partition that `query` finds and `is_wanted` accepts, as many as `page` asks for. The partition must be one of
 /// the kind's own. The cursor of a page is the place of the last record that was looked at.
 pub async fn list_records<T: Record>(
@@ -229,9 +300,7 @@ pub async fn find_led<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Opt
     };
     let own = parse_lead::<T>(&lead)?;
     let found = table.get(&own).await?;
-    found
-        .map(|item| Ok(Versioned::stored(T::from_body(&item.body)?, item.version)))
-        .transpose()
+    found.map(|item| parse_item(&item)).transpose()
 }
 
 /// Lists the records to which the leads lead that `query` finds, as [`list_records`] does.

@@ -9,9 +9,10 @@ use recado_domain::price::PriceList;
 use recado_domain::rate::Rate;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_dynamo_simulation::RecordKey;
-use recado_pipeline::ports::{
-    ConfigurationStore, InstanceStates, KnowledgeRecords, Reservation, TurnPlaceRecords, WriteOutcome,
-};
+use recado_pipeline::ports::{ConfigurationStore, InstanceStates, Reservation, WriteOutcome};
+use recado_pipeline::records::knowledge::save_knowledge;
+use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
+use recado_pipeline::table::Versioned;
 use recado_testkit::builders::{Fixture, at, change_instance, nonce, seen};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -78,24 +79,24 @@ fn a_slot_is_reserved_though_the_state_cannot_be_read() {
 
 #[test]
 fn turns_take_places_though_the_places_of_before_cannot_be_read() {
-    for attribute in ["taken", "rev"] {
-        let (world, fixture) = (World::new(), Fixture::new());
-        let tenant = &fixture.bound.tenant.id;
-        let conversation = fixture.conversation(1).id;
-        let find = || block_on(succeed(world.store.find_turn_places(tenant)));
-        let take = |mut places: TurnPlaces| {
-            let turn = (&conversation, &nonce());
-            let answer = places.ask_for_place(NonZeroU32::MIN, turn, at(0), at(95_000));
-            assert_eq!(answer, PlaceAnswer::Taken, "{attribute}");
-            block_on(succeed(world.store.save_turn_places(tenant, &places)))
-        };
-        assert_eq!(take(TurnPlaces::default()), WriteOutcome::Written, "{attribute}");
-        damage(&world, (format!("W#{tenant}"), "W"), attribute);
-        let damaged = find().unwrap();
-        assert_eq!(take(damaged.clone()), WriteOutcome::Written, "{attribute}");
-        // What was read before that is no longer the newest.
-        assert_eq!(take(damaged), WriteOutcome::Conflict, "{attribute}");
-    }
+    let (world, fixture) = (World::new(), Fixture::new());
+    let tenant = &fixture.bound.tenant.id;
+    let conversation = fixture.conversation(1).id;
+    let find = || block_on(succeed(find_turn_places(&world.store, tenant)));
+    let take = |mut places: Versioned<TurnPlaces>| {
+        let turn = (&conversation, &nonce());
+        let answer = places
+            .record
+            .ask_for_place(NonZeroU32::MIN, turn, at(0), at(95_000));
+        assert_eq!(answer, PlaceAnswer::Taken);
+        block_on(succeed(save_turn_places(&world.store, &mut places)))
+    };
+    assert_eq!(take(find()), WriteOutcome::Written);
+    damage(&world, (format!("turn-places#{tenant}"), "places"), "body");
+    let damaged = find();
+    assert_eq!(take(damaged.clone()), WriteOutcome::Written);
+    // What was read before that is no longer the newest.
+    assert_eq!(take(damaged), WriteOutcome::Conflict);
 }
 
 #[test]
@@ -135,18 +136,18 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
     };
     fixture.bound.tools = vec![tool("prices"), tool("slots")];
     fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
-    let mut knowledge = AgentKnowledge::new(tenant.clone(), agent.clone());
+    let mut knowledge = AgentKnowledge::begin(tenant.clone(), agent.clone(), nonce());
     knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
     block_on(async {
         Box::pin(succeed(world.store.apply_configuration(&fixture.document()))).await;
-        let saved = succeed(world.store.save_knowledge(&knowledge)).await;
+        let saved = succeed(save_knowledge(&world.store, &mut Versioned::new(knowledge))).await;
         assert_eq!(saved, WriteOutcome::Written);
         damage(
             &world,
             ("G#F".to_owned(), fixture.bound.tools[0].id.as_str()),
             "http",
         );
-        damage(&world, (format!("B#{tenant}"), agent.as_str()), "rev");
+        damage(&world, (format!("knowledge#{tenant}"), agent.as_str()), "body");
         let found = succeed(world.store.instance_config(fixture.instance()))
             .await
             .unwrap();

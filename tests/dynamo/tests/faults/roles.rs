@@ -2,8 +2,12 @@
 
 use crate::world::World;
 use futures::executor::block_on;
+use recado_domain::notice::{NewNotice, Notice, NoticeKind};
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, ConversationFilter, Conversations, PageRequest};
-use recado_testkit::builders::Fixture;
+use recado_pipeline::records::notices::put_notice;
+use recado_testkit::builders::{Fixture, at, far_ahead};
+use serde_json::json;
 
 const PERMISSIONS: &str = include_str!("../../../../infra/permissions.yaml");
 
@@ -26,6 +30,19 @@ fn allows_partition(statement: &str, partition: &str) -> bool {
         })
 }
 
+/// Checks that the role of `webhook` allows all requests after the first ones, by the first statement that allows `action`.
+fn assert_webhook_may(world: &World, first: usize, action: &str) {
+    let statements = statements_of("WebhookRole");
+    let statement = statements.iter().find(|one| one.contains(action)).unwrap();
+    for request in world.trace().split_off(first) {
+        // A number, what is done, and the keys.
+        for key in request.split(' ').skip(2) {
+            let (partition, _) = key.split_once('/').unwrap();
+            assert!(allows_partition(statement, partition), "{request}");
+        }
+    }
+}
+
 /// A world in which the fixture is configured.
 fn configured() -> (World, Fixture) {
     let (world, fixture) = (World::new(), Fixture::new());
@@ -40,18 +57,22 @@ fn the_webhook_function_may_read_all_that_proves_a_webhook() {
     let external = instance.resolve_external_id().unwrap();
     let found = block_on(world.store.find_instance_config(instance.provider, &external)).unwrap();
     assert!(found.is_some());
-    let statements = statements_of("WebhookRole");
-    let mut reads = statements
-        .iter()
-        .filter(|one| one.contains("dynamodb:BatchGetItem"));
-    let reads = reads.next().unwrap();
-    for request in world.trace().split_off(before) {
-        // A number, what is done, and the keys.
-        for key in request.split(' ').skip(2) {
-            let (partition, _) = key.split_once('/').unwrap();
-            assert!(allows_partition(reads, partition), "{request}");
-        }
-    }
+    assert_webhook_may(&world, before, "dynamodb:BatchGetItem");
+}
+
+#[test]
+fn the_webhook_function_may_write_a_notice() {
+    let world = World::new();
+    let told = NewNotice {
+        kind: NoticeKind::Account,
+        summary: "account: verified".to_owned(),
+        at: None,
+        details: json!({}),
+    };
+    let notice = Notice::with_derived_id(Provider::Meta, "200000000000021", told, at(0));
+    block_on(put_notice(&world.store, &notice, far_ahead())).unwrap();
+    assert!(!world.trace().is_empty());
+    assert_webhook_may(&world, 0, "dynamodb:PutItem");
 }
 
 #[test]

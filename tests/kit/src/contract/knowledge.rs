@@ -4,9 +4,11 @@ use super::given::{assert_conflict, assert_written};
 use crate::builders::{Fixture, at, fresh};
 use crate::ports::succeed;
 use futures::future::join_all;
-use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::ids::{AgentId, Nonce, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName};
 use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::records::knowledge::{delete_knowledge, find_knowledge, list_knowledge, save_knowledge};
+use recado_ports::table::Versioned;
 
 fn tenant() -> TenantId {
     Fixture::new().bound.tenant.id
@@ -18,79 +20,90 @@ fn agent() -> AgentId {
 
 /// A record that is ready for its first write: a snapshot of it is about to be written.
 fn begun(tenant: &TenantId, agent: &AgentId) -> AgentKnowledge {
-    let mut known = AgentKnowledge::new(tenant.clone(), agent.clone());
+    let born = Nonce::parse("born").unwrap();
+    let mut known = AgentKnowledge::begin(tenant.clone(), agent.clone(), born);
     known.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
     known
 }
 
 async fn assert_found<S: Store>(store: &S, expected: &AgentKnowledge) {
-    let found = succeed(store.find_knowledge(&expected.tenant, &expected.agent)).await;
-    assert_eq!(found.as_ref(), Some(expected));
+    let found = succeed(find_knowledge(store, &expected.tenant, &expected.agent)).await;
+    assert_eq!(found.map(|found| found.record).as_ref(), Some(expected));
 }
 
-pub async fn a_record_is_found_as_it_was_written<S: Store>(store: &S) {
-    let mut known = begun(&tenant(), &agent());
-    let absent = succeed(store.find_knowledge(&known.tenant, &known.agent)).await;
-    assert_eq!(absent, None);
-    assert_written(store.save_knowledge(&known)).await;
-    assert_found(store, &known).await;
+async fn is_found<S: Store>(store: &S, tenant: &TenantId, agent: &AgentId) -> bool {
+    succeed(find_knowledge(store, tenant, agent)).await.is_some()
+}
+
+/// Writes a record that is not stored yet, and returns it as it is stored.
+async fn write_new<S: Store>(store: &S, known: AgentKnowledge) -> Versioned<AgentKnowledge> {
+    let mut known = Versioned::new(known);
+    assert_written(save_knowledge(store, &mut known)).await;
+    known
+}
+
+/// Makes the first snapshot the present one.
+fn switch(known: &mut AgentKnowledge) {
     let snapshot = KnowledgeSnapshot {
         version: 1,
         ..KnowledgeSnapshot::default()
     };
     assert!(known.switch_snapshot(&SnapshotName::from_random_bits(7), &snapshot, at(1)));
-    assert_written(store.save_knowledge(&known)).await;
-    assert_found(store, &known).await;
 }
 
-pub async fn a_write_of_an_old_revision_is_refused<S: Store>(store: &S) {
-    let known = begun(&tenant(), &agent());
-    assert_written(store.save_knowledge(&known)).await;
+pub async fn a_record_is_found_as_it_was_written<S: Store>(store: &S) {
+    let (tenant, agent) = (tenant(), agent());
+    assert!(!is_found(store, &tenant, &agent).await);
+    let mut known = write_new(store, begun(&tenant, &agent)).await;
+    assert_found(store, &known.record).await;
+    switch(&mut known.record);
+    assert_written(save_knowledge(store, &mut known)).await;
+    assert_found(store, &known.record).await;
+}
+
+pub async fn a_write_of_an_old_version_is_refused<S: Store>(store: &S) {
+    let (tenant, agent) = (tenant(), agent());
+    let known = write_new(store, begun(&tenant, &agent)).await;
     let mut next = known.clone();
-    next.begin_snapshot(SnapshotName::from_random_bits(8), at(1), &[]);
-    assert_written(store.save_knowledge(&next)).await;
+    next.record
+        .begin_snapshot(SnapshotName::from_random_bits(8), at(1), &[]);
+    assert_written(save_knowledge(store, &mut next)).await;
     let mut late = known.clone();
-    late.begin_snapshot(SnapshotName::from_random_bits(9), at(2), &[]);
-    assert_conflict(store.save_knowledge(&late)).await;
-    let mut another = begun(&known.tenant, &known.agent);
+    late.record
+        .begin_snapshot(SnapshotName::from_random_bits(9), at(2), &[]);
+    assert_conflict(save_knowledge(store, &mut late)).await;
+    let mut another = begun(&tenant, &agent);
     another.blocks = 9;
-    assert_conflict(store.save_knowledge(&another)).await;
-    assert_found(store, &next).await;
+    assert_conflict(save_knowledge(store, &mut Versioned::new(another))).await;
+    assert_found(store, &next.record).await;
     // A record that was deleted meanwhile is not written again by a change of it.
-    succeed(store.delete_knowledge(&known.tenant, &known.agent)).await;
-    next.begin_snapshot(SnapshotName::from_random_bits(10), at(3), &[]);
-    assert_conflict(store.save_knowledge(&next)).await;
+    succeed(delete_knowledge(store, &tenant, &agent)).await;
+    next.record
+        .begin_snapshot(SnapshotName::from_random_bits(10), at(3), &[]);
+    assert_conflict(save_knowledge(store, &mut next)).await;
 }
 
 pub async fn the_knowledge_of_an_agent_that_is_made_again_is_another<S: Store>(store: &S) {
-    let before = begun(&tenant(), &agent());
-    assert_written(store.save_knowledge(&before)).await;
-    succeed(store.delete_knowledge(&before.tenant, &before.agent)).await;
-    let mut again = AgentKnowledge::new(before.tenant.clone(), before.agent.clone());
-    again.begin_snapshot(SnapshotName::from_random_bits(8), at(1), &[]);
-    assert_written(store.save_knowledge(&again)).await;
-    // A large document of the agent before was read until now. Both records are at the same write.
-    let mut late = before.clone();
-    let snapshot = KnowledgeSnapshot {
-        version: 1,
-        ..KnowledgeSnapshot::default()
-    };
-    assert!(late.switch_snapshot(&SnapshotName::from_random_bits(7), &snapshot, at(2)));
-    assert_conflict(store.save_knowledge(&late)).await;
-    assert_found(store, &again).await;
+    let (tenant, agent) = (tenant(), agent());
+    let mut late = write_new(store, begun(&tenant, &agent)).await;
+    succeed(delete_knowledge(store, &tenant, &agent)).await;
+    let again = write_new(store, begun(&tenant, &agent)).await;
+    // A large document of the agent before was read until now. Both records say the same.
+    switch(&mut late.record);
+    assert_conflict(save_knowledge(store, &mut late)).await;
+    assert_found(store, &again.record).await;
 }
 
 pub async fn of_ten_writers_at_once_one_wins<S: Store>(store: &S) {
     let (tenant, agent) = (tenant(), agent());
-    let records: Vec<AgentKnowledge> = (0..10)
-        .map(|number| {
-            let mut known = AgentKnowledge::new(tenant.clone(), agent.clone());
-            known.begin_snapshot(SnapshotName::from_random_bits(number), at(0), &[]);
-            known
-        })
-        .collect();
-    let outcomes = join_all(records.iter().map(|known| store.save_knowledge(known))).await;
-    let won: Vec<&AgentKnowledge> = records
+    let begin = |number| {
+        let mut known = begun(&tenant, &agent);
+        known.begin_snapshot(SnapshotName::from_random_bits(number), at(0), &[]);
+        Versioned::new(known)
+    };
+    let mut records: Vec<Versioned<AgentKnowledge>> = (10..20).map(begin).collect();
+    let outcomes = join_all(records.iter_mut().map(|known| save_knowledge(store, known))).await;
+    let won: Vec<&Versioned<AgentKnowledge>> = records
         .iter()
         .zip(outcomes)
         .filter_map(|(known, outcome)| (outcome.unwrap() == WriteOutcome::Written).then_some(known))
@@ -98,7 +111,7 @@ pub async fn of_ten_writers_at_once_one_wins<S: Store>(store: &S) {
     let [won] = won.as_slice() else {
         panic!("{} writers won", won.len());
     };
-    assert_found(store, won).await;
+    assert_found(store, &won.record).await;
 }
 
 pub async fn records_are_listed_by_their_tenant<S: Store>(store: &S) {
@@ -109,24 +122,24 @@ pub async fn records_are_listed_by_their_tenant<S: Store>(store: &S) {
         // Another tenant may use the same agent's id once it is free.
         for tenant in [&one, &other, &longer] {
             let known = begun(tenant, &AgentId::parse(named).unwrap());
-            assert_written(store.save_knowledge(&known)).await;
+            let known = write_new(store, known).await.record;
             expected.extend((*tenant == one).then_some(known));
         }
     }
-    assert_eq!(succeed(store.list_knowledge(&one, 10)).await, expected);
-    assert_eq!(succeed(store.list_knowledge(&one, 2)).await, expected[..2]);
-    assert_eq!(succeed(store.list_knowledge(&tenant(), 10)).await, []);
+    assert_eq!(succeed(list_knowledge(store, &one, 10)).await, expected);
+    assert_eq!(succeed(list_knowledge(store, &one, 2)).await, expected[..2]);
+    assert_eq!(succeed(list_knowledge(store, &tenant(), 10)).await, []);
 }
 
 pub async fn a_deleted_record_is_gone_for_its_tenant_alone<S: Store>(store: &S) {
     let (one, other, agent) = (tenant(), tenant(), agent());
     for tenant in [&one, &other] {
-        assert_written(store.save_knowledge(&begun(tenant, &agent))).await;
+        write_new(store, begun(tenant, &agent)).await;
     }
     for _ in 0..2 {
-        succeed(store.delete_knowledge(&one, &agent)).await;
+        succeed(delete_knowledge(store, &one, &agent)).await;
     }
-    assert_eq!(succeed(store.find_knowledge(&one, &agent)).await, None);
+    assert!(!is_found(store, &one, &agent).await);
     assert_found(store, &begun(&other, &agent)).await;
-    assert_written(store.save_knowledge(&begun(&one, &agent))).await;
+    write_new(store, begun(&one, &agent)).await;
 }

@@ -13,6 +13,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_ports::ports::Store;
+use recado_ports::records::aliases::{delete_alias, find_alias, save_alias};
 
 async fn kept_since<S: Store>(store: &S, conversation: &Conversation, before: i64, expected: usize) {
     let found = async || succeed(store.list_kept_since(&conversation.tenant, at(before), 100)).await;
@@ -213,10 +214,10 @@ pub async fn a_number_that_was_learnt_is_forgotten_and_learnt_again<S: Store>(st
     let fixture = Fixture::new();
     let other = ContactAddress::parse(&format!("{}@lid", fresh("1"))).unwrap();
     let thread = crate::builders::identity_key().derive_thread_id(fixture.instance(), other.as_str());
-    succeed(store.delete_alias(&thread)).await;
+    succeed(delete_alias(store, &thread)).await;
     for _ in 0..2 {
-        succeed(store.save_alias(&thread, &fixture.address)).await;
-        succeed(store.delete_alias(&thread)).await;
-        assert_eq!(succeed(store.find_alias(&thread)).await, None);
+        succeed(save_alias(store, &thread, &fixture.address)).await;
+        succeed(delete_alias(store, &thread)).await;
+        assert_eq!(succeed(find_alias(store, &thread)).await, None);
     }
 }

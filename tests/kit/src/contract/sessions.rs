@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::ConsoleSession;
 use recado_domain::millis::add_duration;
 use recado_ports::ports::Store;
+use recado_ports::records::sessions::{delete_session, find_session, put_session, renew_session};
 
 /// A session that lasts until then.
 fn session(expires_at: Timestamp) -> ConsoleSession {
@@ -20,37 +21,44 @@ fn session(expires_at: Timestamp) -> ConsoleSession {
     }
 }
 
+async fn find<S: Store>(store: &S, session: &ConsoleSession) -> Option<ConsoleSession> {
+    let found = succeed(find_session(store, &session.hash)).await;
+    found.map(|found| found.record)
+}
+
 pub async fn a_session_is_found_by_its_hash_until_it_is_deleted<S: Store>(store: &S) {
     let (session, other) = (session(far_ahead()), session(far_ahead()));
     for one in [&session, &other] {
-        assert_eq!(succeed(store.find_session(&one.hash)).await, None);
-        succeed(store.put_session(one)).await;
-        assert_eq!(succeed(store.find_session(&one.hash)).await.as_ref(), Some(one));
+        assert_eq!(find(store, one).await, None);
+        succeed(put_session(store, one)).await;
+        assert_eq!(find(store, one).await.as_ref(), Some(one));
     }
     for _ in 0..2 {
-        succeed(store.delete_session(&session.hash)).await;
-        assert_eq!(succeed(store.find_session(&session.hash)).await, None);
+        succeed(delete_session(store, &session.hash)).await;
+        assert_eq!(find(store, &session).await, None);
     }
-    assert_eq!(succeed(store.find_session(&other.hash)).await, Some(other));
+    assert_eq!(find(store, &other).await, Some(other));
 }
 
 pub async fn a_renewed_session_lasts_longer_and_one_that_ended_stays_ended<S: Store>(store: &S) {
     let session = session(far_ahead());
-    succeed(store.put_session(&session)).await;
+    succeed(put_session(store, &session)).await;
     let later = add_duration(session.expires_at, SignedDuration::from_hours(11));
-    succeed(store.renew_session(&session.hash, later)).await;
+    let read = succeed(find_session(store, &session.hash)).await.unwrap();
+    succeed(renew_session(store, read, later)).await;
     let renewed = ConsoleSession {
         expires_at: later,
         ..session.clone()
     };
-    assert_eq!(succeed(store.find_session(&session.hash)).await, Some(renewed));
-    succeed(store.delete_session(&session.hash)).await;
-    succeed(store.renew_session(&session.hash, later)).await;
-    assert_eq!(succeed(store.find_session(&session.hash)).await, None);
+    let read = succeed(find_session(store, &session.hash)).await.unwrap();
+    assert_eq!(read.record, renewed);
+    succeed(delete_session(store, &session.hash)).await;
+    succeed(renew_session(store, read, later)).await;
+    assert_eq!(find(store, &session).await, None);
 }
 
 pub async fn a_session_whose_time_is_over_is_not_found<S: Store>(store: &S) {
     let session = session(long_ago());
-    succeed(store.put_session(&session)).await;
-    assert_eq!(succeed(store.find_session(&session.hash)).await, None);
+    succeed(put_session(store, &session)).await;
+    assert_eq!(find(store, &session).await, None);
 }

@@ -10,20 +10,13 @@ use recado_domain::ids::TenantId;
 use recado_domain::instance::{
     ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation,
 };
-use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
 use recado_ports::ports::Store;
-use serde_json::json;
+use recado_ports::records::removed_instances::{note_removed_instances, was_instance_removed};
 
 /// The most records of a kind that one call of a case deletes.
 const LIMIT: usize = 100;
-
-fn fixture() -> Fixture {
-    let mut fixture = Fixture::new();
-    fixture.bound.instance.account_id = Some(fresh("account"));
-    fixture
-}
 
 fn instances(fixture: &Fixture) -> [Instance; 1] {
     [fixture.bound.instance.clone()]
@@ -69,19 +62,10 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
     alert.rev = 1;
     let notification = Notification::for_test(&fresh("pager"), Some(tenant.clone()), 7, at(5_000));
     let _ = succeed(store.commit_alerts(&[alert], &[notification])).await;
-    let told = NewNotice {
-        kind: NoticeKind::TemplateStatus,
-        summary: "template lembrete (pt_BR): approved".to_owned(),
-        at: Some(at(1_000)),
-        details: json!({}),
-    };
-    let account = fixture.bound.instance.account_id.as_deref().unwrap();
-    let notice = Notice::with_derived_id(fixture.bound.instance.provider, account, told, at(0));
-    succeed(store.put_notice(&notice, far_ahead())).await;
 }
 
 /// The number of kinds of which `put_records` puts a record.
-const KINDS: usize = 9;
+const KINDS: usize = 8;
 
 async fn has_events<S: Store>(store: &S, tenant: &TenantId) -> bool {
     let page = succeed(store.list_published_events(Some(tenant), EventCursor::START, 10)).await;
@@ -91,8 +75,6 @@ async fn has_events<S: Store>(store: &S, tenant: &TenantId) -> bool {
 /// Names of the kinds of which the tenant has a record.
 async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str> {
     let (tenant, instance) = (&fixture.bound.tenant.id, fixture.instance());
-    let account = fixture.bound.instance.account_id.as_deref().unwrap();
-    let provider = fixture.bound.instance.provider;
     let key = key_claim(instance.as_str(), "order-7", far_ahead());
     let pending = NotificationState::Pending;
     let kinds = [
@@ -126,10 +108,6 @@ async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str>
                 .is_empty(),
         ),
         ("event", has_events(store, tenant).await),
-        (
-            "notice",
-            !succeed(store.list_notices(provider, account)).await.is_empty(),
-        ),
     ];
     kinds
         .into_iter()
@@ -139,7 +117,7 @@ async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str>
 }
 
 pub async fn records_of_a_tenant_are_deleted_and_those_of_others_stay<S: Store>(store: &S) {
-    let (one, other) = (fixture(), fixture());
+    let (one, other) = (Fixture::new(), Fixture::new());
     put_records(store, &one).await;
     put_records(store, &other).await;
     let all = async |fixture: &Fixture| {
@@ -162,7 +140,7 @@ pub async fn records_of_a_tenant_are_deleted_and_those_of_others_stay<S: Store>(
 }
 
 pub async fn no_more_than_the_limit_is_deleted_at_once<S: Store>(store: &S) {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     let tenant = &fixture.bound.tenant.id;
     for minute in 0..5 {
         let sample = MinuteSample::from_instances(at(minute * 60_000), Some(tenant.clone()), Vec::new());
@@ -205,15 +183,15 @@ pub async fn pending_events_are_found_by_their_instance<S: Store>(store: &S) {
 
 pub async fn a_removed_instance_is_known_until_its_note_expires<S: Store>(store: &S) {
     let (removed, expired, never) = (Fixture::new(), Fixture::new(), Fixture::new());
-    succeed(store.note_removed_instances(&instances(&removed), far_ahead())).await;
-    succeed(store.note_removed_instances(&instances(&expired), long_ago())).await;
+    succeed(note_removed_instances(store, &instances(&removed), far_ahead())).await;
+    succeed(note_removed_instances(store, &instances(&expired), long_ago())).await;
     for (fixture, expected) in [(&removed, true), (&expired, false), (&never, false)] {
         let provider = fixture.bound.instance.provider;
-        let found = succeed(store.was_instance_removed(provider, &fixture.external())).await;
+        let found = succeed(was_instance_removed(store, provider, &fixture.external())).await;
         assert_eq!(found, expected);
     }
     let other = recado_domain::provider::Provider::Meta;
-    assert!(!succeed(store.was_instance_removed(other, &removed.external())).await);
+    assert!(!succeed(was_instance_removed(store, other, &removed.external())).await);
 }
 
 pub async fn conversations_that_nobody_sees_are_listed_by_tenant<S: Store>(store: &S) {

@@ -6,56 +6,65 @@ use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
+use recado_ports::table::Versioned;
 use std::num::NonZeroU32;
 
-/// The places after the conversation's turn took one.
-fn with_turn_of(places: &TurnPlaces, conversation: &Conversation) -> TurnPlaces {
-    let mut places = places.clone();
+/// The conversation's turn takes a place.
+fn take_place(places: &mut Versioned<TurnPlaces>, conversation: &Conversation) {
     let turn = (&conversation.id, &nonce());
-    let answer = places.ask_for_place(NonZeroU32::MAX, turn, at(0), at(95_000));
+    let answer = places
+        .record
+        .ask_for_place(NonZeroU32::MAX, turn, at(0), at(95_000));
     assert_eq!(answer, PlaceAnswer::Taken);
-    places
+}
+
+async fn save<S: Store>(store: &S, places: &mut Versioned<TurnPlaces>) -> WriteOutcome {
+    succeed(save_turn_places(store, places)).await
 }
 
 pub async fn the_places_of_a_tenants_turns_are_read_as_they_were_written<S: Store>(store: &S) {
     let (fixture, other) = (Fixture::new(), Fixture::new());
     let conversation = fixture.conversation(1);
     let (tenant, another) = (&fixture.bound.tenant.id, &other.bound.tenant.id);
-    assert_eq!(succeed(store.find_turn_places(tenant)).await, None);
-    let places = with_turn_of(&TurnPlaces::default(), &conversation);
-    let written = succeed(store.save_turn_places(tenant, &places)).await;
-    assert_eq!(written, WriteOutcome::Written);
-    assert_eq!(succeed(store.find_turn_places(tenant)).await, Some(places));
-    assert_eq!(succeed(store.find_turn_places(another)).await, None);
+    let mut places = succeed(find_turn_places(store, tenant)).await;
+    assert_eq!(places.record, TurnPlaces::new(tenant.clone()));
+    take_place(&mut places, &conversation);
+    assert_eq!(save(store, &mut places).await, WriteOutcome::Written);
+    let found = succeed(find_turn_places(store, tenant)).await;
+    assert_eq!(found.record, places.record);
+    let theirs = succeed(find_turn_places(store, another)).await;
+    assert_eq!(theirs.record, TurnPlaces::new(another.clone()));
 }
 
 pub async fn places_that_another_worker_changed_are_not_written<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let conversation = fixture.conversation(1);
     let tenant = &fixture.bound.tenant.id;
-    let first = with_turn_of(&TurnPlaces::default(), &conversation);
-    let second = with_turn_of(&first, &fixture.conversation(2));
-    let early = succeed(store.save_turn_places(tenant, &second)).await;
-    assert_eq!(early, WriteOutcome::Conflict, "there is nothing to follow");
-    for (places, expected) in [
-        (&first, WriteOutcome::Written),
-        (&first, WriteOutcome::Conflict),
-        (&second, WriteOutcome::Written),
-        (&second, WriteOutcome::Conflict),
-        (&first, WriteOutcome::Conflict),
-    ] {
-        let written = succeed(store.save_turn_places(tenant, places)).await;
-        assert_eq!(written, expected, "revision {}", places.rev);
-    }
-    assert_eq!(succeed(store.find_turn_places(tenant)).await, Some(second));
+    let mut first = succeed(find_turn_places(store, tenant)).await;
+    let mut second = first.clone();
+    take_place(&mut first, &fixture.conversation(1));
+    take_place(&mut second, &fixture.conversation(2));
+    assert_eq!(save(store, &mut first).await, WriteOutcome::Written);
+    assert_eq!(save(store, &mut second).await, WriteOutcome::Conflict);
+    let mut third = succeed(find_turn_places(store, tenant)).await;
+    take_place(&mut first, &fixture.conversation(3));
+    take_place(&mut third, &fixture.conversation(4));
+    assert_eq!(
+        save(store, &mut first).await,
+        WriteOutcome::Written,
+        "its own write is no other's"
+    );
+    assert_eq!(save(store, &mut third).await, WriteOutcome::Conflict);
+    let found = succeed(find_turn_places(store, tenant)).await;
+    assert_eq!(found.record, first.record);
 }
 
 pub async fn of_ten_workers_that_take_a_place_at_once_one_writes<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let conversation = fixture.conversation(1);
-    let tenant = &fixture.bound.tenant.id;
-    let places = with_turn_of(&TurnPlaces::default(), &conversation);
-    let written = join_all((0..10).map(|_| store.save_turn_places(tenant, &places))).await;
+    let mut places = succeed(find_turn_places(store, &fixture.bound.tenant.id)).await;
+    take_place(&mut places, &fixture.conversation(1));
+    let mut workers = vec![places; 10];
+    let written = join_all(workers.iter_mut().map(|places| save_turn_places(store, places))).await;
     let won = written
         .iter()
         .filter(|written| matches!(written, Ok(WriteOutcome::Written)));
@@ -66,17 +75,16 @@ pub async fn places_go_with_their_tenant<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let conversation = fixture.conversation(1);
     let tenant = &fixture.bound.tenant.id;
-    let places = with_turn_of(&TurnPlaces::default(), &conversation);
-    let written = succeed(store.save_turn_places(tenant, &places)).await;
-    assert_eq!(written, WriteOutcome::Written);
+    let mut places = succeed(find_turn_places(store, tenant)).await;
+    take_place(&mut places, &conversation);
+    assert_eq!(save(store, &mut places).await, WriteOutcome::Written);
     let instances = [fixture.bound.instance.clone()];
     while succeed(store.delete_tenant_records(tenant, &instances, 100)).await > 0 {}
-    assert_eq!(succeed(store.find_turn_places(tenant)).await, None);
-    // A tenant that gets the name later has places of its own, though they were written as often.
-    let again = with_turn_of(&TurnPlaces::default(), &conversation);
-    let written = succeed(store.save_turn_places(tenant, &again)).await;
-    assert_eq!(written, WriteOutcome::Written);
-    let late = with_turn_of(&places, &fixture.conversation(2));
-    let written = succeed(store.save_turn_places(tenant, &late)).await;
-    assert_eq!(written, WriteOutcome::Conflict);
+    // A tenant that gets the name later has places of its own.
+    let mut again = succeed(find_turn_places(store, tenant)).await;
+    assert_eq!(again.record, TurnPlaces::new(tenant.clone()));
+    take_place(&mut again, &conversation);
+    assert_eq!(save(store, &mut again).await, WriteOutcome::Written);
+    take_place(&mut places, &fixture.conversation(2));
+    assert_eq!(save(store, &mut places).await, WriteOutcome::Conflict);
 }

@@ -10,7 +10,8 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConfigurationStore, ContactAliases, Conversations, Inbox};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
+use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::trace::{TraceTarget, find_trace};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
@@ -171,7 +172,7 @@ async fn what_is_kept_of_a_refused_persons_names_goes_with_an_erasure_by_either(
         let setup = setup(&[JID], &[]).await;
         writes_as(&setup, "W1", JID, Some(LID)).await;
         let lid = identity_key().derive_thread_id(setup.fixture.instance(), LID);
-        assert!(succeed(setup.world.store.find_alias(&lid)).await.is_some());
+        assert!(succeed(find_alias(&setup.world.store, &lid)).await.is_some());
         let query = ContactQuery {
             tenant: setup.fixture.bound.tenant.id.clone(),
             instance: None,
@@ -181,7 +182,7 @@ async fn what_is_kept_of_a_refused_persons_names_goes_with_an_erasure_by_either(
             .await
             .unwrap();
         assert_eq!(
-            succeed(setup.world.store.find_alias(&lid)).await,
+            succeed(find_alias(&setup.world.store, &lid)).await,
             None,
             "{contact}"
         );

@@ -11,8 +11,9 @@ use recado_pipeline::configure::{
     ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry,
 };
 use recado_pipeline::knowledge::{KnowledgeError, NewDocument, add_source};
-use recado_pipeline::ports::{ConfigurationStore, Files, KnowledgeRecords, PageRequest};
+use recado_pipeline::ports::{ConfigurationStore, Files, PageRequest};
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::knowledge::{delete_knowledge, find_knowledge};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -55,7 +56,8 @@ async fn add_document(setup: &Setup, agent: &AgentId) {
 
 async fn find_record(setup: &Setup, agent: &AgentId) -> Option<AgentKnowledge> {
     let tenant = &setup.fixture.bound.tenant.id;
-    succeed(setup.world.store.find_knowledge(tenant, agent)).await
+    let found = succeed(find_knowledge(&setup.world.store, tenant, agent)).await;
+    found.map(|found| found.record)
 }
 
 async fn count_files(setup: &Setup, keys: &[String]) -> usize {
@@ -146,7 +148,7 @@ async fn a_document_that_is_added_while_its_agent_is_made_again_does_not_come_in
         let (setup, spare) = setup_with_spare_agent().await;
         let (store, tenant) = (setup.world.store.clone(), setup.fixture.bound.tenant.id.clone());
         if !had_knowledge {
-            succeed(store.delete_knowledge(&tenant, &spare)).await;
+            succeed(delete_knowledge(&store, &tenant, &spare)).await;
         }
         let (entry, id) = (entry(&setup, &spare), spare.clone());
         let model = EmbeddingModel::named("m");
@@ -155,7 +157,7 @@ async fn a_document_that_is_added_while_its_agent_is_made_again_does_not_come_in
                 agents: vec![id.clone()],
                 ..ConfigRemoval::default()
             };
-            succeed(store.delete_knowledge(&tenant, &id)).await;
+            succeed(delete_knowledge(&store, &tenant, &id)).await;
             succeed(store.remove_configuration(&removal)).await;
             succeed(store.apply_configuration(&entry)).await;
         });
@@ -176,7 +178,8 @@ async fn an_agent_whose_knowledge_cannot_be_read_can_be_removed_and_made_again()
     let site = Site::open().await;
     let spare = add_spare_agent(&site.setup).await;
     let database = rusqlite::Connection::open(site.folder.join("recado.db")).unwrap();
-    let spoiled = database.execute("UPDATE knowledge SET body = '{'", []);
+    let sql = "UPDATE records SET body = '{' WHERE partition GLOB 'knowledge#*'";
+    let spoiled = database.execute(sql, []);
     assert_eq!(spoiled.unwrap(), 1);
     remove_agent(&site.setup, &spare).await.unwrap();
     assert_eq!(find_record(&site.setup, &spare).await, None);

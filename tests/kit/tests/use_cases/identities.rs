@@ -9,7 +9,8 @@ use recado_domain::ids::ThreadId;
 use recado_domain::message::Role;
 use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ContactAliases, Conversations};
+use recado_pipeline::ports::Conversations;
+use recado_pipeline::records::aliases::{find_alias, save_alias};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
@@ -192,7 +193,7 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     let first = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(first.known_as, Some(known(LID)));
     // What stands there now would give way if it were learnt again.
-    succeed(store.save_alias(&of(&setup, LID), &known(NEW_NUMBER))).await;
+    succeed(save_alias(store, &of(&setup, LID), &known(NEW_NUMBER))).await;
     receive(&setup, words("e aí", NUMBER, Some(LID), false)).await;
     succeed(operate::resolve_conversation(
         &setup.world,
@@ -204,7 +205,7 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     .await;
     receive(&setup, words("voltei", NUMBER, Some(LID), false)).await;
     assert_ne!(thread(&setup, NUMBER).await.unwrap().id, first.id);
-    let learnt = store.find_alias(&of(&setup, LID)).await.unwrap();
+    let learnt = find_alias(store, &of(&setup, LID)).await.unwrap();
     assert_eq!(learnt, Some(known(NEW_NUMBER)));
 }
 
@@ -217,7 +218,7 @@ async fn a_new_number_takes_the_place_of_the_old_one_and_words_of_long_ago_teach
     receive(&setup, old).await;
     let learnt = || async {
         let store = &setup.world.store;
-        store.find_alias(&of(&setup, LID)).await.unwrap()
+        find_alias(store, &of(&setup, LID)).await.unwrap()
     };
     assert_eq!(learnt().await, Some(known(NEW_NUMBER)));
     assert_eq!(thread(&setup, NUMBER).await.unwrap().known_as, None);
@@ -231,7 +232,7 @@ async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
     receive(&setup, words("oi", NUMBER, None, false)).await;
     // A worker wrote the one and died before the other.
     let store = &setup.world.store;
-    store.save_alias(&of(&setup, LID), &known(NUMBER)).await.unwrap();
+    save_alias(store, &of(&setup, LID), &known(NUMBER)).await.unwrap();
     receive(&setup, words("sem número", LID, None, false)).await;
     let unnoted = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(unnoted.known_as, None);

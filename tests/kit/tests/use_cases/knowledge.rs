@@ -9,7 +9,8 @@ use recado_pipeline::knowledge::{
     self, AddedSource, KnowledgeError, NewDocument, SourceOutcome, add_source, list_sources, remove_source,
     search_knowledge, show_source,
 };
-use recado_pipeline::ports::{FileBytes, Files, KnowledgeRecords};
+use recado_pipeline::ports::{FileBytes, Files};
+use recado_pipeline::records::knowledge::find_knowledge;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -36,9 +37,8 @@ async fn found(world: &World, agent: &AgentId, question: &str) -> Vec<String> {
 
 async fn record(setup: &Setup, agent: &AgentId) -> AgentKnowledge {
     let tenant = &setup.fixture.bound.tenant.id;
-    succeed(setup.world.store.find_knowledge(tenant, agent))
-        .await
-        .unwrap()
+    let found = succeed(find_knowledge(&setup.world.store, tenant, agent)).await;
+    found.unwrap().record
 }
 
 async fn has_file(setup: &Setup, name: &SnapshotName) -> bool {

@@ -8,7 +8,8 @@ use recado_domain::knowledge::{AgentKnowledge, KnowledgeGap, NOTHING_FOUND, Turn
 use recado_domain::message::Message;
 use recado_pipeline::Verdict;
 use recado_pipeline::knowledge::{NewDocument, add_source, list_sources, remove_source};
-use recado_pipeline::ports::{FileBytes, Files, KnowledgeRecords};
+use recado_pipeline::ports::{FileBytes, Files};
+use recado_pipeline::records::knowledge::find_knowledge;
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -45,8 +46,8 @@ impl Desk {
 
     async fn record(&self) -> AgentKnowledge {
         let tenant = &self.setup.fixture.bound.tenant.id;
-        let found = succeed(self.setup.world.store.find_knowledge(tenant, &self.agent)).await;
-        found.unwrap()
+        let found = succeed(find_knowledge(&self.setup.world.store, tenant, &self.agent)).await;
+        found.unwrap().record
     }
 
     async fn asks(&self, id: &str, question: &str) -> Message {

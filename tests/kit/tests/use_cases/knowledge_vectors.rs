@@ -10,8 +10,9 @@ use recado_pipeline::knowledge::{
     AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
     remove_source, search_knowledge,
 };
-use recado_pipeline::ports::{EmbeddingError, KnowledgeRecords, PageRequest};
+use recado_pipeline::ports::{EmbeddingError, PageRequest};
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::knowledge::find_knowledge;
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -95,8 +96,8 @@ impl Desk {
 
     async fn version(&self) -> u64 {
         let tenant = &self.setup.fixture.bound.tenant.id;
-        let found = succeed(self.world().store.find_knowledge(tenant, &self.agent)).await;
-        found.unwrap().version
+        let found = succeed(find_knowledge(&self.world().store, tenant, &self.agent)).await;
+        found.unwrap().record.version
     }
 
     /// Asks in a turn, and returns the reply.

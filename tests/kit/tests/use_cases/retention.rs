@@ -13,10 +13,10 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::ports::{
-    ConfigurationStore, ContactAliases, Conversations, Deliveries, EffectJournals, RetainedRecords,
-    SendOutcome, WriteOutcome,
+    ConfigurationStore, Conversations, Deliveries, EffectJournals, RetainedRecords, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::{Verdict, ingest, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
@@ -249,7 +249,7 @@ async fn a_number_that_was_learnt_goes_with_the_conversation() {
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     let store = &setup.world.store;
     let identity = identity_key().derive_thread_id(setup.fixture.instance(), "123456@lid");
-    assert!(succeed(store.find_alias(&identity)).await.is_some());
+    assert!(succeed(find_alias(store, &identity)).await.is_some());
     let conversation = setup.turns(&setup.fixture).await;
     operate::resolve_conversation(
         &setup.world,
@@ -264,7 +264,7 @@ async fn a_number_that_was_learnt_goes_with_the_conversation() {
     setup.pass(31 * DAY);
     assert!(sweep(&setup).await > 0);
     assert!(!exists(&setup, &conversation).await);
-    assert_eq!(succeed(store.find_alias(&identity)).await, None);
+    assert_eq!(succeed(find_alias(store, &identity)).await, None);
 }
 
 /// The contact writes, changes its words, quotes them, and deletes them for everyone. Returns what is stored.

@@ -11,14 +11,14 @@ use recado_domain::ids::{ConversationId, TenantId, TokenName};
 use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
-use recado_domain::turn_places::TurnPlaces;
 use recado_pipeline::configure::{self, ApplyOptions};
 use recado_pipeline::knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Notices, Queues, Samples,
-    TurnPlaceRecords, WriteOutcome,
+    Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Queues, Samples, WriteOutcome,
 };
+use recado_pipeline::records::notices::put_notice;
 use recado_pipeline::records::tokens::put_token;
+use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key, nonce};
@@ -38,6 +38,15 @@ const FORCE: RemovalOptions = RemovalOptions {
     force: true,
     dry_run: false,
 };
+
+/// Returns the kind of a row: its table, and for a record of the table of all kinds its partition without the tenant.
+fn name_kind(row: &str) -> Option<&str> {
+    let mut cells = row.split('|');
+    match cells.next()? {
+        "records" => cells.next()?.split('#').next(),
+        table => Some(table),
+    }
+}
 
 /// Two tenants, each with something in every kind of record.
 struct Two {
@@ -125,11 +134,8 @@ impl Two {
             details: json!({}),
         };
         let provider = fixture.bound.instance.provider;
-        succeed(store.put_notice(
-            &Notice::with_derived_id(provider, account, told, now),
-            far_ahead(),
-        ))
-        .await;
+        let notice = Notice::with_derived_id(provider, account, told, now);
+        succeed(put_notice(store, &notice, far_ahead())).await;
         let token = Token {
             name: TokenName::parse(text).unwrap(),
             tenant: Some(tenant.clone()),
@@ -173,10 +179,11 @@ impl Two {
             ..fixture.clone()
         };
         store_used_reply(store, fixture, &mut conversation, (text, now)).await;
-        let mut places = TurnPlaces::default();
+        let mut places = succeed(find_turn_places(store, &fixture.bound.tenant.id)).await;
         let until = add_millis(now, 95_000);
-        places.ask_for_place(NonZeroU32::MAX, (&id, &nonce()), now, until);
-        let written = succeed(store.save_turn_places(&fixture.bound.tenant.id, &places)).await;
+        let turn = (&id, &nonce());
+        places.record.ask_for_place(NonZeroU32::MAX, turn, now, until);
+        let written = succeed(save_turn_places(store, &mut places)).await;
         assert_eq!(written, WriteOutcome::Written);
     }
 
@@ -330,8 +337,8 @@ async fn a_removed_tenant_stands_in_no_byte_of_the_data_folder_and_the_other_kee
         );
     }
     let before = two.rows_of_others();
-    let tables: BTreeSet<&str> = before.iter().filter_map(|row| row.split('|').next()).collect();
-    assert!(tables.len() >= 19, "{tables:?}");
+    let kinds: BTreeSet<&str> = before.iter().filter_map(|row| name_kind(row)).collect();
+    assert!(kinds.len() >= 19, "{kinds:?}");
     let reports = two.remove().await;
     assert!(
         reports[0].waits_until.is_some() && reports[0].tokens == 1,

@@ -9,7 +9,9 @@ use recado_domain::ids::Nonce;
 use recado_domain::millis::add_millis;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_domain::wake_up::TurnsJob;
-use recado_pipeline::ports::{Conversations, TurnPlaceRecords, WriteOutcome};
+use recado_pipeline::ports::{Conversations, WriteOutcome};
+use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
+use recado_pipeline::table::Versioned;
 use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
@@ -28,22 +30,24 @@ async fn limited(limit: Option<u32>) -> Setup {
 /// Another turn of the tenant takes a place for 95 seconds. Returns its name.
 async fn take_place_of_another(setup: &Setup) -> Nonce {
     let (other, nonce) = (Fixture::new().conversation(1).id, nonce());
-    let mut places = TurnPlaces::default();
+    let mut places = stored(setup).await;
     let until = add_millis(setup.now(), 95_000);
-    let taken = places.ask_for_place(NonZeroU32::MIN, (&other, &nonce), setup.now(), until);
+    let taken = places
+        .record
+        .ask_for_place(NonZeroU32::MIN, (&other, &nonce), setup.now(), until);
     assert_eq!(taken, PlaceAnswer::Taken);
-    save(setup, &places).await;
+    save(setup, &mut places).await;
     nonce
 }
 
-async fn save(setup: &Setup, places: &TurnPlaces) {
-    let tenant = &setup.fixture.bound.tenant.id;
-    let written = succeed(setup.world.store.save_turn_places(tenant, places)).await;
+async fn save(setup: &Setup, places: &mut Versioned<TurnPlaces>) {
+    let written = succeed(save_turn_places(&setup.world.store, places)).await;
     assert_eq!(written, WriteOutcome::Written);
 }
 
-async fn stored(setup: &Setup) -> Option<TurnPlaces> {
-    succeed(setup.world.store.find_turn_places(&setup.fixture.bound.tenant.id)).await
+async fn stored(setup: &Setup) -> Versioned<TurnPlaces> {
+    let tenant = &setup.fixture.bound.tenant.id;
+    succeed(find_turn_places(&setup.world.store, tenant)).await
 }
 
 fn asked(setup: &Setup) -> usize {
@@ -66,13 +70,13 @@ async fn a_turn_waits_uncounted_until_another_gives_its_place_back() {
         (None, 0),
         "waiting is no attempt"
     );
-    let mut places = stored(&setup).await.unwrap();
-    assert!(places.give_place_back(&others));
-    save(&setup, &places).await;
+    let mut places = stored(&setup).await;
+    assert!(places.record.give_place_back(&others));
+    save(&setup, &mut places).await;
     setup.pass(1);
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(&setup), 1);
-    let mut left = stored(&setup).await.unwrap();
+    let mut left = stored(&setup).await.record;
     let conversation = setup.latest_conversation().await.unwrap().id;
     let again = left.ask_for_place(
         NonZeroU32::MIN,
@@ -101,7 +105,7 @@ async fn a_turn_that_loses_its_lease_gives_its_place_back() {
     let body = serde_json::to_string(&TurnsJob::Turn(job.clone())).unwrap();
     let verdict = handle_turns_message(&world, &body, 1, None).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
-    assert!(stored(&setup).await.is_some(), "it had a place");
+    assert!(stored(&setup).await.is_stored(), "it had a place");
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(&setup), 1, "the next turn need not wait");
 }
@@ -122,7 +126,7 @@ async fn a_place_whose_worker_crashed_is_free_when_a_lease_would_be_over() {
 async fn a_place_whose_process_was_killed_is_free_at_the_next_start() {
     let setup = limited(Some(1)).await;
     take_place_of_another(&setup).await;
-    assert_eq!(setup.world.store.recover_after_crash().await.unwrap().places, 1);
+    assert_eq!(setup.world.store.recover_after_crash().await.unwrap().records, 1);
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(&setup), 1);
 }
@@ -153,5 +157,5 @@ async fn two_turns_may_run_where_two_are_allowed() {
 async fn without_a_limit_nothing_is_written_for_it() {
     let setup = limited(None).await;
     setup.turns(&setup.fixture).await;
-    assert_eq!((asked(&setup), stored(&setup).await), (1, None));
+    assert_eq!((asked(&setup), stored(&setup).await.is_stored()), (1, false));
 }

@@ -12,7 +12,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
-use recado_pipeline::ports::{ContactAliases, Conversations, DeadLetters, OutboxStore, SendOutcome, System};
+use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome, System};
+use recado_pipeline::records::aliases::save_alias;
 use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -153,7 +154,7 @@ async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
     let to_alone = unknown(&setup, &alone).await;
     assert_eq!(looked_for(&to_alone).await, [known(LID)], "nobody knows more");
     let thread = identity_key().derive_thread_id(setup.fixture.instance(), LID);
-    succeed(setup.world.store.save_alias(&thread, &known(NUMBER))).await;
+    succeed(save_alias(&setup.world.store, &thread, &known(NUMBER))).await;
     assert_eq!(looked_for(&to_alone).await, [known(LID), known(NUMBER)]);
     let to_maria = unknown(&setup, &maria).await;
     assert_eq!(looked_for(&to_maria).await, [known(NUMBER)]);
@@ -179,7 +180,7 @@ async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the
     assert!(matches!(unsettled, OutboxState::Unknown { .. }));
     // Once the number is known, its echo is one of what went to the identity.
     let thread = identity_key().derive_thread_id(setup.fixture.instance(), LID);
-    succeed(setup.world.store.save_alias(&thread, &known(NUMBER))).await;
+    succeed(save_alias(&setup.world.store, &thread, &known(NUMBER))).await;
     assert_eq!(typed_in(&setup, NUMBER, "ECHO-2", &text).await, Verdict::Done);
     setup.pass(30);
     let _ = setup.job(&to_alone.conversation).await;

@@ -118,7 +118,7 @@ mod tests {
         for read in ["find_event", "messages", "list_parked"] {
             assert!(is_read(read), "{read}");
         }
-        for write in ["commit", "put_notice", "settle_event", "messages_new"] {
+        for write in ["commit", "put_samples", "settle_event", "messages_new"] {
             assert!(!is_read(write), "{write}");
         }
     }

@@ -5,9 +5,8 @@ mod effects;
 mod inbox;
 mod instances;
 mod invitations;
-mod knowledge;
 mod overdue;
-mod sessions;
+mod spoiled_records;
 mod table;
 mod webhooks;
 
@@ -21,7 +20,6 @@ use recado_domain::config::{
     Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
     Tenant,
 };
-use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
@@ -33,21 +31,18 @@ use recado_domain::ids::{
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
-use recado_domain::turn_places::TurnPlaces;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    Alerts, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter, CorrelatedRecords,
-    CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace,
-    ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, Page, PageRequest,
-    PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, TroubledInstances,
-    TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords,
-    WaitingForPerson, WriteOutcome,
+    Alerts, CommitOutcome, ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex,
+    DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, ErasableRecords, Gauges,
+    IdempotencyClaim, IdentityKeyStore, OpenWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
+    ScheduledMessages, Store, TenantRecords, TroubledInstances, TypingSigns, UnacknowledgedCounts,
+    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -100,28 +95,11 @@ impl<S: Store> Deliveries for FaultyPort<S> {
     }
 }
 
-/// The same places, which end in a year.
-fn without_ends(places: &TurnPlaces) -> TurnPlaces {
-    let mut written = serde_json::to_value(places).expect("the places are written");
-    for place in written["taken"].as_array_mut().into_iter().flatten() {
-        let until = place["until"].as_i64().unwrap_or_default();
-        place["until"] = (until + 365 * 86_400_000).into();
-    }
-    serde_json::from_value(written).expect("the places are read")
-}
-
 /// A process asks for it once, so it is no step at which something may happen.
 impl<S: Store> IdentityKeyStore for FaultyPort<S> {
     delegate_calls! { directly:
         find_identity_key() -> Option<IdentityKey>;
         put_identity_key_if_absent(new: &IdentityKey) -> IdentityKey;
-    }
-}
-
-impl<S: Store> ContactAliases for FaultyPort<S> {
-    delegate_calls! {
-        find_alias(other: &ThreadId) -> Option<ContactAddress>;
-        save_alias(other: &ThreadId, address: &ContactAddress) -> ();
     }
 }
 
@@ -142,32 +120,6 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
             sums.clear();
         }
         Ok(sums)
-    }
-}
-
-impl<S: Store> TurnPlaceRecords for FaultyPort<S> {
-    delegate_calls! {
-        find_turn_places(tenant: &TenantId) -> Option<TurnPlaces>;
-    }
-
-    async fn save_turn_places(&self, tenant: &TenantId, places: &TurnPlaces) -> PortResult<WriteOutcome> {
-        let effect = async {
-            if self.injector.lacks(Mutation::PlacesUnwritten) {
-                return Ok(WriteOutcome::Written);
-            }
-            if self.injector.lacks(Mutation::PlacesOutlastCrashes) {
-                return self.inner.save_turn_places(tenant, &without_ends(places)).await;
-            }
-            self.inner.save_turn_places(tenant, places).await
-        };
-        self.around("save_turn_places", effect).await
-    }
-}
-
-impl<S: Store> Notices for FaultyPort<S> {
-    delegate_calls! {
-        put_notice(notice: &Notice, expires: Timestamp) -> ();
-        list_notices(provider: Provider, account: &str) -> Vec<Notice>;
     }
 }
 
@@ -263,7 +215,6 @@ impl<S: Store> ErasableRecords for FaultyPort<S> {
 impl<S: Store> TenantRecords for FaultyPort<S> {
     delegate_calls! {
         list_unlisted_conversations(tenant: &TenantId, limit: usize) -> Vec<Conversation>;
-        note_removed_instances(instances: &[Instance], expires: Timestamp) -> ();
     }
 
     async fn list_pending_events_of(
@@ -298,12 +249,6 @@ impl<S: Store> TenantRecords for FaultyPort<S> {
         self.around("list_pending_events_of", effect).await
     }
 
-    async fn was_instance_removed(&self, provider: Provider, external: &ExternalId) -> PortResult<bool> {
-        let effect = self.inner.was_instance_removed(provider, external);
-        let removed = self.around("was_instance_removed", effect).await?;
-        Ok(removed && !self.injector.lacks(Mutation::RemovedForgotten))
-    }
-
     async fn delete_tenant_records(
         &self,
         tenant: &TenantId,
@@ -321,7 +266,6 @@ impl<S: Store> RetainedRecords for FaultyPort<S> {
         delete_messages(conversation: &Conversation, messages: &[Message]) -> WriteOutcome;
         delete_conversation(conversation: &Conversation) -> WriteOutcome;
         replace_message(message: &Message, used: Option<&UsageSum>) -> WriteOutcome;
-        delete_alias(other: &ThreadId) -> ();
     }
 }
 

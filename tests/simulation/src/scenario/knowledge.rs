@@ -5,6 +5,7 @@ use crate::queue::WorkQueues;
 use recado_domain::access::Caller;
 use recado_pipeline::knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::knowledge::find_knowledge;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -33,8 +34,8 @@ where
             sim.simulation().sleep(60_000).await;
             sim.fake_world.let_searches_hang(3);
             sim.simulation().sleep(100_000).await;
-            let known = sim.store.find_knowledge(&tenant, &agent).await;
-            if let Some(name) = known.ok().flatten().and_then(|known| known.snapshot) {
+            let known = find_knowledge(&sim.store, &tenant, &agent).await;
+            if let Some(name) = known.ok().flatten().and_then(|known| known.record.snapshot) {
                 let lost = sim.queues.delete_file(&name.file_key()).await;
                 sim.common
                     .note(|| format!("the snapshot's file is lost: {lost:?}"));

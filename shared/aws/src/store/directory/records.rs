@@ -2,8 +2,11 @@
 
 use crate::store::item::{self, Item};
 use crate::store::keys::{self, ConfigurationKind, TableKey};
+use crate::store::table_port::get_body;
 use recado_domain::config::{ConfigDocument, ConfigNames};
+use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
 use recado_ports::ports::{PortError, PortResult};
+use recado_ports::table::Record;
 
 /// Returns the kind of an entry, by the key of any of its records.
 pub(in crate::store) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
@@ -70,4 +73,14 @@ pub(super) fn sort_entries(document: &mut ConfigDocument) {
     document.tools.sort_by(|a, b| a.id.cmp(&b.id));
     document.agents.sort_by(|a, b| a.id.cmp(&b.id));
     document.instances.sort_by(|a, b| a.id.cmp(&b.id));
+}
+
+/// Finds, among the items of a configuration, the name of the present snapshot of the agent's knowledge.
+pub(super) fn find_snapshot_name(place: &TableKey, found: &[Item]) -> Option<SnapshotName> {
+    let is_there = |item: &&Item| TableKey::from_item(item).as_ref() == Some(place);
+    let stored = found.iter().find(is_there)?;
+    // Without a readable record the agent answers without knowledge, as if it had none.
+    let body = get_body(AgentKnowledge::KIND, stored);
+    let known = item::keep_readable(body.and_then(AgentKnowledge::from_body))?;
+    known.snapshot
 }

@@ -3,7 +3,7 @@
 
 use super::TableKey;
 use recado_domain::config::{Agent, Calendar, Instance, Tenant};
-use recado_domain::ids::{ExternalId, TenantId, hash_parts};
+use recado_domain::ids::{ExternalId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 
@@ -77,12 +77,6 @@ impl TableKey {
     /// Returns the key of an instance's lookup record, under the provider's name for the instance.
     pub(crate) fn for_external_id(provider: Provider, external: &ExternalId) -> Self {
         Self::new(format!("G#X#{provider}"), external.as_str())
-    }
-
-    /// Returns the key of the note that an instance was removed. It holds a hash, since the note outlives the instance.
-    pub(crate) fn for_removed_instance(provider: Provider, external: &ExternalId) -> Self {
-        let hash = hash_parts(&["removed", provider.as_str(), external.as_str()], 16);
-        Self::new("G#R".to_owned(), hash)
     }
 
     /// Returns the keys of a tenant's records. The first is that under its id.

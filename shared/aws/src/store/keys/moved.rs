@@ -7,11 +7,6 @@ use super::TableKey;
 const SHARDS_MAX: u32 = 16;
 
 impl TableKey {
-    /// Returns the key of the note that an instance was removed, by the hash of its name.
-    pub(crate) fn for_removal_note(hash: &str) -> Self {
-        Self::new("G#R".to_owned(), hash)
-    }
-
     /// Returns the keys of all items over which the sum of use is spread to which an item belongs.
     pub(crate) fn for_shards_of_sum(item: &Item) -> Vec<Self> {
         let (Some(pk), Some(sk)) = (get_string(item, "pk"), get_string(item, "sk")) else {

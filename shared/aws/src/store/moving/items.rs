@@ -1,7 +1,6 @@
 //! Makes the items of records of another store.
 
 use super::super::alerts::{alert_actions, notification_item};
-use super::super::aliases::ADDRESS;
 use super::super::batches::encode_batch;
 use super::super::client_keys::client_key_item;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
@@ -69,14 +68,7 @@ pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestam
 /// Makes the item of a record that is one item.
 fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
     Ok(match record {
-        MovedRecord::RemovedInstance(note) => {
-            TableKey::for_removal_note(&note.hash).into_item(expiring(Item::new(), note.expires))
-        }
         MovedRecord::InstanceState(state) => state_item(what, state)?,
-        MovedRecord::Alias(alias) => {
-            let record = Item::from([(ADDRESS.to_owned(), text_attribute(alias.address.as_str()))]);
-            TableKey::for_alias(&alias.thread).into_item(record)
-        }
         MovedRecord::Event(event) => event_item(what, event)?,
         MovedRecord::ClientKey(key) => {
             let claim = IdempotencyClaim {
@@ -119,10 +111,6 @@ fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -
     Ok(match record {
         MovedRecord::Cell(cell) => {
             single_put(what, take_cell_action(&cell.tenant, &cell.to_held_cell(), now))?
-        }
-        MovedRecord::Knowledge(knowledge) => {
-            let key = TableKey::for_knowledge(&knowledge.tenant, &knowledge.agent);
-            key.into_item(item::encode_record(what, &**knowledge)?)
         }
         MovedRecord::Occasion(occasion) => {
             let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
@@ -169,10 +157,6 @@ fn build_dated_item(what: &'static str, record: &MovedRecord) -> PortResult<Item
         MovedRecord::Sample(sample) => {
             let item = expiring(item::encode_record(what, &sample.record)?, sample.expires);
             TableKey::for_sample(&sample.record).into_item(item)
-        }
-        MovedRecord::Notice(notice) => {
-            let item = expiring(item::encode_record(what, &notice.record)?, notice.expires);
-            TableKey::for_notice(&notice.record).into_item(item)
         }
         other => {
             let why = format!("no item is made of {}", other.kind().as_str());

@@ -1,6 +1,5 @@
 //! Makes records of items, by their keys. An item of a key that is not known is an error: nothing may be left behind.
 
-use super::super::aliases::ADDRESS;
 use super::super::client_keys::parse_key_record;
 use super::super::deliveries::{ERASED, parse_delivery};
 use super::super::directory::find_kind;
@@ -15,14 +14,13 @@ use super::super::records;
 use super::super::unacknowledged::parse_awaited;
 use super::TAKING;
 use jiff::Timestamp;
-use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{IdempotencyKey, InstanceId, TenantId, ThreadId};
+use recado_domain::ids::{IdempotencyKey, InstanceId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
-    MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance,
+    Dated, HeldKey, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
+    MovedPublishedEvent, MovedRecord, OfInstance,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::ports::{PortError, PortResult};
@@ -68,7 +66,6 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
             MovedRecord::Message(message)
         }
         "C" => MovedRecord::Conversation(Box::new(records::parse_conversation(what, item)?)),
-        "N" => parse_alias(what, rest, item)?,
         "K" => parse_client_key(what, (rest, sk), item)?,
         "D" => parse_moved_delivery(what, rest, item)?,
         "I" => return parse_of_instance(what, (rest, sk), item),
@@ -86,18 +83,16 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
             )))
         }
         "S" => MovedRecord::Scheduled(decode(what, item)?),
-        "A" => MovedRecord::Notice(Box::new(decode_dated(what, item)?)),
-        "B" => MovedRecord::Knowledge(decode(what, item)?),
         "Q" => return Ok(FoundRecord::PartOfSum),
         "M" => MovedRecord::Sample(Box::new(decode_dated(what, item)?)),
-        "G" => return parse_configured(what, (rest, sk), item),
+        "G" => return parse_configured(what, rest, item),
         "T" => parse_alerting(what, rest, item)?,
         "V" => return parse_invitations(what, (rest, sk), item),
         "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
         }
-        // Sessions, revisions of journals, open copies of messages, signs of typing, lists of retention, and places of turns that run.
-        "H" | "J" | "O" | "P" | "R" | "W" => return Ok(Nothing),
+        // Revisions of journals, open copies of messages, signs of typing, and lists of retention.
+        "J" | "O" | "P" | "R" => return Ok(Nothing),
         _ => return Err(unknown()),
     };
     Ok(Whole(record))
@@ -140,15 +135,6 @@ fn parse_id<T, E>(what: &'static str, text: &str, parse: impl Fn(&str) -> Result
 fn require_time(what: &'static str, item: &Item, name: &str) -> PortResult<Timestamp> {
     let found = item::get_integer(item, name).map(from_unix_millis);
     found.ok_or_else(|| PortError::invalid(what, "a record without a time"))
-}
-
-fn parse_alias(what: &'static str, thread: &str, item: &Item) -> PortResult<MovedRecord> {
-    let address = item::get_string(item, ADDRESS).and_then(ContactAddress::parse);
-    let alias = MovedAlias {
-        thread: parse_id(what, thread, ThreadId::parse)?,
-        address: address.ok_or_else(|| PortError::invalid(what, "an alias that names no address"))?,
-    };
-    Ok(MovedRecord::Alias(Box::new(alias)))
 }
 
 fn parse_client_key(what: &'static str, (scope, key): (&str, &str), item: &Item) -> PortResult<MovedRecord> {
@@ -200,7 +186,7 @@ fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) ->
 }
 
 /// Makes the record of an entry of the configuration, or of the installation.
-fn parse_configured(what: &'static str, (place, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+fn parse_configured(what: &'static str, place: &str, item: &Item) -> PortResult<FoundRecord> {
     Ok(Whole(match place {
         "T" | "D" | "F" | "A" | "I" => match find_kind(item) {
             Some(ConfigurationKind::Tenant) => MovedRecord::Tenant(decode(what, item)?),
@@ -214,10 +200,6 @@ fn parse_configured(what: &'static str, (place, sk): (&str, &str), item: &Item) 
         "P" => {
             let record: PriceRecord = item::decode_record(what, item)?;
             MovedRecord::Prices(Box::new(record.prices))
-        }
-        "R" => {
-            let note = RemovedInstance::new(sk.to_owned(), require_expiry(what, item)?);
-            MovedRecord::RemovedInstance(Box::new(note))
         }
         "K" => return parse_moved_key(what, item),
         // The entries once more, under their tenants and other names.

@@ -4,17 +4,16 @@ use super::super::alerts::{ALERT_CONFIG, ALERT_WATCH};
 use super::super::deliveries::ERASED_DELIVERY;
 use super::super::directory::PRICES;
 use super::super::identity::IDENTITY_KEY;
-use super::super::tenant_records::REMOVED_PREFIX;
 use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_column, decode_json};
 use jiff::Timestamp;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
-use recado_domain::ids::{IdempotencyKey, InstanceId, MessageId, OccasionId, TenantId, ThreadId};
+use recado_domain::ids::{IdempotencyKey, InstanceId, MessageId, OccasionId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey,
-    MovedPageChange, MovedPublishedEvent, MovedRecord, OfInstance, RemovedInstance, TableRecord,
+    Dated, HeldKey, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
+    MovedPublishedEvent, MovedRecord, OfInstance, TableRecord,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::table::Kind;
@@ -83,7 +82,6 @@ pub(super) const TABLES: &[MovedTable] = &[
     whole!("agents", &["id"], Agent),
     whole!("instances", &["id"], Instance),
     parsed!("instance_states", &["id"], "body, id", parse_state),
-    parsed!("aliases", &["id"], "body, id", parse_alias),
     whole!("conversations", &["id"], Conversation),
     whole!("messages", &["seq"], Message),
     parsed!("events", &["seq"], "body, expires", parse_event),
@@ -115,7 +113,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         "tenant, calendar, start, holder, expires",
         parse_cell
     ),
-    whole!("knowledge", &["tenant", "agent"], Knowledge),
     whole!("occasions", &["tenant", "id"], Occasion),
     whole!(
         "invitation_templates",
@@ -145,7 +142,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_usage
     ),
     dated!("samples", &["tenant", "at"], Sample),
-    dated!("notices", &["provider", "account", "id"], Notice),
     whole!("live_alerts", &["condition"], Alert),
     whole!("ended_alerts", &["id"], Alert),
     whole!("notifications", &["id"], Notification),
@@ -160,10 +156,9 @@ pub(super) const TABLES: &[MovedTable] = &[
     parsed!("published_events", &["seq"], "body, seq", parse_published),
 ];
 
-/// Tables that do not move: the queues, whose messages the records replace; what this store makes of other records; and the places of
-/// turns that run, of which none runs.
+/// Tables that do not move: the queues, whose messages the records replace, and what this store makes of other records.
 #[cfg(test)]
-pub(super) const UNMOVED_TABLES: [&str; 18] = [
+pub(super) const UNMOVED_TABLES: [&str; 16] = [
     "contact_words",
     "contact_words_config",
     "contact_words_content",
@@ -180,8 +175,6 @@ pub(super) const UNMOVED_TABLES: [&str; 18] = [
     "message_words_data",
     "message_words_docsize",
     "message_words_idx",
-    "turn_places",
-    "sessions",
 ];
 
 /// Reads the column `body`, which is the first.
@@ -201,11 +194,6 @@ fn parse_id<T, E>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Result<T,
 
 fn parse_installation(row: &Row<'_>) -> ParsedRow {
     let (name, value): (String, String) = (row.get("name")?, row.get("value")?);
-    if let Some(hash) = name.strip_prefix(REMOVED_PREFIX) {
-        let expires = value.parse().map_err(|_| DbError::Argument("a damaged time"))?;
-        let note = RemovedInstance::new(hash.to_owned(), from_unix_millis(expires));
-        return Ok(Some(MovedRecord::RemovedInstance(Box::new(note))));
-    }
     Ok(match name.as_str() {
         IDENTITY_KEY => Some(MovedRecord::IdentityKey(Box::new(MovedIdentityKey {
             key: value,
@@ -223,14 +211,6 @@ fn parse_state(row: &Row<'_>) -> ParsedRow {
         record: *parse_body(row)?,
     };
     Ok(Some(MovedRecord::InstanceState(Box::new(state))))
-}
-
-fn parse_alias(row: &Row<'_>) -> ParsedRow {
-    let alias = MovedAlias {
-        thread: parse_id(row, "id", ThreadId::parse)?,
-        address: *parse_body(row)?,
-    };
-    Ok(Some(MovedRecord::Alias(Box::new(alias))))
 }
 
 fn parse_event(row: &Row<'_>) -> ParsedRow {
@@ -335,15 +315,20 @@ fn parse_published(row: &Row<'_>) -> ParsedRow {
     Ok(Some(MovedRecord::PublishedEvent(Box::new(event))))
 }
 
-/// Reads an item of the table. One that leads to a record does not move: it is made with the record.
+/// Reads an item of the table. One that leads to a record does not move: it is made with the record. Nor does one of a kind that means
+/// nothing elsewhere.
 fn parse_item(row: &Row<'_>, kinds: &[Kind]) -> ParsedRow {
-    let (partition, body): (String, String) = (row.get("partition")?, row.get("body")?);
+    let partition: String = row.get("partition")?;
     let name = partition.split('#').next().unwrap_or_default();
     let Some(kind) = kinds.iter().find(|kind| kind.name == name) else {
         let is_lead = kinds.iter().any(|kind| kind.leads.contains(&name));
         let unknown = DbError::Argument("a record of an unknown kind");
         return if is_lead { Ok(None) } else { Err(unknown) };
     };
+    if !kind.is_moved {
+        return Ok(None);
+    }
+    let body: String = row.get("body")?;
     let readable = kind.put_writes(&body);
     readable.map_err(|_| DbError::Argument("a record that its kind cannot read"))?;
     let kind = kind.name;

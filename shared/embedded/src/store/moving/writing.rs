@@ -19,10 +19,8 @@ use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::samples::upsert_samples;
 use super::super::scheduled::ScheduledRow;
-use super::super::tenant_records::REMOVED_PREFIX;
 use super::super::usage::replace_usage_sum;
 use super::super::webhook_records::{put_state, write_failed};
-use super::super::{aliases, knowledge_records, notices};
 use crate::db_error::DbError;
 use crate::sql_records::encode_json;
 use jiff::Timestamp;
@@ -53,15 +51,7 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
     match record {
         MovedRecord::IdentityKey(key) => write_installation_value(c, IDENTITY_KEY, &key.key),
         MovedRecord::AlertWatch(watch) => write_installation_value(c, ALERT_WATCH, &encode_json(watch)?),
-        MovedRecord::RemovedInstance(note) => {
-            let (name, at) = (
-                format!("{REMOVED_PREFIX}{}", note.hash),
-                note.expires.as_millisecond(),
-            );
-            write_installation_value(c, &name, &at.to_string())
-        }
         MovedRecord::InstanceState(state) => upsert_state(c, &state.instance, &state.record),
-        MovedRecord::Alias(alias) => aliases::upsert_alias(c, &alias.thread, &alias.address),
         MovedRecord::Conversation(conversation) => {
             ConversationRow::from_conversation(conversation)?.write_row(c, now)
         }
@@ -77,7 +67,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::Sample(sample) => {
             upsert_samples(c, std::slice::from_ref(&sample.record), sample.expires)
         }
-        MovedRecord::Notice(notice) => notices::put_notice_row(c, &notice.record, notice.expires).map(drop),
         MovedRecord::Alert(alert) => write_alert(c, alert, now),
         MovedRecord::Notification(notification) => write_notification(c, notification),
         MovedRecord::Endpoint(state) => put_state(c, state),
@@ -88,12 +77,11 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
     }
 }
 
-/// Writes a record of agents' tools, knowledge and invitations.
+/// Writes a record of agents' tools, or of invitations.
 fn write_record_of_agents(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
     match record {
         MovedRecord::Journal(journal) => JournalRow::from_record(journal)?.write_row(c),
         MovedRecord::Cell(cell) => insert_held_cell(c, &cell.tenant, &cell.to_held_cell()),
-        MovedRecord::Knowledge(knowledge) => knowledge_records::put_knowledge(c, knowledge),
         MovedRecord::Occasion(occasion) => upsert_occasion(c, occasion, &encode_json(occasion)?),
         MovedRecord::InvitationTemplate(template) => upsert_template(c, template, &encode_json(template)?),
         MovedRecord::Guest(guest) => upsert_guest(c, guest, &encode_json(guest)?),

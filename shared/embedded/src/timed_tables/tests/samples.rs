@@ -163,10 +163,11 @@ fn insert_queues(c: &Connection, waits: i64) -> Result<(), DbError> {
 fn insert_turns(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
     let fixture = Fixture::new();
     let conversation = fixture.conversation(1);
-    let places: TurnPlaces = read(json!({"rev": 1,
+    let places: TurnPlaces = read(json!({"tenant": "t",
         "taken": [{"conversation": conversation.id, "nonce": "n", "until": held}],
         "waiting": [{"conversation": conversation.id, "kept_until": waits}]}));
-    let sql = "INSERT INTO turn_places (tenant, rev, body) VALUES ('t', 1, ?1)";
+    let sql =
+        "INSERT INTO records (partition, sort, version, body) VALUES ('turn-places#t', 'places', 1, ?1)";
     execute_sql(c, sql, [encode_json(&places)?])?;
     let (tenant, instance) = (conversation.tenant.clone(), conversation.instance.clone());
     let mut journal = Journal::start_new(conversation.id.thread_id().clone(), tenant, instance, now());

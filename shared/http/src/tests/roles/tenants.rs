@@ -18,8 +18,9 @@ use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     Alerts, ConfigurationStore, DeadLetters, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords,
-    Notices, Samples, WriteOutcome,
+    Samples, WriteOutcome,
 };
+use recado_pipeline::records::notices::put_notice;
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_batch::store_batch;
@@ -259,7 +260,7 @@ async fn add_notice(site: &Site, fixture: &Fixture, said: &str) {
         details: json!({}),
     };
     let notice = Notice::with_derived_id(fixture.bound.instance.provider, &account, told, at(0));
-    succeed(site.store.put_notice(&notice, far_ahead())).await;
+    succeed(put_notice(&site.store, &notice, far_ahead())).await;
 }
 
 /// Adds two guests of an occasion with their invitations, a template that they may be sent, and opt-outs of two people. Returns one.

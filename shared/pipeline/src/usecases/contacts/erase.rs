@@ -20,9 +20,8 @@ use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{
-    DeadQueueMessage, ErasableRecords, InvitationRecords, PortResult, Queues, RetainedRecords,
-};
+use recado_ports::ports::{DeadQueueMessage, ErasableRecords, InvitationRecords, PortResult, Queues};
+use recado_ports::records::aliases::delete_alias;
 use recado_ports::records::opt_outs::forget_opt_out_address;
 use std::collections::BTreeSet;
 
@@ -97,7 +96,7 @@ async fn erase_threads(deps: &impl Deps, found: &[FoundContact], done: &mut Eras
     }
     for contact in found {
         let entry = derive_thread_id(deps, &contact.instance.id, contact.entry.as_str()).await?;
-        deps.store().delete_alias(&entry).await?;
+        delete_alias(deps.store(), &entry).await?;
     }
     Ok(())
 }

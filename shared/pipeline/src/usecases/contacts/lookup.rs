@@ -10,7 +10,8 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_person, parse_recipient};
-use recado_ports::ports::{ConfigurationStore, ContactAliases, Conversations, PortResult, Providers};
+use recado_ports::ports::{ConfigurationStore, Conversations, PortResult, Providers};
+use recado_ports::records::aliases::find_alias;
 use std::collections::BTreeSet;
 
 /// Maximum number of threads of one person on one instance that are followed.
@@ -232,7 +233,7 @@ fn write_address(format: AddressFormat, address: &ContactAddress) -> Option<Cont
 async fn follow_threads(deps: &impl Deps, contact: &mut FoundContact, mut next: usize) -> PortResult<()> {
     while let Some(thread) = contact.threads.get(next).cloned() {
         next += 1;
-        if let Some(number) = deps.store().find_alias(&thread).await? {
+        if let Some(number) = find_alias(deps.store(), &thread).await? {
             add_address(deps, contact, number).await?;
         }
         let Some(latest) = deps.store().find_latest_conversation(&thread).await? else {

@@ -3,49 +3,54 @@
 use super::{KnowledgeError, find_tenant, read_snapshot_of};
 use crate::Deps;
 use recado_domain::access::Caller;
-use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::ids::{AgentId, Nonce, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot};
-use recado_ports::ports::{KnowledgeRecords, PortError, WriteOutcome};
+use recado_ports::ports::{PortError, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::knowledge::{delete_knowledge, find_knowledge, save_knowledge};
+use recado_ports::table::Versioned;
 
 /// The knowledge of an agent that a request changes. An agent that is removed and made again under its name has another knowledge.
 #[derive(Debug, Clone)]
 pub(super) struct ChangedKnowledge {
     pub(super) tenant: TenantId,
     pub(super) agent: AgentId,
-    generation: u64,
+    born: Option<Nonce>,
 }
 
 impl ChangedKnowledge {
-    /// Finds the knowledge of a configured agent. An agent without a record gets one: its generation tells the agent from one that is
-    /// made again.
+    /// Finds the knowledge of a configured agent. An agent without a record gets one: `born` tells the agent from one that is made
+    /// again.
     pub(super) async fn begin(
         deps: &impl Deps,
         caller: &Caller,
         agent: &AgentId,
     ) -> Result<Self, KnowledgeError> {
         let tenant = find_tenant(deps, caller, agent).await?;
-        let known = match deps.store().find_knowledge(&tenant, agent).await? {
-            Some(known) => known,
+        let known = match find_knowledge(deps.store(), &tenant, agent).await? {
+            Some(known) => known.record,
             None => make_record(deps, caller, &tenant, agent).await?,
         };
         Ok(Self {
-            generation: known.generation(),
+            born: known.born,
             tenant,
             agent: agent.clone(),
         })
     }
 
     /// Returns the record. [`KnowledgeError::NoAgent`]: the agent was removed since, and perhaps made again.
-    pub(super) async fn find_record(&self, deps: &impl Deps) -> Result<AgentKnowledge, KnowledgeError> {
-        let known = deps.store().find_knowledge(&self.tenant, &self.agent).await?;
-        let same = known.filter(|known| known.generation() == self.generation);
+    pub(super) async fn find_record(
+        &self,
+        deps: &impl Deps,
+    ) -> Result<Versioned<AgentKnowledge>, KnowledgeError> {
+        let known = find_knowledge(deps.store(), &self.tenant, &self.agent).await?;
+        let same = known.filter(|known| known.record.born == self.born);
         same.ok_or(KnowledgeError::NoAgent)
     }
 
     /// Reads the present snapshot; the empty one before the first.
     pub(super) async fn read_present(&self, deps: &impl Deps) -> Result<KnowledgeSnapshot, KnowledgeError> {
-        read_snapshot_of(deps, &self.find_record(deps).await?).await
+        read_snapshot_of(deps, &self.find_record(deps).await?.record).await
     }
 }
 
@@ -56,17 +61,18 @@ async fn make_record(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Result<AgentKnowledge, KnowledgeError> {
-    let nonce = generate_nonce(deps.system());
-    let known = AgentKnowledge::begin(tenant.clone(), agent.clone(), &nonce);
-    if deps.store().save_knowledge(&known).await? == WriteOutcome::Conflict {
+    let born = generate_nonce(deps.system());
+    let mut known = Versioned::new(AgentKnowledge::begin(tenant.clone(), agent.clone(), born));
+    if save_knowledge(deps.store(), &mut known).await? == WriteOutcome::Conflict {
         // Another request made it meanwhile.
-        let made = deps.store().find_knowledge(tenant, agent).await?;
-        return made.ok_or_else(|| PortError::contended("knowledge").into());
+        let made = find_knowledge(deps.store(), tenant, agent).await?;
+        let made = made.ok_or_else(|| PortError::contended("knowledge"))?;
+        return Ok(made.record);
     }
     match find_tenant(deps, caller, agent).await {
-        Ok(owner) if owner == *tenant => Ok(known),
+        Ok(owner) if owner == *tenant => Ok(known.record),
         Ok(_) | Err(KnowledgeError::NoAgent) => {
-            deps.store().delete_knowledge(tenant, agent).await?;
+            delete_knowledge(deps.store(), tenant, agent).await?;
             Err(KnowledgeError::NoAgent)
         }
         Err(error) => Err(error),

@@ -10,10 +10,9 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::knowledge::{
     AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
 };
-use recado_ports::ports::{
-    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, System,
-};
+use recado_ports::ports::{FileBytes, FileError, Files, KnowledgeLibrary, PortError, System};
 use recado_ports::random_id::generate_random_bits;
+use recado_ports::records::knowledge::save_knowledge;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The MIME type of a snapshot's file.
@@ -83,15 +82,15 @@ async fn announce_snapshot(
     let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
     retry_lost_write(PortError::contended("knowledge"), (), |()| async {
         let (mut known, now) = (knowledge.find_record(deps).await?, deps.system().now());
-        let deletable = known.list_deletable(now);
+        let deletable = known.record.list_deletable(now);
         for spare in &deletable {
             deps.queues().delete_file(&spare.file_key()).await?;
         }
-        known.begin_snapshot(name.clone(), now, &deletable);
+        known.record.begin_snapshot(name.clone(), now, &deletable);
         if let Some(index) = index {
-            known.note_vector_index(index.clone());
+            known.record.note_vector_index(index.clone());
         }
-        let written = deps.store().save_knowledge(&known).await?;
+        let written = save_knowledge(deps.store(), &mut known).await?;
         Ok(WriteAttempt::after_write(written, name.clone()))
     })
     .await
@@ -109,14 +108,14 @@ async fn switch_to_snapshot(
             Err(KnowledgeError::NoAgent) => return Ok(WriteAttempt::Done(None)),
             found => found?,
         };
-        if known.snapshot.as_ref() == Some(name) {
-            return Ok(WriteAttempt::Done(Some(known)));
+        if known.record.snapshot.as_ref() == Some(name) {
+            return Ok(WriteAttempt::Done(Some(known.record)));
         }
-        if !known.switch_snapshot(name, next, deps.system().now()) {
+        if !known.record.switch_snapshot(name, next, deps.system().now()) {
             return Ok(WriteAttempt::Done(None));
         }
-        let written = deps.store().save_knowledge(&known).await?;
-        Ok(WriteAttempt::after_write(written, Some(known)))
+        let written = save_knowledge(deps.store(), &mut known).await?;
+        Ok(WriteAttempt::after_write(written, Some(known.record)))
     })
     .await
 }

@@ -17,7 +17,8 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_ports::ports::{ContactAliases, Conversations, PortResult, System};
+use recado_ports::ports::{Conversations, PortResult, System};
+use recado_ports::records::aliases::{find_alias, save_alias};
 use thread_join::ThreadJoin;
 
 /// Replaces the address of a message without a number by the address with the number, if that is known.
@@ -30,7 +31,7 @@ pub(super) async fn resolve_phone_number(
         && said.address.is_numberless()
     {
         let other = derive_thread_id(deps, instance, said.address.as_str()).await?;
-        if let Some(known) = deps.store().find_alias(&other).await? {
+        if let Some(known) = find_alias(deps.store(), &other).await? {
             said.phone = known.phone_number();
             said.address = known;
         }
@@ -149,7 +150,7 @@ pub(super) async fn learn_refused_identity(
         }
         return Ok(());
     }
-    deps.store().save_alias(&other, &inbound.address).await?;
+    save_alias(deps.store(), &other, &inbound.address).await?;
     let (address, now) = (inbound.address.clone(), deps.system().now());
     let id = ConversationId::new(found.place.clone(), 1);
     let mut leading = Conversation::start_new(id, bound, address, inbound.phone.clone(), now);
@@ -180,7 +181,7 @@ pub(super) async fn learn_identity(
         return Ok(());
     }
     let thread = derive_thread_id(deps, &conversation.instance, other.as_str()).await?;
-    deps.store().save_alias(&thread, &inbound.address).await?;
+    save_alias(deps.store(), &thread, &inbound.address).await?;
     conversation.known_as = Some(other.clone());
     Ok(())
 }

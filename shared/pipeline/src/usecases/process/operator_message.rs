@@ -28,9 +28,9 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::{OutboxState, hash_text};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{
-    ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
-    System,
+    Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome, System,
 };
+use recado_ports::records::aliases::find_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::cmp::Reverse;
 
@@ -320,7 +320,7 @@ async fn echo_of(
         return Ok(echo);
     }
     let named = derive_thread_id(deps, instance, flight.to.as_str()).await?;
-    let number = deps.store().find_alias(&named).await?;
+    let number = find_alias(deps.store(), &named).await?;
     // A known number that differs from the chat's address may be the person's old number: the result stays uncertain.
     let Some(to) = number.filter(|number| number.may_be_same_person(said.address)) else {
         return Ok(echo);

@@ -7,7 +7,8 @@ use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, CredentialRef};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_domain::ids::AgentId;
-use recado_ports::ports::{CredentialState, Embedder, KnowledgeRecords, LlmError, PortResult, Transcriber};
+use recado_ports::ports::{CredentialState, Embedder, LlmError, PortResult, Transcriber};
+use recado_ports::records::knowledge::find_knowledge;
 use recado_ports::settings::RewriteWay;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -141,8 +142,8 @@ async fn find_rewriting_model(
     let Some(model) = model.filter(|_| settings.way == RewriteWay::Model) else {
         return Ok(None);
     };
-    let known = deps.store().find_knowledge(&agent.tenant, &agent.id).await?;
-    let has_documents = known.is_some_and(|known| known.snapshot.is_some());
+    let known = find_knowledge(deps.store(), &agent.tenant, &agent.id).await?;
+    let has_documents = known.is_some_and(|known| known.record.snapshot.is_some());
     let named = || (model.name.to_owned(), model.key.cloned().map(String::from));
     Ok(has_documents.then(named))
 }

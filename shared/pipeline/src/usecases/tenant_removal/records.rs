@@ -15,10 +15,14 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, Queue
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
+use recado_domain::provider::Provider;
 use recado_ports::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
-    EffectJournals, ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
+    EffectJournals, ErasableRecords, PageRequest, PortResult, System, TenantRecords,
 };
+use recado_ports::records::knowledge::list_knowledge;
+use recado_ports::records::notices::delete_notices;
+use recado_ports::records::removed_instances::note_removed_instances;
 use std::collections::BTreeSet;
 
 /// Number of events, conversations, and other records of a kind that one call removes at most.
@@ -57,11 +61,13 @@ pub(super) async fn remove_part(
     if of.remove_journals(deps, report).await? || of.remove_knowledge(deps, report).await? {
         return Ok(());
     }
-    let instances = of.list_with_own_accounts(deps).await?;
-    let removed = deps
+    let mut removed = deps
         .store()
-        .delete_tenant_records(tenant, &instances, RECORDS)
+        .delete_tenant_records(tenant, &document.instances, RECORDS)
         .await?;
+    for (provider, account) in of.list_own_accounts(deps).await? {
+        removed += delete_notices(deps.store(), provider, &account, RECORDS).await?;
+    }
     report.records += removed;
     if removed >= RECORDS {
         return Ok(());
@@ -78,7 +84,7 @@ struct Removed<'a> {
 impl Removed<'_> {
     /// Removes the knowledge of the tenant's agents. Returns `true` if there may be more.
     async fn remove_knowledge(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
-        let found = deps.store().list_knowledge(self.tenant, KNOWLEDGE).await?;
+        let found = list_knowledge(deps.store(), self.tenant, KNOWLEDGE).await?;
         for knowledge in &found {
             delete_knowledge(deps, knowledge).await?;
         }
@@ -215,21 +221,17 @@ impl Removed<'_> {
         Ok(report.messages >= MESSAGES)
     }
 
-    /// Lists the tenant's instances. An account that an instance of another tenant names too is left out: its notices stay.
-    async fn list_with_own_accounts(&self, deps: &impl Deps) -> PortResult<Vec<Instance>> {
-        let mut own = self.document.instances.clone();
-        if own.iter().all(|instance| instance.account_id.is_none()) {
+    /// Lists the accounts of the tenant's instances. One that an instance of another tenant names too is left out: its notices stay.
+    async fn list_own_accounts(&self, deps: &impl Deps) -> PortResult<BTreeSet<(Provider, String)>> {
+        let account_of = |instance: &Instance| Some((instance.provider, instance.account_id.clone()?));
+        let mut own: BTreeSet<_> = self.document.instances.iter().filter_map(account_of).collect();
+        if own.is_empty() {
             return Ok(own);
         }
         let all = deps.store().read_configuration(None).await?.instances;
-        for instance in &mut own {
-            let shares = |other: &Instance| {
-                other.tenant != instance.tenant
-                    && other.provider == instance.provider
-                    && other.account_id == instance.account_id
-            };
-            if all.iter().any(shares) {
-                instance.account_id = None;
+        for other in all.iter().filter(|other| other.tenant != *self.tenant) {
+            if let Some(shared) = account_of(other) {
+                own.remove(&shared);
             }
         }
         Ok(own)
@@ -239,9 +241,7 @@ impl Removed<'_> {
     async fn remove_configuration(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<()> {
         let store = deps.store();
         let expires = add_duration(deps.system().now(), KNOWN_AS_REMOVED);
-        store
-            .note_removed_instances(&self.document.instances, expires)
-            .await?;
+        note_removed_instances(store, &self.document.instances, expires).await?;
         let rest = ConfigRemoval {
             calendars: self
                 .document

@@ -5,7 +5,8 @@ use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::{Caller, ConsoleSession};
 use recado_domain::secret::Secret;
-use recado_ports::ports::{PortResult, Sessions, System};
+use recado_ports::ports::{PortResult, System};
+use recado_ports::records::sessions::{delete_session, find_session, put_session, renew_session};
 use recado_ports::records::tokens::find_token;
 
 /// The prefix of every session's text. No token has it.
@@ -17,7 +18,7 @@ pub async fn begin_session(deps: &impl Deps, token: &str) -> PortResult<Secret> 
     let text = generate_random_text(deps.system(), PREFIX);
     let hash = key.hash_token(text.expose_secret());
     let session = ConsoleSession::begin(hash, key.hash_token(token), None, deps.system().now());
-    deps.store().put_session(&session).await?;
+    put_session(deps.store(), &session).await?;
     Ok(text)
 }
 
@@ -33,13 +34,11 @@ pub async fn find_session_caller(
     }
     let key = load_identity_key(deps).await?;
     let now = deps.system().now();
-    let found = deps
-        .store()
-        .find_session(&key.hash_token(shown.expose_secret()))
-        .await?;
-    let Some(session) = found.filter(|session| session.is_valid_at(now)) else {
+    let found = find_session(deps.store(), &key.hash_token(shown.expose_secret())).await?;
+    let Some(found) = found.filter(|found| found.record.is_valid_at(now)) else {
         return Ok(None);
     };
+    let session = &found.record;
     let caller = if session.token == key.hash_token(own.expose_secret()) {
         Some(Caller::installation())
     } else {
@@ -48,7 +47,7 @@ pub async fn find_session_caller(
         valid.map(|token| token.to_caller())
     };
     if let (Some(_), Some(expires)) = (&caller, session.renew_at(now)) {
-        deps.store().renew_session(&session.hash, expires).await?;
+        renew_session(deps.store(), found, expires).await?;
     }
     Ok(caller)
 }
@@ -56,5 +55,5 @@ pub async fn find_session_caller(
 /// Ends the session with the text `shown`.
 pub async fn end_session(deps: &impl Deps, shown: &Secret) -> PortResult<()> {
     let hash = load_identity_key(deps).await?.hash_token(shown.expose_secret());
-    deps.store().delete_session(&hash).await
+    delete_session(deps.store(), &hash).await
 }

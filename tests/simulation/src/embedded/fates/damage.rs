@@ -67,12 +67,11 @@ pub const KINDS: &[(&str, Concerns)] = &[
     ("occasions", Concerns::Named),
     ("published_events", Concerns::Named),
     ("queue_messages", Concerns::Named),
-    ("records", Concerns::Named),
+    ("records", Concerns::Tenant),
     ("samples", Concerns::Named),
     ("scheduled", Concerns::Named),
     ("tenants", Concerns::Tenant),
     ("tools", Concerns::Tenant),
-    ("turn_places", Concerns::Tenant),
 ];
 
 /// A damaged row.

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::opt_out::OptOut;
 use recado_pipeline::ports::{PortResult, Store};
-use recado_pipeline::table::{Item, ItemPage, Key, Kind, Query, Record, Table, Write, WriteResult};
+use recado_pipeline::table::{Item, ItemPage, Key, Kind, Query, Record, Table, Version, Write, WriteResult};
 
 impl<S: Store> FaultyPort<S> {
     /// Whether a mutation hides this item from the function.
@@ -21,7 +21,8 @@ impl<S: Store> Table for FaultyPort<S> {
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
         Box::pin(async move {
             let found = self.around("find_item", self.inner.get(key)).await?;
-            Ok(found.filter(|item| !self.is_hidden(&item.key)))
+            let found = found.filter(|item| !self.is_hidden(&item.key));
+            Ok(self.spoil_found(key, found))
         })
     }
 
@@ -38,7 +39,13 @@ impl<S: Store> Table for FaultyPort<S> {
     }
 
     fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
-        Box::pin(self.around("write_items", self.inner.write(writes)))
+        let effect = async move {
+            match self.spoil_writes(writes) {
+                Some(made) => self.inner.write(&made).await,
+                None => Ok(Ok(vec![Version(1); writes.len()])),
+            }
+        };
+        Box::pin(self.around("write_items", effect))
     }
 
     fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {

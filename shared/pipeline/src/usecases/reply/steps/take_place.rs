@@ -8,8 +8,9 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::turn_places::PlaceAnswer;
-use recado_ports::ports::{PortError, PortResult, System, TurnPlaceRecords, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// A place that a turn has, to be given back at its end.
@@ -33,13 +34,13 @@ pub(in crate::usecases::reply) async fn take_place(
     };
     let nonce = generate_nonce(deps.system());
     let taken = retry_lost_write(TurnEnd::ChangedMeanwhile, (), |()| async {
-        let found = deps.store().find_turn_places(&tenant.id).await?;
-        let mut places = found.unwrap_or_default();
+        let mut places = find_turn_places(deps.store(), &tenant.id).await?;
         let now = deps.system().now();
         let until = add_duration(now, deps.settings().turn_lease);
-        let answer = places.ask_for_place(limit, (&conversation.id, &nonce), now, until);
+        let asked = &mut places.record;
+        let answer = asked.ask_for_place(limit, (&conversation.id, &nonce), now, until);
         if answer.changes_record()
-            && deps.store().save_turn_places(&tenant.id, &places).await? == WriteOutcome::Conflict
+            && save_turn_places(deps.store(), &mut places).await? == WriteOutcome::Conflict
         {
             return Ok(WriteAttempt::Lost(()));
         }
@@ -68,14 +69,11 @@ pub(in crate::usecases::reply) async fn give_place_back(deps: &impl Deps, place:
 async fn try_to_give_back(deps: &impl Deps, place: &TurnPlace) -> PortResult<()> {
     let contended = PortError::contended("places of turns");
     retry_lost_write(contended, (), |()| async {
-        let found = deps.store().find_turn_places(&place.tenant).await?;
-        let Some(mut places) = found else {
-            return Ok(WriteAttempt::Done(()));
-        };
-        if !places.give_place_back(&place.nonce) {
+        let mut places = find_turn_places(deps.store(), &place.tenant).await?;
+        if !places.record.give_place_back(&place.nonce) {
             return Ok(WriteAttempt::Done(()));
         }
-        let written = deps.store().save_turn_places(&place.tenant, &places).await?;
+        let written = save_turn_places(deps.store(), &mut places).await?;
         Ok(WriteAttempt::after_write(written, ()))
     })
     .await

@@ -1,0 +1,68 @@
+//! Changes records of the table at a start, and after a clock was set back, as their kinds say.
+
+use super::table::apply_writes;
+use crate::db_error::DbError;
+use crate::recovery::RecoveryCounts;
+use crate::sql_records::{execute_sql, keep_readable, read_lossy_text};
+use jiff::Timestamp;
+use recado_domain::clock_rollback::ClockRollback;
+use recado_ports::ports::PortResult;
+use recado_ports::records::KINDS;
+use recado_ports::table::{Kind, Write};
+use rusqlite::Connection;
+
+/// The items of all partitions of the name `?1`. Behind it a partition has `#`, which `$` follows.
+const OF_NAME: &str = "partition >= ?1 || '#' AND partition < ?1 || '$'";
+
+/// Deletes the records of the kinds that mean nothing later, with what leads to them.
+pub(super) fn delete_unmoved_records(c: &Connection) -> Result<(), DbError> {
+    let sql = format!("DELETE FROM records WHERE {OF_NAME}");
+    for kind in KINDS.iter().filter(|kind| !kind.is_moved) {
+        for name in std::iter::once(&kind.name).chain(kind.leads) {
+            execute_sql(c, &sql, [name])?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets the times of records back. Returns how many were changed.
+pub(crate) fn set_records_back(c: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+    update_timed_records(c, |kind, body| kind.set_times_back(body, back))
+}
+
+/// Frees what a process held by records that ended.
+pub(crate) fn free_records(
+    c: &Connection,
+    _now: Timestamp,
+    counts: &mut RecoveryCounts,
+) -> Result<(), DbError> {
+    counts.records += update_timed_records(c, Kind::free_held)?;
+    Ok(())
+}
+
+/// Makes the writes that `change` asks for of each record of the kinds that have times. Returns of how many records there were some.
+fn update_timed_records(
+    c: &Connection,
+    change: impl Fn(&Kind, &str) -> PortResult<Option<Vec<Write>>>,
+) -> Result<usize, DbError> {
+    let mut count = 0;
+    for kind in KINDS.iter().filter(|kind| kind.has_times) {
+        for body in select_bodies(c, kind)? {
+            let changed =
+                change(kind, &body).map_err(|_| DbError::Argument("a record that its kind cannot read"));
+            if let Some(writes) = keep_readable(kind.name, changed)?.flatten() {
+                apply_writes(c, &writes)?;
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// Returns the records of a kind.
+fn select_bodies(c: &Connection, kind: &Kind) -> Result<Vec<String>, DbError> {
+    let mut statement = c.prepare_cached(&format!("SELECT body FROM records WHERE {OF_NAME}"))?;
+    let bodies = statement.query_map([kind.name], |row| read_lossy_text(row, 0))?;
+    let bodies: Vec<Option<String>> = bodies.collect::<rusqlite::Result<_>>()?;
+    Ok(bodies.into_iter().flatten().collect())
+}
