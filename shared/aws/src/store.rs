@@ -1,6 +1,5 @@
 //! Records on `DynamoDB`: one table with five indexes. [`keys`] lists the key of each kind of record.
 
-mod alerts;
 mod batches;
 mod changed_record;
 mod client_keys;
@@ -34,7 +33,6 @@ mod push_connections;
 mod records;
 mod request_attempts;
 mod retention;
-mod samples;
 mod scheduled;
 mod stream_record;
 mod table;

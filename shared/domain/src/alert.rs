@@ -16,7 +16,6 @@ pub use rules::{
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
 use crate::millis::{self, add_duration};
-use crate::revision::start_revision;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -194,9 +193,6 @@ pub struct Alert {
     /// Time at which the condition was found to be over.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
-    /// read.
-    pub rev: u64,
 }
 
 impl Alert {
@@ -224,7 +220,6 @@ impl Alert {
         let key = condition_key(finding.severity, finding.kind, &finding.subject);
         let id = hash_parts(&[&key, &since.as_millisecond().to_string()], 16);
         Self {
-            rev: start_revision(&[&id]),
             id,
             kind: finding.kind,
             severity: finding.severity,
@@ -324,7 +319,6 @@ pub fn decide_alerts(live: &[Alert], findings: &Findings, now: Timestamp) -> Vec
     let is_over = |alert: &&Alert| findings.covers_alert(alert) && !holding.contains(&alert.condition_key());
     changed.extend(live.iter().filter(is_over).map(|alert| Alert {
         ended_at: Some(now),
-        rev: alert.rev + 1,
         ..alert.clone()
     }));
     changed.sort_by_key(|alert| (alert.kind, std::cmp::Reverse(alert.severity)));
@@ -346,7 +340,6 @@ fn update_alert(before: Option<&Alert>, finding: &Finding, now: Timestamp) -> Op
         alert.fired_at = Some(now);
         alert.summary.clone_from(&finding.summary);
     }
-    alert.rev += 1;
     Some(alert)
 }
 

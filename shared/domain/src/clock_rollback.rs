@@ -1,7 +1,7 @@
 //! Corrects stored times after a clock that ran ahead was set back. Such times lie in the future: an action would
 //! start, or be allowed, only when the clock reaches them again.
 
-use crate::alert::{Alert, Notification};
+use crate::alert::{Alert, Notification, NotificationState};
 use crate::conversation::Conversation;
 use crate::effects::Journal;
 use crate::event::EventRecord;
@@ -177,17 +177,13 @@ impl ClockRollback {
         self.clamp_known_times([&mut failed.next_at])
     }
 
-    /// Corrects the time since which a condition holds, after which an alert of it is told.
+    /// Corrects the time since which a condition holds, after which an alert of it is told. An alert that ended stays as it is.
     pub fn correct_alert(self, alert: &mut Alert) -> bool {
-        let changed = self.clamp_time(&mut alert.since);
-        alert.rev += u64::from(changed);
-        changed
+        alert.ended_at.is_none() && self.clamp_time(&mut alert.since)
     }
 
-    /// Corrects the time of the next attempt to deliver a notification.
+    /// Corrects the time of the next attempt to deliver a notification. One that was given up stays as it is.
     pub fn correct_notification(self, notification: &mut Notification) -> bool {
-        let changed = self.clamp_time(&mut notification.due_at);
-        notification.rev += u64::from(changed);
-        changed
+        notification.state == NotificationState::Pending && self.clamp_time(&mut notification.due_at)
     }
 }

@@ -13,7 +13,6 @@ pub use record::{
     MovedPageChange, MovedPublishedEvent, OfInstance, RemovedInstance, TableRecord,
 };
 
-use crate::alert::{Alert, AlertWatch, Notification};
 use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tenant};
 use crate::conversation::Conversation;
 use crate::dead_letter::DeadLetter;
@@ -24,7 +23,6 @@ use crate::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplat
 use crate::message::{Message, MessageFile, StoredFile};
 use crate::millis::add_duration;
 use crate::price::PriceList;
-use crate::sample::MinuteSample;
 use crate::scheduled::ScheduledMessage;
 use crate::tools::Tool;
 use crate::usage::UsageSum;
@@ -155,14 +153,6 @@ moved_kinds! {
     PageChange(MovedPageChange) = "page-changes",
     /// Sums of what models used.
     Usage(Dated<UsageSum>) = "usage",
-    /// Samples of minutes.
-    Sample(Dated<MinuteSample>) = "samples",
-    /// Alerts that hold and alerts that ended.
-    Alert(Alert) = "alerts",
-    /// The record that the last look for alerts left.
-    AlertWatch(AlertWatch) = "alert-watch",
-    /// Notifications that are not delivered.
-    Notification(Notification) = "notifications",
     /// States of the endpoints of tenants.
     Endpoint(EndpointState) = "endpoints",
     /// Events that an endpoint did not accept.
@@ -222,9 +212,6 @@ impl MovedRecord {
             Self::BatchChunk(chunk) => Some(chunk.keep_until),
             Self::PageChange(change) => Some(change.expires),
             Self::Usage(sum) => Some(sum.expires),
-            Self::Sample(sample) => Some(sample.expires),
-            Self::Alert(alert) => alert.ended_at.and(alert.expires_at()),
-            Self::Notification(notification) => notification.expires_at(),
             Self::FailedPost(failed) => Some(failed.expires_at()),
             _ => None,
         }

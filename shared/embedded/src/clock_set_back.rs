@@ -3,15 +3,11 @@
 
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{
-    decode_column, encode_json, execute_sql, keep_readable, name_table, to_sql_integer,
-};
+use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table};
 use crate::store::{
     ConversationRow, JournalRow, MessageRow, put_state, upsert_batch, write_failed, write_invitation,
-    write_notification,
 };
 use jiff::Timestamp;
-use recado_domain::alert::{Alert, Notification};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::Journal;
@@ -220,23 +216,6 @@ pub(crate) fn reset_failed_posts(connection: &Connection, back: ClockRollback) -
     let put = |_: &String, failed: &FailedEvent| write_failed(connection, failed);
     let sql = "SELECT endpoint, body FROM failed_posts WHERE next_at IS NOT NULL";
     update_records(connection, sql, |failed| back.correct_failed_event(failed), put)
-}
-
-pub(crate) fn reset_live_alerts(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |condition: &String, alert: &Alert| {
-        let sql = "UPDATE live_alerts SET rev = ?2, body = ?3 WHERE condition = ?1";
-        let values = params![condition, to_sql_integer(alert.rev), encode_json(alert)?];
-        execute_sql(connection, sql, values).map(drop)
-    };
-    let sql = "SELECT condition, body FROM live_alerts";
-    update_records(connection, sql, |alert| back.correct_alert(alert), put)
-}
-
-pub(crate) fn reset_notifications(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_: &String, notification: &Notification| write_notification(connection, notification);
-    let sql = "SELECT id, body FROM notifications WHERE due IS NOT NULL";
-    let change = |notification: &mut Notification| back.correct_notification(notification);
-    update_records(connection, sql, change, put)
 }
 
 /// The name under which the installation keeps the latest time at which it ran.

@@ -14,17 +14,6 @@ CREATE TABLE installation (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The state of the installation and of tenants, minute by minute.
-CREATE TABLE samples (
-    tenant TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, at)
-) STRICT, WITHOUT ROWID;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX samples_expires ON samples (expires);
-
 -- The use of models and the messages for which the provider charges, summed up by tenant, day (UTC), agent, model and country.
 CREATE TABLE usage (
     tenant TEXT NOT NULL,
@@ -435,49 +424,7 @@ CREATE TABLE batch_chunks (
 -- The sweep (`delete_expired_rows`).
 CREATE INDEX batch_chunks_expires ON batch_chunks (expires);
 
--- Alerts and published events ----------------------------------------------------------------------------------------------------
-
--- Alerts that hold: watched and told.
-CREATE TABLE live_alerts (
-    condition TEXT NOT NULL PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
--- The alerts of a tenant that hold (`list_live_alerts`).
-CREATE INDEX live_alerts_of_tenant ON live_alerts (tenant, condition);
-
--- Alerts that ended.
-CREATE TABLE ended_alerts (
-    id TEXT NOT NULL PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
--- The newest ended alerts of all tenants (`list_ended_alerts`).
-CREATE INDEX ended_alerts_newest ON ended_alerts (at, id);
--- The newest ended alerts of a tenant (`list_ended_alerts`).
-CREATE INDEX ended_alerts_newest_of_tenant ON ended_alerts (tenant, at, id);
--- The sweep (`delete_expired_rows`).
-CREATE INDEX ended_alerts_expires ON ended_alerts (expires);
-
--- The notifications of alerts that are not delivered.
-CREATE TABLE notifications (
-    id TEXT NOT NULL PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    state TEXT NOT NULL,
-    rev INTEGER NOT NULL,
-    due INTEGER, -- of a pending one
-    expires INTEGER, -- of a dead one
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
--- The pending notifications that are due (`list_due_notifications`).
-CREATE INDEX notifications_due ON notifications (due) WHERE due IS NOT NULL;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX notifications_expires ON notifications (expires) WHERE expires IS NOT NULL;
--- The pending or the dead notifications of a tenant or of all (`list_notifications`).
-CREATE INDEX notifications_in_state ON notifications (state, tenant, id);
+-- Published events ---------------------------------------------------------------------------------------------------------------
 
 -- What happened, for the console and for users' own systems. A cursor is a number of this table, so no number is given twice.
 CREATE TABLE published_events (

@@ -246,13 +246,6 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Keeps only rows whose time `column` is after `at`.
-    pub(crate) fn where_after(mut self, column: &'static str, at: Timestamp) -> Self {
-        self.conditions.push(format!("{column} > ?"));
-        self.values.push(at.as_millisecond().into());
-        self
-    }
-
     /// Runs the query and returns the page of the records in the column `body`.
     pub(crate) fn fetch_page<T: DeserializeOwned>(self, connection: &Connection) -> Result<Page<T>, DbError> {
         self.fetch_rows(connection, "body", |row| {

@@ -1,6 +1,5 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
-mod alerts;
 mod applied_file;
 mod batches;
 mod contact_words;
@@ -17,6 +16,7 @@ mod gauges;
 mod idempotency_keys;
 mod identity;
 mod inbox;
+mod installation_values;
 mod instances;
 mod invitation_log;
 mod invitation_rows;
@@ -29,7 +29,6 @@ mod overdue;
 mod published_events;
 mod restored;
 mod retention;
-mod samples;
 mod scheduled;
 mod table;
 mod table_kinds;
@@ -40,7 +39,6 @@ mod unacknowledged;
 mod usage;
 mod webhook_records;
 
-pub(crate) use alerts::write_notification;
 pub(crate) use batches::upsert_batch;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;

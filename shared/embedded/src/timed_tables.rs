@@ -59,7 +59,7 @@ impl TimedTable {
 }
 
 /// The tables, in the order in which they are corrected and freed.
-pub(crate) static TIMED_TABLES: [TimedTable; 19] = [
+pub(crate) static TIMED_TABLES: [TimedTable; 17] = [
     TimedTable::new("queue_messages", set_back::reset_queue_messages).freed_by(recovery::free_queue_messages),
     TimedTable::new("queue_groups", set_back::reset_queue_groups),
     TimedTable::new("queue_dedup", set_back::reset_queue_dedup),
@@ -91,8 +91,6 @@ pub(crate) static TIMED_TABLES: [TimedTable; 19] = [
     )]),
     TimedTable::new("webhook_endpoints", set_back::reset_endpoints),
     TimedTable::new("failed_posts", set_back::reset_failed_posts),
-    TimedTable::new("live_alerts", set_back::reset_live_alerts),
-    TimedTable::new("notifications", set_back::reset_notifications),
     TimedTable::new("installation", reset_installation_times),
     TimedTable {
         name: "scheduled",

@@ -9,9 +9,10 @@ use crate::tallies::{Tallies, read_all};
 use crate::{MovingProgress, MovingStep};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::RECORD_FORMAT;
-use recado_domain::moving::{MovedFile, MovedRecord, RecordKind};
+use recado_domain::moving::{Dated, MovedFile, MovedRecord, RecordKind};
+use recado_domain::sample::MinuteSample;
 use recado_ports::ports::{Files, MovableRecords, Queues};
-use recado_ports::table::Kind;
+use recado_ports::table::{Kind, Record};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -54,9 +55,7 @@ impl RecordFiles {
             file.append(&line)?;
         }
         self.named.extend(kinds.list_files(record)?);
-        if let MovedRecord::Sample(sample) = record {
-            self.newest_sample = self.newest_sample.max(Some(sample.record.at));
-        }
+        self.newest_sample = self.newest_sample.max(sample_time(record));
         Ok(())
     }
 
@@ -68,6 +67,17 @@ impl RecordFiles {
             kinds.insert(kind.as_str().to_owned(), ExportedKind { tally, sha256 });
         }
         Ok(kinds)
+    }
+}
+
+/// Returns the time of a sample of a minute; `None` for another record.
+fn sample_time(record: &MovedRecord) -> Option<Timestamp> {
+    match record {
+        MovedRecord::OfTable(record) if record.kind == <Dated<MinuteSample>>::KIND => {
+            let sample = <Dated<MinuteSample>>::from_body(&record.body).ok()?;
+            Some(sample.record.at)
+        }
+        _ => None,
     }
 }
 

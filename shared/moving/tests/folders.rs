@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::event::{EventPayload, EventRecord};
 use recado_domain::millis::add_duration;
-use recado_domain::moving::{Dated, MovedEvent, MovedRecord, RecordKind};
+use recado_domain::moving::{MovedEvent, MovedRecord, RecordKind};
 use recado_domain::sample::MinuteSample;
 use recado_domain::{OLDEST_EXPORT_FORMAT, RECORD_FORMAT};
 use recado_embedded::{Clock, Embedded};
@@ -18,6 +18,7 @@ use recado_moving::{
 };
 use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortError, PortResult, Queues};
 use recado_ports::records::KINDS;
+use recado_ports::records::samples::put_samples;
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::contract;
 use recado_testkit::moved_records::{read_records, read_sorted_records};
@@ -232,8 +233,7 @@ fn a_changed_file_another_store_and_a_running_installation_are_refused() {
         }))
         .unwrap();
         let expires = add_duration(Timestamp::now(), SignedDuration::from_hours(1));
-        let sample = MovedRecord::Sample(Box::new(Dated::new(sample, expires)));
-        from.put_moved_records(&[sample]).await.unwrap();
+        put_samples(&from, &[sample], expires).await.unwrap();
         let asked = ExportOptions {
             quiet_for: Some(SignedDuration::from_mins(3)),
             ..options()

@@ -12,7 +12,6 @@
 
 use crate::table::Table;
 
-mod alerts;
 mod applied_files;
 mod batches;
 mod configuration;
@@ -46,7 +45,6 @@ mod published_events;
 mod push_ticket;
 mod queues;
 mod retention;
-mod samples;
 mod scheduled;
 mod search_words;
 mod secrets;
@@ -61,7 +59,6 @@ mod usage;
 mod vector_store;
 mod webhook_records;
 
-pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use applied_files::AppliedFiles;
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
@@ -95,7 +92,7 @@ pub use llm::{
     ChatFile, ChatTurn, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool,
     RefusedFiles, Speaker, ToolExchange,
 };
-pub use moving::{IDLE_KINDS, ImportBegin, MovableRecords, MovedPage, find_used_kind};
+pub use moving::{ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
@@ -108,7 +105,6 @@ pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, OutboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
-pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
@@ -242,8 +238,6 @@ join_ports!(
         + ConfigurationStore
         + OverdueIndex
         + Gauges
-        + Samples
-        + Alerts
         + CorrelationIndex
         + TypingSigns
         + EffectJournals

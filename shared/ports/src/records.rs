@@ -1,11 +1,14 @@
 //! The kinds of records that lie in the [table](crate::table): each declared once, with the functions that read and write it.
 
+pub mod alerts;
 pub mod aliases;
 pub mod audit;
 pub mod knowledge;
 pub mod notices;
+pub mod notifications;
 pub mod opt_outs;
 pub mod removed_instances;
+pub mod samples;
 pub mod sessions;
 pub mod tokens;
 pub mod turn_places;
@@ -13,15 +16,17 @@ pub mod turn_places;
 use crate::ports::{PageRequest, PortError, PortResult};
 use crate::table::Kind;
 use recado_domain::access::{ConsoleSession, Token};
+use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::{Dated, MovedAlias, RemovedInstance};
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
+use recado_domain::sample::MinuteSample;
 use recado_domain::turn_places::TurnPlaces;
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 9] = [
+pub static KINDS: [Kind; 13] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
@@ -29,8 +34,12 @@ pub static KINDS: [Kind; 9] = [
     Kind::of::<MovedAlias>(),
     Kind::of::<AgentKnowledge>(),
     Kind::of::<OptOut>(),
+    Kind::of::<Dated<MinuteSample>>(),
     Kind::of::<Dated<AuditEntry>>(),
     Kind::of::<Dated<Notice>>(),
+    Kind::of::<Alert>(),
+    Kind::of::<AlertWatch>(),
+    Kind::of::<Notification>(),
 ];
 
 /// Finds a kind by its name.

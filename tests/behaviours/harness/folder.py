@@ -45,28 +45,36 @@ class DataFolder:
         for _, sql in triggers:
             self.base.execute(sql)
 
+    def parts(self):
+        """The tables, and in place of the one of all kinds of records those kinds, each as its name, its table and a condition."""
+        kinds = self.base.execute("SELECT DISTINCT substr(partition, 1, instr(partition, '#') - 1) FROM records").fetchall()
+        tables = [(name, name, "1") for name in self.tables() if name != "records"]
+        return tables + [(kind, "records", f"partition GLOB '{kind}#*'") for kind, in kinds]
+
     def damage(self, owner, spared, how):
-        """Damages the JSON of one row of each table: of one that names `owner` where there is one, and of none that names `spared`.
-        Returns the tables."""
+        """Damages the JSON of one row of each table, and of each kind of records: of one that names `owner` where there is one, and of
+        none that names `spared`. Returns the tables and kinds."""
         damaged = []
-        for table in self.tables():
+        for part, table, condition in self.parts():
             columns, key = self.columns(table)
             for column, _ in columns:
                 names = ", ".join(key or ["rowid"])
-                rows = self.base.execute(f"SELECT {column}, {names} FROM {table} WHERE typeof({column}) = 'text' "
+                rows = self.base.execute(f"SELECT {column}, {names} FROM {table} WHERE {condition} AND typeof({column}) = 'text' "
                                          f"AND substr({column}, 1, 1) = '{{' AND instr({column}, ?) = 0 "
                                          f"ORDER BY instr({column}, ?) > 0, {names}", (spared, owner)).fetchall()
                 if rows:
                     text, *values = rows[-1]
                     self.update(table, {column: how(text)}, key or ["rowid"], values)
-                    damaged.append(table)
+                    damaged.append(part)
         return damaged
 
-    def damage_all(self, table, how):
-        """Damages the JSON of all rows of a table, whose column is called `body`."""
-        _, key = self.columns(table)
-        for text, *values in self.base.execute(f"SELECT body, {', '.join(key)} FROM {table}").fetchall():
-            self.update(table, {"body": how(text)}, key, values)
+    def damage_all(self, wanted, how):
+        """Damages the JSON of all rows of a table, or of all records of a kind, whose column is called `body`."""
+        for part, table, condition in self.parts():
+            if part == wanted:
+                _, key = self.columns(table)
+                for text, *values in self.base.execute(f"SELECT body, {', '.join(key)} FROM {table} WHERE {condition}").fetchall():
+                    self.update(table, {"body": how(text)}, key, values)
 
     def run_ahead(self, seconds):
         """Moves all times of about now ahead, as a clock would have written them that ran so far ahead; returns their number."""

@@ -183,7 +183,10 @@ impl Database {
             for item in page["Items"].as_array().into_iter().flatten() {
                 let shard = item["open_shard"]["S"].as_str().unwrap_or_default();
                 let number = |name: &str| item[name]["N"].as_str().and_then(|text| text.parse::<i64>().ok());
-                let due = number("open_due").filter(|due| shard.starts_with(DUE_KINDS) && *due < NEVER_MS);
+                // The shards of the kinds of the table are named by the kinds, in small letters.
+                let of_table = |letter: char| letter.is_ascii_lowercase();
+                let is_read = shard.starts_with(DUE_KINDS) || shard.starts_with(of_table);
+                let due = number("open_due").filter(|due| is_read && *due < NEVER_MS);
                 // Where a person owes the answer, the agent's return falls due, and `reconcile` looks for that, too.
                 let returns = number("agent_returns_at").filter(|_| shard.starts_with(PERSON_OWED));
                 let overdue = returns.map(|at| at + RETURN_OVERDUE_MS);

@@ -25,6 +25,9 @@ use recado_ports::ports::{
     InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
     WriteOutcome,
 };
+use recado_ports::records::alerts::{list_ended_alerts, list_live_alerts};
+use recado_ports::records::notifications::list_notifications;
+use recado_ports::table::remove_record;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -139,18 +142,17 @@ impl<'a, S: Store> AlertStory<'a, S> {
 
     /// Takes what was told since the last time, as a receiver of all notifications would.
     pub async fn take_told(&self) -> Vec<Told> {
-        let pending = self
-            .store
-            .list_notifications(None, NotificationState::Pending, 1_000);
+        let pending = list_notifications(self.store, None, NotificationState::Pending, 1_000);
         let mut told = Vec::new();
         for notification in succeed(pending).await {
             told.extend(
                 notification
+                    .record
                     .alerts
                     .iter()
                     .map(|alert| (alert.kind, alert.severity, alert.state())),
             );
-            assert!(succeed(self.store.remove_notification(&notification)).await);
+            assert!(succeed(remove_record(self.store, &notification)).await);
         }
         told.sort();
         told
@@ -230,7 +232,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     webhooks::failing_endpoint(&scene).await;
     full_disk(&mut scene).await;
     scene.quiet_minutes(3).await;
-    let live = succeed(store.list_live_alerts(None, 100)).await;
+    let live = succeed(list_live_alerts(store, None, 100)).await;
     assert_eq!(live, []);
     let kinds: BTreeSet<AlertKind> = ended_kinds(store).await.into_iter().collect();
     let expected = AlertKind::ALL.into_iter().collect();
@@ -242,7 +244,7 @@ async fn ended_kinds<S: Store>(store: &S) -> Vec<AlertKind> {
         limit: 200,
         cursor: None,
     };
-    let ended = succeed(store.list_ended_alerts(None, &page)).await;
+    let ended = succeed(list_ended_alerts(store, None, &page)).await;
     ended.items.into_iter().map(|alert| alert.kind).collect()
 }
 
@@ -283,12 +285,8 @@ async fn disconnection<S: Store>(scene: &AlertStory<'_, S>) {
     scene.quiet_minutes(7).await;
     assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
     scene.quiet_minutes(1).await;
-    let live = succeed(
-        scene
-            .store
-            .list_live_alerts(Some(&scene.fixture.bound.tenant.id), 10),
-    )
-    .await;
+    let tenant = &scene.fixture.bound.tenant.id;
+    let live = succeed(list_live_alerts(scene.store, Some(tenant), 10)).await;
     assert_eq!(live.len(), 2, "they are the tenant's");
     scene.disable_instance(true).await;
     assert_eq!(

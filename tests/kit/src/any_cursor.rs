@@ -6,6 +6,7 @@ use recado_domain::invitations::LogMonth;
 use recado_ports::ports::{
     ConversationFilter, DeadLetterFilter, PageRequest, PortError, Store, UnacknowledgedFilter,
 };
+use recado_ports::records::alerts::list_ended_alerts;
 use recado_ports::records::audit::{AuditFilter, list_audit};
 use recado_ports::records::opt_outs::list_opt_outs;
 use recado_ports::records::tokens::list_tokens;
@@ -61,7 +62,7 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "tools": store.list_tools(of, page);
         "agents": store.list_agents(of, page);
         "instances": store.list_instances(of, page);
-        "alerts": store.list_ended_alerts(of, page);
+        "alerts": list_ended_alerts(store, of, page);
         "failed events": store.list_failed_events(tenant, endpoint, page);
         "dead letters": store.list_dead_letters(letters, page);
         "audit": list_audit(store, audited, page);

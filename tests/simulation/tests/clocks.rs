@@ -104,8 +104,6 @@ const ELSEWHERE: &[&str] = &[
     "invitations",
     "webhook_endpoints",
     "failed_posts",
-    "live_alerts",
-    "notifications",
     "installation",
 ];
 

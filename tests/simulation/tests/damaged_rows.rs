@@ -13,15 +13,12 @@ const NOT_PLAYED: &[(&str, &str)] = &[
         "dead_letters",
         "nothing is given up on the day; the story of damaged letters shows them",
     ),
-    ("ended_alerts", "no alert is configured"),
     ("failed_posts", "no endpoint is configured"),
     (
         "installation",
         "one row each: without the identity key nobody is known",
     ),
     ("intake", "the log of a folder; a store in memory has none"),
-    ("live_alerts", "no alert is configured"),
-    ("notifications", "no alert is configured"),
     ("parked", "no instance is closed"),
     ("webhook_endpoints", "no endpoint is configured"),
 ];

@@ -6,14 +6,12 @@
 use super::deliveries::parse_delivery;
 use super::effects::parse_journal;
 use super::item::{self, Item};
-use super::keys::alerts::{LIVE_ALERTS_PK, ended_alerts_pk};
 use super::keys::invitations::{is_invitation_sk, parse_page_change};
 use super::keys::{MESSAGE, STATE, TableKey};
 use super::records;
 use super::stream_record::StreamRecord;
 use super::table_port::{get_body, is_live};
 use jiff::Timestamp;
-use recado_domain::alert::Alert;
 use recado_domain::delivery::{Delivery, DeliveryStatus};
 use recado_domain::effects::Journal;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
@@ -21,7 +19,7 @@ use recado_domain::instance::InstanceState;
 use recado_domain::invitations::Invitation;
 use recado_domain::message::Message;
 use recado_domain::published_event::{
-    ConversationFacts, InvitationFacts, MessageFacts, MessageOwner, PublishedEvent, derive_alert_events,
+    ConversationFacts, InvitationFacts, MessageFacts, MessageOwner, PublishedEvent,
     derive_conversation_events, derive_delivery_events, derive_instance_events, derive_invitation_events,
     derive_journal_events, derive_message_events, derive_page_events,
 };
@@ -121,13 +119,6 @@ pub(super) fn read_change(change: &StreamRecord, kinds: &[Kind]) -> PortResult<C
             ChangedRecord::Events(derive_invitation_events(old.as_ref(), &read(new)?, at))
         }
         Some(("V", tenant)) if parse_page_change(new).is_some() => read_page_change(tenant, old, new, at)?,
-        Some(("T", _)) if pk == LIVE_ALERTS_PK || pk.starts_with(&ended_alerts_pk(None)) => {
-            let read = |item| item::keep_readable(item::decode_record::<Alert>(WHAT, item));
-            let old = old.and_then(read);
-            let new = item::decode_record(WHAT, new)?;
-            let before = old.map(|old| old.state());
-            ChangedRecord::Events(derive_alert_events(before, &new, at))
-        }
         _ => NOTHING,
     })
 }

@@ -1,7 +1,7 @@
 use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::alerts::WAIT_TENANT;
+use super::keys::waiting::WAIT_TENANT;
 use super::keys::{self, TableKey};
 use super::table::ConditionFailed;
 use super::transaction::TransactionAction;
@@ -72,7 +72,7 @@ fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<Update
         time_attribute(update.status),
         number_attribute(update.at.as_millisecond()),
     );
-    let acknowledged = keys::alerts::acknowledged_shard(&TableKey::for_delivery(&update.key));
+    let acknowledged = keys::waiting::acknowledged_shard(&TableKey::for_delivery(&update.key));
     change = change
         .set_value(ACKNOWLEDGED, text_attribute(acknowledged))
         .remove_attributes(&AWAITED);

@@ -258,7 +258,7 @@ impl<A: System> Gauges for DynamoStore<A> {
                 .with_number(":before", before.as_millisecond())
         };
         let (indexed, at_least) = self
-            .query_open_shards(keys::alerts::PERSON_OWED, keys, None, true, limit)
+            .query_open_shards(keys::waiting::PERSON_OWED, keys, None, true, limit)
             .await?;
         let items = self.get_indexed_records(indexed).await?;
         let conversation = |item: &Item| item::keep_readable(records::parse_conversation(WHAT, item));

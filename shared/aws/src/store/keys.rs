@@ -26,12 +26,7 @@
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | use of a model by an agent on a day | `Q#{tenant}` | `{day}#{agent}#{shard}#{model}` |
-//! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
 //! | configuration of alerts | `G#L` | `alerts` |
-//! | what the last look for alerts left | `T#W` | `alerts` |
-//! | live alert | `T#A` | `{tenant}#{condition}` |
-//! | ended alert | `T#E#{tenant}` | `{time of its end}#{id}` |
-//! | notification: pending, dead | `T#N#pending`, `T#N#dead` | `{tenant}#{id}` |
 //! | the log of published events, and its posts to endpoints | `Z…` | see `event_log` |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
@@ -39,7 +34,7 @@
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due; those of the table's kinds under
 //! `{kind}{shard}`. Index `lists` (`list_key`, `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
-//! ended alerts under `ALERTS`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
+//! and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages. Index
@@ -48,7 +43,6 @@
 //! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
-pub(super) mod alerts;
 mod configuration;
 mod effects;
 mod event_log;
@@ -58,6 +52,7 @@ mod moved;
 mod open;
 mod trace;
 mod usage;
+pub(super) mod waiting;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use effects::{
@@ -65,8 +60,8 @@ pub(super) use effects::{
     tenant_unknown_effects,
 };
 pub(super) use event_log::{
-    ENDPOINT_STATES_PK, PUSH_CONNECTIONS, due_failed_events_shard, event_log_pk, event_log_sk,
-    failed_events_pk, failed_events_prefix, push_connections_pk,
+    ENDPOINT_STATES_PK, PUSH_CONNECTIONS, due_failed_events_shard, endpoint_states_prefix, event_log_pk,
+    event_log_sk, failed_events_pk, failed_events_prefix, push_connections_pk,
 };
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
@@ -82,10 +77,9 @@ use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, hash_parts,
+    ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, ThreadId, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
-use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::ScheduledId;
 use recado_ports::table::Key;
 
@@ -190,9 +184,10 @@ impl TableKey {
         Self::new(format!("S#{id}"), "S")
     }
 
-    /// Returns the key of a sample.
-    pub(crate) fn for_sample(sample: &MinuteSample) -> Self {
-        Self::new(samples_pk(sample.tenant.as_ref()), sample_sk(sample.at))
+    /// Returns the key of an item.
+    pub(crate) fn from_item(item: &Item) -> Option<Self> {
+        let text = |name| get_string(item, name).map(str::to_owned);
+        Some(Self::new(text("pk")?, text("sk")?))
     }
 
     /// Adds the key to an item.
@@ -260,16 +255,6 @@ pub(crate) fn thread_pk(id: &ThreadId) -> String {
 /// Returns the `pk` of a contact's open messages.
 pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
     format!("O#{}", id.as_str())
-}
-
-/// Returns the `pk` of a tenant's samples, or of the installation's.
-pub(crate) fn samples_pk(tenant: Option<&TenantId>) -> String {
-    format!("M#{}", tenant.map_or("", TenantId::as_str))
-}
-
-/// Returns the `sk` of the sample at a time. Later times sort behind earlier ones.
-pub(crate) fn sample_sk(at: Timestamp) -> String {
-    format!("{:015}", at.as_millisecond().max(0))
 }
 
 /// Returns the `pk` of the idempotency keys of a scope.

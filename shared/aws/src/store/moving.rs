@@ -173,15 +173,19 @@ impl<A: System> DynamoStore<A> {
         Ok(())
     }
 
-    /// Deletes samples and the last look for alerts.
+    /// Returns whether an item of this `pk` is a record of an idle kind, or leads to one.
+    fn is_of_idle_kind(&self, pk: &str) -> bool {
+        let name = pk.split_once('#').map_or(pk, |(name, _)| name);
+        let mut idle = self.kinds.iter().filter(|kind| kind.is_idle);
+        idle.any(|kind| kind.name == name || kind.leads.contains(&name))
+    }
+
+    /// Deletes what every installation makes.
     async fn delete_idle_records(&self, what: &'static str) -> PortResult<()> {
         let mut place: Option<String> = None;
         loop {
             let (mut items, next) = self.scan_page(what, place.as_deref()).await?;
-            items.retain(|item| {
-                let pk = item::get_string(item, "pk").unwrap_or_default();
-                pk.starts_with("M#") || pk == TableKey::for_alert_watch().pk
-            });
+            items.retain(|item| item::get_string(item, "pk").is_some_and(|pk| self.is_of_idle_kind(pk)));
             self.delete_found(items).await?;
             match next {
                 Some(next) => place = Some(next),

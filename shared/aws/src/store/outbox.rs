@@ -3,7 +3,7 @@ use super::conversations::follows_stored;
 use super::deliveries::{ACKNOWLEDGED, CHARGED, early_condition, parse_delivery};
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::alerts::WAIT_TENANT;
+use super::keys::waiting::WAIT_TENANT;
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::ConditionFailed;
@@ -125,7 +125,7 @@ impl<A: System> DynamoStore<A> {
                 .set_to_term("open_shard", &term)
                 .with_value(
                     ":shard",
-                    text_attribute(keys::alerts::unacknowledged_shard(&awaited.tenant)),
+                    text_attribute(keys::waiting::unacknowledged_shard(&awaited.tenant)),
                 )
                 .set_value("open_due", number_attribute(awaited.due.as_millisecond()))
                 .set_value("since", number_attribute(awaited.accepted_at.as_millisecond()))

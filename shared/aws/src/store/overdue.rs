@@ -1,7 +1,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::alerts::PERSON_OWED;
+use super::keys::waiting::PERSON_OWED;
 use super::keys::{self, MESSAGE, STATE};
 use super::table::RecordQuery;
 use futures::future::try_join_all;

@@ -1,4 +1,4 @@
-//! The prices of models: one record of the installation, beside that of the alerts.
+//! The configuration of alerts and the prices of models: one record of the installation each.
 
 use super::DynamoStore;
 use super::item::{self, Item};
@@ -7,6 +7,7 @@ use futures::future::try_join;
 use recado_domain::config::{AlertConfig, ConfigDocument};
 use recado_domain::price::PriceList;
 use recado_ports::ports::{PortResult, System};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The record of the prices.
@@ -41,8 +42,27 @@ impl<A: System> DynamoStore<A> {
         try_join(self.find_alert_config(), self.find_prices()).await
     }
 
+    /// Returns the configuration of alerts; `None` if none was applied.
+    async fn find_alert_config(&self) -> PortResult<Option<AlertConfig>> {
+        self.find_readable(
+            "reading the configuration of alerts",
+            TableKey::for_alert_config(),
+        )
+        .await
+    }
+
     async fn find_prices(&self) -> PortResult<Option<PriceList>> {
         let found = self.find_readable("reading the prices of models", TableKey::for_prices());
         Ok(found.await?.map(|record: PriceRecord| record.prices))
+    }
+
+    /// Reads a record by its key; `None` also if it cannot be read, so that it can be written anew.
+    async fn find_readable<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        key: TableKey,
+    ) -> PortResult<Option<T>> {
+        let found = self.table.get_record(what, key).await?;
+        Ok(found.and_then(|item| item::keep_readable(item::decode_record(what, &item))))
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
     );
     keys::index_open(&mut item, &key, conversation.answer_overdue_at());
     let person_owed = conversation.person_owed_since();
-    keys::alerts::index_person_owed(&mut item, &key, &conversation.tenant, person_owed);
+    keys::waiting::index_person_owed(&mut item, &key, &conversation.tenant, person_owed);
     Ok(key.into_item(item))
 }
 

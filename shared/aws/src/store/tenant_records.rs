@@ -2,12 +2,11 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::gauges::{INSTANCES_AT_ONCE, events_of_instances};
 use super::item::{self, Item};
-use super::keys::{self, TableKey, alerts};
+use super::keys::{self, TableKey};
 use super::records;
 use super::table::RecordQuery;
 use super::table_port::get_body;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recado_domain::alert::NotificationState;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
@@ -23,19 +22,13 @@ type Part = (String, Option<String>);
 
 /// Lists the parts of the table that hold a tenant's records alone. Its invitations and the kinds of the table's port lie elsewhere.
 fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
-    let of_tenant = Some(alerts::tenant_sk_prefix(Some(tenant)));
+    let endpoints = keys::endpoint_states_prefix(tenant);
     let mut parts = vec![
-        (keys::samples_pk(Some(tenant)), None),
         (keys::cells_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
-        (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
-        (alerts::ended_alerts_pk(Some(tenant)), None),
-        (keys::ENDPOINT_STATES_PK.to_owned(), of_tenant.clone()),
+        (keys::ENDPOINT_STATES_PK.to_owned(), Some(endpoints)),
         (keys::failed_events_pk(tenant), None),
     ];
-    for state in [NotificationState::Pending, NotificationState::Dead] {
-        parts.push((alerts::notifications_pk(state), of_tenant.clone()));
-    }
     for instance in instances {
         parts.push((keys::instance_pk(&instance.id), None));
         parts.push((keys::client_keys_pk(instance.id.as_str()), None));

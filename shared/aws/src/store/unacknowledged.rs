@@ -5,7 +5,7 @@ use super::deliveries::parse_delivery;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::SHARDS;
-use super::keys::alerts::{UNACKNOWLEDGED, WAIT_TENANT, unacknowledged_shard};
+use super::keys::waiting::{UNACKNOWLEDGED, WAIT_TENANT, unacknowledged_shard};
 use super::lists::{ListPosition, ListSource};
 use jiff::Timestamp;
 use recado_domain::alert::UnacknowledgedLook;

@@ -4,7 +4,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{self, alerts::PERSON_OWED};
+use super::keys::{self, waiting::PERSON_OWED};
 use super::lists::{ListPosition, ListSource};
 use super::records;
 use super::table::RecordQuery;
@@ -37,7 +37,7 @@ impl<A: System> DynamoStore<A> {
         let condition = Expression::of_instance(filter.instance.as_ref());
         let limit = page.limit.max(1);
         let indexed = if let Some(tenant) = &filter.tenant {
-            let list = ListSource::OfTenant(keys::alerts::tenant_waiting(tenant));
+            let list = ListSource::OfTenant(keys::waiting::tenant_waiting(tenant));
             self.query_oldest(WHAT, &list, condition, (after.as_ref(), i64::MAX), limit)
                 .await?
         } else {

@@ -5,7 +5,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::{self, TableKey, alerts::tenant_sk_prefix};
+use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use jiff::Timestamp;
@@ -42,8 +42,10 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         tenant: &TenantId,
         endpoint: &WebhookEndpointId,
     ) -> PortResult<Option<EndpointState>> {
+        const WHAT: &str = "reading the state of an endpoint";
         let key = TableKey::for_endpoint_state(tenant, endpoint);
-        self.find_decoded("reading the state of an endpoint", key).await
+        let found = self.table.get_record(WHAT, key).await?;
+        found.map(|item| item::decode_record(WHAT, &item)).transpose()
     }
 
     async fn list_endpoint_states(
@@ -52,7 +54,7 @@ impl<A: System> WebhookRecords for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<Vec<EndpointState>> {
         const WHAT: &str = "listing the states of endpoints";
-        let prefix = tenant.map(|_| tenant_sk_prefix(tenant));
+        let prefix = tenant.map(keys::endpoint_states_prefix);
         let query = RecordQuery::for_partition(keys::ENDPOINT_STATES_PK, prefix.as_deref(), Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
         Ok(item::decode_readable(WHAT, &found))

@@ -70,8 +70,6 @@ pub struct Notification {
     /// Description of the last failure. No secret and no personal data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Revision: grows at every write.
-    pub rev: u64,
 }
 
 /// The way to a runbook, which each text of a notification names.
@@ -103,7 +101,6 @@ impl Notification {
             attempts: 0,
             due_at: now,
             last_error: None,
-            rev: 1,
         }
     }
 
@@ -128,14 +125,12 @@ impl Notification {
     /// Lets the notification wait for one that precedes it, without an attempt.
     pub fn wait_for(&mut self, earlier: &Self) {
         self.due_at = self.due_at.max(earlier.due_at);
-        self.rev += 1;
     }
 
     /// Counts an attempt that begins now. If nothing more is stored about it, the next one is due after its wait.
     pub fn begin_attempt(&mut self, now: Timestamp) {
         self.attempts = self.attempts.saturating_add(1);
         self.due_at = add_duration(now, retry_delay(self.attempts));
-        self.rev += 1;
     }
 
     /// Records that the attempt failed. The last attempt makes the notification a dead letter.
@@ -144,7 +139,6 @@ impl Notification {
         if self.attempts >= ATTEMPTS_MAX {
             self.state = NotificationState::Dead;
         }
-        self.rev += 1;
     }
 
     /// Makes a dead notification pending again, with all its attempts. Returns `false` if the notification is pending.
@@ -155,7 +149,6 @@ impl Notification {
         self.state = NotificationState::Pending;
         self.attempts = 0;
         self.due_at = now;
-        self.rev += 1;
         true
     }
 

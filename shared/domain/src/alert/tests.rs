@@ -443,3 +443,13 @@ fn a_record_comes_back_as_it_was_written() {
     let (read, same): (AlertWatch, Notification) = serde_json::from_str(&json).unwrap();
     assert_eq!((read, same), (watch, notification));
 }
+
+#[test]
+fn a_record_of_an_older_version_is_read_without_its_revision() {
+    let notification = Notification::for_test("pager", None, 4, minute(0));
+    let mut older = serde_json::to_value(&notification).unwrap();
+    older["rev"] = serde_json::json!(7);
+    older["alerts"][0]["rev"] = serde_json::json!(9_007_199_254_740_991_u64);
+    let read: Notification = serde_json::from_value(older).unwrap();
+    assert_eq!(read, notification);
+}

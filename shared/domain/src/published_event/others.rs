@@ -181,11 +181,10 @@ pub fn derive_alert_events(old: Option<AlertState>, new: &Alert, at: Timestamp) 
         since: Some(new.since),
         ..PublishedData::default()
     };
-    let rev = new.rev.to_string();
     vec![PublishedEvent {
         tenant: new.subject.tenant.clone(),
         instance: new.subject.instance.clone(),
         conversation: new.subject.conversation.clone(),
-        ..PublishedEvent::new(kind, &[&new.id, &rev], at, data)
+        ..PublishedEvent::new(kind, &[&new.id], at, data)
     }]
 }

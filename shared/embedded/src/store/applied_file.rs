@@ -1,4 +1,4 @@
-use super::alerts::{select_installation_value, write_installation_value};
+use super::installation_values::{select_installation_value, write_installation_value};
 use crate::Embedded;
 use crate::sql_records::encode_json;
 use recado_domain::config::AppliedFile;

@@ -1,6 +1,6 @@
 mod reading;
 
-use super::alerts::{ALERT_CONFIG, write_installation_value};
+use super::installation_values::write_installation_value;
 use crate::Embedded;
 use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
@@ -8,7 +8,7 @@ use crate::sql_records::{
     decode_json, encode_json, execute_sql, keep_readable, make_page, query_found, read_lossy_text,
     to_sql_limit,
 };
-pub(super) use reading::PRICES;
+pub(super) use reading::{ALERT_CONFIG, PRICES};
 use reading::{select_configuration, select_functions, select_named};
 use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig,

@@ -32,16 +32,10 @@ pub struct SweepCounts {
     pub deliveries: usize,
     /// Scheduled messages that were sent, cancelled or given up long ago.
     pub scheduled: usize,
-    /// Samples.
-    pub samples: usize,
     /// Sums of what models used.
     pub usage: usize,
     /// Items of the table: records of its kinds, and what leads to them.
     pub records: usize,
-    /// Alerts that ended long ago.
-    pub alerts: usize,
-    /// Notifications that were given up long ago.
-    pub notifications: usize,
     /// Cells whose events are over.
     pub cells: usize,
     /// Guests of occasions that were long ago.
@@ -95,11 +89,8 @@ fn delete_expired_rows(
         events: delete("events", "id", "expires")?,
         deliveries: delete("deliveries", "key", "expires")?,
         scheduled: delete("scheduled", "id", "expires")?,
-        samples: delete("samples", "tenant, at", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
         records: delete_expired_items(connection, now, SWEEP_MAX)?,
-        alerts: delete("ended_alerts", "rowid", "expires")?,
-        notifications: delete("notifications", "id", "expires")?,
         cells: delete("cells", "tenant, calendar, start", "expires")?,
         guests: delete("guests", "tenant, occasion, id", "expires")?,
         invitations: delete("invitations", "tenant, id", "expires")?,

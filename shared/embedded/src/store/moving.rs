@@ -4,9 +4,10 @@ mod reading;
 mod tables;
 mod writing;
 
-use super::alerts::{ALERT_WATCH, write_installation_value};
+use super::installation_values::write_installation_value;
 use super::published_events::skip_lost_numbers;
 use super::table::apply_writes;
+use super::table_kinds::delete_idle_records;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
@@ -29,13 +30,7 @@ fn select_name(connection: &Connection, name: &str) -> Result<Option<String>, Db
 
 fn begin_taking(connection: &Connection, export: &str) -> Result<(), DbError> {
     write_installation_value(connection, TAKING, export)?;
-    execute_sql(connection, "DELETE FROM samples", [])?;
-    execute_sql(
-        connection,
-        "DELETE FROM installation WHERE name = ?1",
-        [ALERT_WATCH],
-    )?;
-    Ok(())
+    delete_idle_records(connection)
 }
 
 fn finish_taking(connection: &Connection, export: &str, now: Timestamp) -> Result<(), DbError> {

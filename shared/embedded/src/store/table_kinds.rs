@@ -1,4 +1,4 @@
-//! Changes records of the table at a start, and after a clock was set back, as their kinds say.
+//! Deletes and changes records of the table as their kinds say: at a start, after a clock was set back, and for an import.
 
 use super::table::apply_writes;
 use crate::db_error::DbError;
@@ -14,10 +14,20 @@ use rusqlite::Connection;
 /// The items of all partitions of the name `?1`. Behind it a partition has `#`, which `$` follows.
 const OF_NAME: &str = "partition >= ?1 || '#' AND partition < ?1 || '$'";
 
-/// Deletes the records of the kinds that mean nothing later, with what leads to them.
+/// Deletes the records of the kinds that mean nothing later.
 pub(super) fn delete_unmoved_records(c: &Connection) -> Result<(), DbError> {
+    delete_kinds(c, |kind| !kind.is_moved)
+}
+
+/// Deletes the records of the kinds that every installation makes.
+pub(super) fn delete_idle_records(c: &Connection) -> Result<(), DbError> {
+    delete_kinds(c, |kind| kind.is_idle)
+}
+
+/// Deletes the records of some kinds, with what leads to them.
+fn delete_kinds(c: &Connection, is_deleted: impl Fn(&Kind) -> bool) -> Result<(), DbError> {
     let sql = format!("DELETE FROM records WHERE {OF_NAME}");
-    for kind in KINDS.iter().filter(|kind| !kind.is_moved) {
+    for kind in KINDS.iter().filter(|kind| is_deleted(kind)) {
         for name in std::iter::once(&kind.name).chain(kind.leads) {
             execute_sql(c, &sql, [name])?;
         }

@@ -13,7 +13,7 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 19] = [
+const BY_TENANT: [&str; 15] = [
     "DELETE FROM failed_posts WHERE (tenant, endpoint, cursor) IN
         (SELECT tenant, endpoint, cursor FROM failed_posts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND ?2 > 0",
@@ -35,10 +35,6 @@ const BY_TENANT: [&str; 19] = [
         (SELECT tenant, batch, number FROM batch_chunks WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM usage WHERE (tenant, day, agent, model, country) IN
         (SELECT tenant, day, agent, model, country FROM usage WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM published_events WHERE seq IN
         (SELECT seq FROM published_events WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM journals WHERE thread IN (SELECT thread FROM journals WHERE tenant = ?1 LIMIT ?2)",

@@ -36,29 +36,28 @@ const WAITING_COLUMNS: [&str; 18] = [
     "invitations.due",
     "batches.due",
     "failed_posts.next_at",
-    "notifications.due",
+    "records.due",
     "scheduled.due",
     "conversations.person_since",
 ];
 
 /// Columns named `due` that other queries look for.
-const LOOKED_FOR_ELSEWHERE: [&str; 1] = ["notifications.due"];
+const LOOKED_FOR_ELSEWHERE: [&str; 1] = ["records.due"];
 
 /// Columns whose times people chose.
 const CHOSEN_COLUMNS: [&str; 1] = ["scheduled.due"];
 
 /// The other whole numbers: times of what happened or from which a row is deleted, and counts. Whether an acknowledgement is missing
-/// (`ack_due`) is only told, and not for long. No kind of `records` waits for a time (`records.due`).
+/// (`ack_due`) is only told, and not for long.
 const OTHER_COLUMNS: &str = "
     queue_messages.seq queue_messages.receives queue_messages.dead_at queue_messages.group_key queue_messages.event
     queue_groups.group_key queue_groups.head conversations.seq conversations.number conversations.epoch conversations.rev
     conversations.kept_since messages.seq messages.ordinal messages.rev messages.open keys.expires deliveries.expires
-    deliveries.ack_since deliveries.ack_due events.seq events.expires dead_letters.at live_alerts.rev ended_alerts.at
-    ended_alerts.expires notifications.rev notifications.expires batches.expires batches.rev batch_chunks.number
-    batch_chunks.expires batch_chunks.rev journals.begun_at journals.unknown_since journals.booked_at journals.rev
-    cells.start cells.expires guests.expires guests.rev invitations.expires invitations.rev invitation_claims.until
-    page_changes.at page_changes.expires published_events.seq published_events.at records.version records.expires
-    records.due samples.at samples.expires scheduled.rev scheduled.expires
+    deliveries.ack_since deliveries.ack_due events.seq events.expires dead_letters.at batches.expires batches.rev
+    batch_chunks.number batch_chunks.expires batch_chunks.rev journals.begun_at journals.unknown_since journals.booked_at
+    journals.rev cells.start cells.expires guests.expires guests.rev invitations.expires invitations.rev
+    invitation_claims.until page_changes.at page_changes.expires published_events.seq published_events.at records.version
+    records.expires scheduled.rev scheduled.expires
     usage.replies usage.input_tokens usage.output_tokens usage.cache_read_tokens usage.cache_write_tokens usage.expires
     usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages webhook_endpoints.rev
     failed_posts.cursor failed_posts.expires";
@@ -128,8 +127,8 @@ const WAITING_FIELDS: [(&str, &str); 54] = [
     ("RefusedEvent.since", "webhook_endpoints"),
     ("RefusedEvent.next_at", "webhook_endpoints"),
     ("FailedEvent.next_at", "failed_posts"),
-    ("Alert.since", "live_alerts"),
-    ("Notification.due_at", "notifications"),
+    ("Alert.since", "records"),
+    ("Notification.due_at", "records"),
     ("TurnLease.left_since", "conversations"),
 ];
 

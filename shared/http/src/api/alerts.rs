@@ -16,7 +16,8 @@ use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notifica
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_pipeline::Deps;
 use recado_pipeline::alert;
-use recado_pipeline::ports::{Alerts, Page, PortError};
+use recado_pipeline::ports::{Page, PortError};
+use recado_pipeline::records::{alerts, notifications};
 use serde::{Deserialize, Serialize};
 
 /// The number of live alerts, and of notifications, that one answer shows at most.
@@ -116,7 +117,8 @@ pub(super) async fn list_alerts(
     let (store, tenant) = (api.deps.store(), tenant.as_ref());
     let state = wanted.state.unwrap_or(AlertState::Firing);
     let found = if state == AlertState::Ended {
-        store.list_ended_alerts(tenant, &page).await.map_err(|error| {
+        let ended = alerts::list_ended_alerts(store, tenant, &page).await;
+        ended.map_err(|error| {
             if page.cursor.is_some() && matches!(error, PortError::Invalid { .. }) {
                 HttpProblem::bad_request("the cursor is not one that a list gave")
             } else {
@@ -124,7 +126,8 @@ pub(super) async fn list_alerts(
             }
         })?
     } else {
-        let mut items = store.list_live_alerts(tenant, SHOWN_MAX).await?;
+        let live = alerts::list_live_alerts(store, tenant, SHOWN_MAX).await?;
+        let mut items: Vec<Alert> = live.into_iter().map(|found| found.record).collect();
         items.retain(|alert| alert.state() == state);
         items.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
         Page {
@@ -201,12 +204,10 @@ pub(super) async fn list_notifications(
 ) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
     let state = wanted.state.unwrap_or(NotificationState::Dead);
     let tenant = choose_tenant(&caller, wanted.tenant)?;
-    let store = api.deps.store();
-    let items = store
-        .list_notifications(tenant.as_ref(), state, SHOWN_MAX)
-        .await?;
+    let found =
+        notifications::list_notifications(api.deps.store(), tenant.as_ref(), state, SHOWN_MAX).await?;
     let page = Page {
-        items,
+        items: found.into_iter().map(|found| found.record).collect(),
         next_cursor: None,
     };
     Ok(Json(ListView::from_page(page, NotificationView::from)))

@@ -7,7 +7,8 @@ use recado_domain::ids::TenantId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
 use recado_domain::sample::{InstanceSample, MinuteSample};
-use recado_pipeline::ports::{ConfigurationStore, Samples};
+use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::samples::put_samples;
 use recado_testkit::builders::{Fixture, far_ahead};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -54,7 +55,7 @@ impl Sampled {
                 all.push(of_other);
             }
             samples.push(sample(None, all));
-            succeed(site.store.put_samples(&samples, far_ahead())).await;
+            succeed(put_samples(&site.store, &samples, far_ahead())).await;
         }
         Self { site, one, other }
     }

@@ -9,7 +9,7 @@ use recado_ai::{
     DocumentSettings, EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, TranscriptionSettings,
 };
 use recado_domain::access::Caller;
-use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
+use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
 use recado_domain::config::{AlertConfig, ConfigDocument, CredentialRef};
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded};
@@ -19,8 +19,10 @@ use recado_pipeline::alert::{
     DeliveryReport, add_test_notifications, deliver_notifications, redrive_notification,
 };
 use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, ConversationFilter, Conversations, PageRequest, PortResult, Secrets, System,
+    ConfigurationStore, ConversationFilter, Conversations, PageRequest, PortResult, Secrets, System,
 };
+use recado_pipeline::records::alerts::commit_alerts;
+use recado_pipeline::records::notifications;
 use recado_pipeline::{Components, RetryLock, Settings};
 use recado_testkit::alert_story::{AlertStory, StoryClock};
 use recado_testkit::ports::succeed;
@@ -97,6 +99,11 @@ async fn configure(store: &Embedded, destination: &Value) {
     let known = succeed(store.read_configuration(None)).await;
     document.validate_against(&known).unwrap();
     succeed(store.apply_configuration(&document)).await;
+}
+
+async fn list_notifications(store: &Embedded, state: NotificationState) -> Vec<Notification> {
+    let found = succeed(notifications::list_notifications(store, None, state, 10)).await;
+    found.into_iter().map(|found| found.record).collect()
 }
 
 /// Runs one pass of deliveries, as each minute does.
@@ -275,7 +282,7 @@ async fn what_is_never_taken_is_a_dead_letter_that_can_be_redriven() {
     assert_eq!(deliver(&deps).await, given_up);
     scene.clock.pass_minutes(10_000);
     assert_eq!(deliver(&deps).await, NOTHING);
-    let dead = succeed(store.list_notifications(None, NotificationState::Dead, 10)).await;
+    let dead = list_notifications(&store, NotificationState::Dead).await;
     assert_eq!(
         (dead.len(), dead[0].last_error.as_deref()),
         (1, Some("it answered 500"))
@@ -319,7 +326,7 @@ async fn a_missing_secret_is_named_and_its_absence_can_be_mended() {
             .is_err()
     );
     assert_eq!(deliver(&deps).await, FAILED);
-    let pending = succeed(store.list_notifications(None, NotificationState::Pending, 10)).await;
+    let pending = list_notifications(&store, NotificationState::Pending).await;
     let why = pending[0].last_error.as_deref();
     assert_eq!(why, Some("the secret env:RECADO_ALERT_MISSING is not set"));
     configure(
@@ -364,7 +371,7 @@ async fn an_e_mail_is_taken_by_a_mail_server_that_is_busy_first() {
     let deps = deps(&store, &scene.clock);
     let made = succeed(add_test_notifications(&deps, &Caller::installation(), None)).await;
     assert_eq!(deliver(&deps).await, FAILED);
-    let pending = succeed(store.list_notifications(None, NotificationState::Pending, 10)).await;
+    let pending = list_notifications(&store, NotificationState::Pending).await;
     assert_eq!(
         pending[0].last_error.as_deref(),
         Some("the mail server answered 451")
@@ -398,10 +405,10 @@ async fn a_whatsapp_message_is_stored_once_however_often_it_is_delivered() {
     .await;
     let deps = deps(&store, &scene.clock);
     succeed(add_test_notifications(&deps, &Caller::installation(), None)).await;
-    let pending = succeed(store.list_notifications(None, NotificationState::Pending, 10)).await;
+    let pending = list_notifications(&store, NotificationState::Pending).await;
     assert_eq!(deliver(&deps).await, DELIVERED);
     // The process died after the message was stored and before that was noted.
-    let _ = succeed(store.commit_alerts(&[], &pending)).await;
+    let _ = succeed(commit_alerts(&store, &[], &[], &pending)).await;
     assert_eq!(deliver(&deps).await, DELIVERED);
     let page = PageRequest {
         limit: 10,

@@ -13,9 +13,11 @@ use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
 use recado_ports::ports::{
     ConnectionAnswer, InstanceStates, OutboundEntry, ParkedConversations, PortResult, Providers, Queues,
-    Samples, System,
+    System,
 };
 use recado_ports::random_id::generate_correlation_id;
+use recado_ports::records::samples::list_samples;
+use recado_ports::table::Table;
 
 /// Number of parked conversations in one read, and maximum number of reads in one release. `reconcile` releases the
 /// rest.
@@ -277,11 +279,11 @@ pub(crate) async fn record_unreachable(
 
 /// Reads the newest looks at connections, the newest first.
 pub(crate) async fn read_connection_looks(
-    store: &impl Samples,
+    table: &dyn Table,
     now: Timestamp,
 ) -> PortResult<Vec<ConnectionLook>> {
     let since = add_duration(now, -LOOKS_COUNT_FOR);
-    let mut samples = store.list_samples(None, since).await?;
+    let mut samples = list_samples(table, None, since).await?;
     Ok(samples.pop().map(|newest| newest.looks).unwrap_or_default())
 }
 

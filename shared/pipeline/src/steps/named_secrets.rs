@@ -1,11 +1,12 @@
 //! Looks for the secrets that entries of the configuration name.
 
 use crate::Deps;
+use crate::steps::alert_config::read_alert_config;
 use crate::steps::working_instances::{TenantPages, WorkingPages};
 use futures::stream::{self, StreamExt};
 use recado_domain::alert::MissingSecret;
 use recado_domain::config::{ConfigDocument, NamedSecret};
-use recado_ports::ports::{Alerts, ConfigurationStore, CredentialState, PageRequest, PortResult, Providers};
+use recado_ports::ports::{ConfigurationStore, CredentialState, PageRequest, PortResult, Providers};
 use std::collections::HashSet;
 
 /// Number of secrets that are read side by side.
@@ -37,7 +38,7 @@ async fn look_for(deps: &impl Deps, named: NamedSecret<'_>) -> Option<MissingSec
 pub(crate) async fn find_all_missing(deps: &impl Deps) -> PortResult<Vec<MissingSecret>> {
     let store = deps.store();
     let alerts = ConfigDocument {
-        alerts: Some(store.read_alert_config().await?),
+        alerts: Some(read_alert_config(store).await?),
         ..ConfigDocument::default()
     };
     let mut missing = find_missing(deps, alerts.list_named_secrets()).await;

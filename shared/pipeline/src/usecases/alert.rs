@@ -12,21 +12,26 @@ pub use delivery::{
 
 pub use look::KnownState;
 
+use crate::steps::alert_config::read_alert_config;
 use jiff::Timestamp;
 use look::look_at_installation;
 use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decide_alerts, find_conditions};
 use recado_domain::config::{AlertConfig, AlertDestination};
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{
-    ALERTS_PER_COMMIT, Alerts, ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System,
-    UsageRecords, WebhookRecords, WriteOutcome,
+    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System, UsageRecords, WebhookRecords,
+    WriteOutcome,
 };
+use recado_ports::records::alerts::{
+    ALERTS_PER_COMMIT, commit_alerts, list_live_alerts, read_alert_watch, save_alert_watch,
+};
+use recado_ports::table::Table;
 
 /// Greatest number of live alerts that are read.
 const LIVE_MAX: usize = 10_000;
 
 /// Greatest number of commits in one pass. What is left changes in the next pass.
-const COMMITS_MAX: usize = 10;
+const COMMITS_MAX: usize = 25;
 
 /// The result of one pass, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,21 +46,22 @@ pub struct AlertReport {
 
 /// Runs one pass: compares what holds now with the live alerts, and stores what changed with its notifications.
 pub async fn evaluate_alerts(
-    store: &(impl Alerts + Gauges + DeadLetters + ConfigurationStore + UsageRecords + WebhookRecords),
+    store: &(impl Table + Gauges + DeadLetters + ConfigurationStore + UsageRecords + WebhookRecords),
     depths: &impl QueueDepths,
     system: &impl System,
     known_state: KnownState<'_>,
 ) -> PortResult<AlertReport> {
     let now = system.now();
-    let config = store.read_alert_config().await?;
-    let watch = store.read_alert_watch().await?;
-    let live = store.list_live_alerts(None, LIVE_MAX).await?;
+    let config = read_alert_config(store).await?;
+    let watch = read_alert_watch(store).await?;
+    let live = list_live_alerts(store, None, LIVE_MAX).await?;
+    let known: Vec<Alert> = live.iter().map(|alert| alert.record.clone()).collect();
     let (look, watch) = look_at_installation(store, depths, &config, &watch, known_state, now).await;
-    let changed = decide_alerts(&live, &find_conditions(&config, &look, now), now);
+    let changed = decide_alerts(&known, &find_conditions(&config, &look, now), now);
     let mut report = AlertReport::default();
     for alerts in changed.chunks(ALERTS_PER_COMMIT).take(COMMITS_MAX) {
         let notifications = make_notifications(&config, alerts, now);
-        if store.commit_alerts(alerts, &notifications).await? == WriteOutcome::Conflict {
+        if commit_alerts(store, &live, alerts, &notifications).await? == WriteOutcome::Conflict {
             // Another pass runs at the same time, and tells it.
             tracing::warn!("another pass changed the alerts meanwhile");
             break;
@@ -68,7 +74,7 @@ pub async fn evaluate_alerts(
         }
     }
     // Stored last: if the pass fails before, the next one finds the same gap.
-    store.save_alert_watch(&watch).await?;
+    save_alert_watch(store, &watch).await?;
     Ok(report)
 }
 

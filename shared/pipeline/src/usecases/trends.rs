@@ -7,7 +7,8 @@ use recado_domain::config::Instance;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::trend::{SampledMinutes, TrendPeriod, Trends};
-use recado_ports::ports::{ConfigurationStore, PortResult, Samples, System};
+use recado_ports::ports::{ConfigurationStore, PortResult, System};
+use recado_ports::records::samples::list_samples;
 
 /// Time before the period from which samples are read too: the first of the period is compared with the last of these.
 const BEFORE: SignedDuration = SignedDuration::from_mins(5);
@@ -77,10 +78,10 @@ async fn read_minutes(
     tenant: Option<&TenantId>,
     since: Timestamp,
 ) -> PortResult<SampledMinutes> {
-    let installation = deps.store().list_samples(None, since).await?;
+    let installation = list_samples(deps.store(), None, since).await?;
     let Some(tenant) = tenant else {
         return Ok(SampledMinutes::of_installation(installation));
     };
-    let own = deps.store().list_samples(Some(tenant), since).await?;
+    let own = list_samples(deps.store(), Some(tenant), since).await?;
     Ok(SampledMinutes::of_tenant(&installation, own))
 }

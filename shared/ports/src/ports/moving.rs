@@ -1,4 +1,5 @@
 use super::PortResult;
+use crate::records::find_kind;
 use recado_domain::Timestamp;
 use recado_domain::moving::{MovedRecord, RecordKind};
 use std::future::Future;
@@ -41,20 +42,22 @@ pub trait MovableRecords: Send + Sync {
     fn put_moved_records(&self, records: &[MovedRecord]) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Notes that the export of this name is being taken, if the store is empty or has begun to. Until
-    /// [`Self::finish_import`] nothing else works on the store. Samples and the last look for alerts, which every installation makes, are
-    /// deleted.
+    /// [`Self::finish_import`] nothing else works on the store. What every installation makes is deleted
+    /// ([`crate::table::Kind::is_idle`]).
     fn begin_import(&self, export: &str) -> impl Future<Output = PortResult<ImportBegin>> + Send;
 
     /// Notes that the export of this name was taken whole.
     fn finish_import(&self, export: &str, now: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// The kinds of records that an installation makes although nobody uses it.
-pub const IDLE_KINDS: [RecordKind; 3] = [
-    RecordKind::IdentityKey,
-    RecordKind::Sample,
-    RecordKind::AlertWatch,
-];
+/// Returns whether an installation makes records of this kind although nobody uses it.
+fn is_idle_kind(kind: RecordKind) -> bool {
+    match kind {
+        RecordKind::IdentityKey => true,
+        RecordKind::OfTable(name) => find_kind(name).is_some_and(|kind| kind.is_idle),
+        _ => false,
+    }
+}
 
 /// Finds a kind of which a store holds records that an unused installation does not have.
 pub async fn find_used_kind(store: &impl MovableRecords) -> PortResult<Option<RecordKind>> {
@@ -62,7 +65,7 @@ pub async fn find_used_kind(store: &impl MovableRecords) -> PortResult<Option<Re
     loop {
         let page = store.read_moved_records(place.as_deref()).await?;
         let mut kinds = page.records.iter().map(MovedRecord::kind);
-        if let Some(used) = kinds.find(|kind| !IDLE_KINDS.contains(kind)) {
+        if let Some(used) = kinds.find(|kind| !is_idle_kind(*kind)) {
             return Ok(Some(used));
         }
         match page.next {

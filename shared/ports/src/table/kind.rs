@@ -30,6 +30,8 @@ pub struct Kind {
     pub is_published: bool,
     /// `false` if an export leaves such records out, and the first start on a backup deletes them: [`Record::IS_MOVED`].
     pub is_moved: bool,
+    /// `true` if an installation makes such records although nobody uses it: [`Record::IS_IDLE`].
+    pub is_idle: bool,
     /// `true` if something waits for times in such records, or is held until one: [`Record::HAS_TIMES`].
     pub has_times: bool,
     /// `true` if a write ends what a store keeps in memory of the configuration: [`Record::IS_CONFIGURATION`].
@@ -52,6 +54,7 @@ impl Kind {
             leads: T::LEADS,
             is_published: T::IS_PUBLISHED,
             is_moved: T::IS_MOVED,
+            is_idle: T::IS_IDLE,
             has_times: T::HAS_TIMES,
             is_configuration: T::IS_CONFIGURATION,
             put: |body| put_writes(&T::from_body(body)?),

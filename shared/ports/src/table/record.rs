@@ -38,6 +38,15 @@ impl Lead {
         }
     }
 
+    /// Lets other records have the lead, too: the one that was written last has it.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self {
+            is_unique: false,
+            ..self
+        }
+    }
+
     /// Makes a lead that holds a copy of the record.
     pub fn with_copy(key: Key) -> Self {
         Self {
@@ -59,6 +68,8 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     const IS_PUBLISHED: bool = false;
     /// `false` if such a record means nothing elsewhere or later: an export leaves it out, and the first start on a backup deletes it.
     const IS_MOVED: bool = true;
+    /// `true` if an installation makes such records although nobody uses it: an import into it deletes them.
+    const IS_IDLE: bool = false;
     /// `true` if something waits for times in such a record, or is held until one: [`Self::set_times_back`] and [`Self::free_held`] are
     /// asked.
     const HAS_TIMES: bool = false;
@@ -91,12 +102,12 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Sets times back that a clock which ran ahead gave. Returns whether there were any.
+    /// Sets times back that a clock which ran ahead gave. Returns whether there were any. The key must stay.
     fn set_times_back(&mut self, _back: ClockRollback) -> bool {
         false
     }
 
-    /// Frees what a process held that ended. Returns whether there was anything.
+    /// Frees what a process held that ended. Returns whether there was anything. The key must stay.
     fn free_held(&mut self) -> bool {
         false
     }

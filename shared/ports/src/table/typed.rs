@@ -197,7 +197,14 @@ pub async fn find_many<T: Record>(
     sorts: &[String],
 ) -> PortResult<Vec<T>> {
     let keys: Vec<Key> = sorts.iter().map(|sort| Key::new(T::KIND, owner, sort)).collect();
-    read_in_order(table, &keys).await
+    let found = find_versions::<T>(table, &keys).await?;
+    Ok(found.into_iter().map(|found| found.record).collect())
+}
+
+/// Reads the records under these keys with their versions, in the order of `keys`. Those that do not exist or cannot be read are left out.
+pub async fn find_versions<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<Vec<Versioned<T>>> {
+    let mut found = read_by_key(table, keys).await?;
+    Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
 }
 
 /// Stores a record with its leads, whatever is there. For kinds whose leads follow from the key alone.
@@ -310,6 +317,20 @@ pub async fn list_led<T: Record>(
     page: &PageRequest,
     is_wanted: impl Fn(&T) -> bool + Send + Sync,
 ) -> PortResult<Page<T>> {
+    let found = list_led_versions::<T>(table, query, page, is_wanted).await?;
+    Ok(Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Lists records as [`list_led`] does, with their versions.
+pub async fn list_led_versions<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<Versioned<T>>> {
     let (mut found, mut query) = (Vec::new(), page_query(query, page));
     loop {
         let leads = table.page(&query).await?;
@@ -321,7 +342,7 @@ pub async fn list_led<T: Record>(
         let keys: Vec<Key> = places.iter().map(|(_, own)| own.clone()).collect();
         let mut records = read_by_key::<T>(table, &keys).await?;
         for (sort, own) in places {
-            let record = records.remove(&own).filter(|record| is_wanted(record));
+            let record = records.remove(&own).filter(|found| is_wanted(&found.record));
             found.extend(record.map(|record| (sort, record)));
         }
         if found.len() > page.limit || leads.next.is_none() {
@@ -343,18 +364,13 @@ fn parse_lead<T: Record>(lead: &Item) -> PortResult<Key> {
     Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
 }
 
-async fn read_by_key<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<HashMap<Key, T>> {
+async fn read_by_key<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<HashMap<Key, Versioned<T>>> {
     if keys.is_empty() {
         return Ok(HashMap::new());
     }
     let found = table.get_many(keys).await?.into_iter();
-    let read = |item: Item| Some((item.key.clone(), keep_readable(T::from_body(&item.body))?));
+    let read = |item: Item| Some((item.key.clone(), keep_readable(parse_item(&item))?));
     Ok(found.filter_map(read).collect())
-}
-
-async fn read_in_order<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<Vec<T>> {
-    let mut found = read_by_key(table, keys).await?;
-    Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
 }
 
 /// Asks for one item more than the page holds, behind the page's cursor.

@@ -10,10 +10,11 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, DeadLetterFilter,
-    DeadLetters, Gauges, InvitationRecords, PageRequest, PortResult, ScheduledMessages, UnacknowledgedFilter,
+    ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, DeadLetterFilter, DeadLetters,
+    Gauges, InvitationRecords, PageRequest, PortResult, ScheduledMessages, UnacknowledgedFilter,
     UsageRecords, WriteOutcome,
 };
+use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::records::tokens::list_tokens;
@@ -170,7 +171,7 @@ fn measure_others(rows: &mut Rows<'_>, own: &Fixture, job: &InboundJob) {
     rows.measure("`GET /v1/instances`", store.list_instances(tenant, &page));
     rows.measure("`GET /v1/config`", store.read_configuration(tenant));
     rows.measure("`GET /v1/tokens`, none", list_tokens(store, tenant, &page));
-    rows.measure("`GET /v1/alerts`, none", store.list_live_alerts(tenant, 100));
+    rows.measure("`GET /v1/alerts`, none", list_live_alerts(store, tenant, 100));
     rows.measure("`GET /v1/audit`, none", list_audit(store, &audit, &page));
 }
 

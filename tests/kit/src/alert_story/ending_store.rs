@@ -1,11 +1,10 @@
 //! A store at one of whose calls the process ends.
 
 use crate::delegate_calls;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
-use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::config::{
-    Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
-    Tenant,
+    Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -17,10 +16,11 @@ use recado_domain::tools::Tool;
 use recado_domain::usage::{Date, UsageSum};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::{
-    Alerts, ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
+    ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
     OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
     UnacknowledgedFilter, UsageRecords, WaitingForPerson, WebhookRecords, WriteOutcome,
 };
+use recado_ports::table::{Item, ItemPage, Key, Kind, Query, Table, Write, WriteResult};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -64,18 +64,38 @@ impl<S> EndingStore<'_, S> {
     }
 }
 
-impl<S: Store> Alerts for EndingStore<'_, S> {
-    delegate_calls! {
-        read_alert_config() -> AlertConfig;
-        read_alert_watch() -> AlertWatch;
-        save_alert_watch(watch: &AlertWatch) -> ();
-        list_live_alerts(tenant: Option<&TenantId>, limit: usize) -> Vec<Alert>;
-        list_ended_alerts(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Alert>;
-        commit_alerts(alerts: &[Alert], notifications: &[Notification]) -> WriteOutcome;
-        list_due_notifications(now: Timestamp, limit: usize) -> Vec<Notification>;
-        list_notifications(tenant: Option<&TenantId>, state: NotificationState, limit: usize) -> Vec<Notification>;
-        save_notification(notification: &Notification) -> WriteOutcome;
-        remove_notification(notification: &Notification) -> bool;
+impl<S: Store> Table for EndingStore<'_, S> {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+        Box::pin(self.around("get", self.inner.get(key)))
+    }
+
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+        Box::pin(self.around("get_cached", self.inner.get_cached(key)))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>> {
+        Box::pin(self.around("get_many", self.inner.get_many(keys)))
+    }
+
+    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
+        Box::pin(self.around("write", self.inner.write(writes)))
+    }
+
+    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
+        Box::pin(self.around("page", self.inner.page(query)))
+    }
+
+    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
+        Box::pin(self.around("count", self.inner.count(query)))
+    }
+
+    fn list_due<'a>(
+        &'a self,
+        kind: &'a Kind,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
+        Box::pin(self.around("list_due", self.inner.list_due(kind, now, limit)))
     }
 }
 

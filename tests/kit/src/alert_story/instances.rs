@@ -7,13 +7,15 @@ use recado_domain::alert::AlertKind;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{Store, System};
+use recado_ports::records::alerts::list_live_alerts;
 use serde_json::json;
 
 impl<S: Store> AlertStory<'_, S> {
     /// The instances of the live alerts of a kind; `None` for the installation.
     async fn owners_of(&self, kind: AlertKind) -> Vec<Option<InstanceId>> {
-        let live = succeed(self.store.list_live_alerts(None, 100)).await;
-        let of_kind = live.into_iter().filter(|alert| alert.kind == kind);
+        let live = succeed(list_live_alerts(self.store, None, 100)).await;
+        let live = live.into_iter().map(|found| found.record);
+        let of_kind = live.filter(|alert| alert.kind == kind);
         of_kind.map(|alert| alert.subject.instance).collect()
     }
 

@@ -10,6 +10,7 @@ use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::published_event::{EventCursor, PublishedEvent, PublishedKind};
 use recado_ports::ports::{DeliveryLink, LoggedEvent, Store};
+use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
 
 /// Reads what was published of the tenant after a place, `limit` at a time.
 async fn follow<S: Store>(
@@ -244,11 +245,10 @@ pub async fn an_alert_is_published_when_it_begins_and_when_it_ends<S: Store>(sto
         instance: Some(fixture.instance().clone()),
         conversation: None,
     };
-    alert.rev = 1;
-    assert_written(store.commit_alerts(&[alert.clone()], &[])).await;
+    assert_written(commit_alerts(store, &[], &[alert.clone()], &[])).await;
+    let live = succeed(list_live_alerts(store, Some(&fixture.bound.tenant.id), 10)).await;
     alert.ended_at = Some(at(2_000));
-    alert.rev = 2;
-    assert_written(store.commit_alerts(&[alert], &[])).await;
+    assert_written(commit_alerts(store, &live, &[alert], &[])).await;
     let events = published(store, &fixture, 2).await;
     assert_eq!(
         kinds(&events),

@@ -13,7 +13,10 @@ use recado_domain::instance::{
 use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
 use recado_ports::ports::Store;
+use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
+use recado_ports::records::notifications::list_notifications;
 use recado_ports::records::removed_instances::{note_removed_instances, was_instance_removed};
+use recado_ports::records::samples::{list_samples, put_samples};
 
 /// The most records of a kind that one call of a case deletes.
 const LIMIT: usize = 100;
@@ -51,7 +54,7 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
     };
     succeed(store.put_parked(&parked)).await;
     let sample = MinuteSample::from_instances(at(0), Some(tenant.clone()), Vec::new());
-    succeed(store.put_samples(&[sample], far_ahead())).await;
+    succeed(put_samples(store, &[sample], far_ahead())).await;
     let mut alert = Alert::for_test(at(1_000));
     alert.id = fresh("alert");
     alert.subject = AlertSubject {
@@ -59,9 +62,8 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
         instance: Some(instance.clone()),
         conversation: None,
     };
-    alert.rev = 1;
     let notification = Notification::for_test(&fresh("pager"), Some(tenant.clone()), 7, at(5_000));
-    let _ = succeed(store.commit_alerts(&[alert], &[notification])).await;
+    let _ = succeed(commit_alerts(store, &[], &[alert], &[notification])).await;
 }
 
 /// The number of kinds of which `put_records` puts a record.
@@ -95,15 +97,17 @@ async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str>
         ),
         (
             "sample",
-            !succeed(store.list_samples(Some(tenant), at(0))).await.is_empty(),
+            !succeed(list_samples(store, Some(tenant), at(0))).await.is_empty(),
         ),
         (
             "alert",
-            !succeed(store.list_live_alerts(Some(tenant), 10)).await.is_empty(),
+            !succeed(list_live_alerts(store, Some(tenant), 10))
+                .await
+                .is_empty(),
         ),
         (
             "notification",
-            !succeed(store.list_notifications(Some(tenant), pending, 10))
+            !succeed(list_notifications(store, Some(tenant), pending, 10))
                 .await
                 .is_empty(),
         ),
@@ -144,7 +148,7 @@ pub async fn no_more_than_the_limit_is_deleted_at_once<S: Store>(store: &S) {
     let tenant = &fixture.bound.tenant.id;
     for minute in 0..5 {
         let sample = MinuteSample::from_instances(at(minute * 60_000), Some(tenant.clone()), Vec::new());
-        succeed(store.put_samples(&[sample], far_ahead())).await;
+        succeed(put_samples(store, &[sample], far_ahead())).await;
     }
     let mut counts = Vec::new();
     for _ in 0..4 {

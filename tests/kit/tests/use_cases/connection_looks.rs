@@ -10,8 +10,9 @@ use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
 use recado_pipeline::alert::{KnownState, evaluate_alerts};
 use recado_pipeline::health::{HealthStatus, InstanceHealth, assess_health};
-use recado_pipeline::ports::{Alerts, ConnectionAnswer};
+use recado_pipeline::ports::ConnectionAnswer;
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
+use recado_pipeline::records::alerts::list_live_alerts;
 use recado_testkit::alert_story::ToldDepth;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -33,9 +34,9 @@ async fn pass_minute(setup: &Setup) -> ReconcileReport {
 }
 
 async fn is_told(setup: &Setup) -> bool {
-    let live = succeed(setup.world.store.list_live_alerts(None, 100)).await;
-    live.iter()
-        .any(|alert| alert.kind == AlertKind::Disconnected && alert.state() == AlertState::Firing)
+    let live = succeed(list_live_alerts(&setup.world.store, None, 100)).await;
+    let mut live = live.iter().map(|found| &found.record);
+    live.any(|alert| alert.kind == AlertKind::Disconnected && alert.state() == AlertState::Firing)
 }
 
 /// The health, and the time at which the instance was looked at.

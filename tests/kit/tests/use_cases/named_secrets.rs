@@ -6,8 +6,8 @@ use recado_domain::alert::{AlertKind, AlertState};
 use recado_domain::config::{ConfigDocument, CredentialRef};
 use recado_pipeline::alert::{KnownState, evaluate_alerts};
 use recado_pipeline::configure::{ApplyOptions, AskedParties, apply_configuration};
-use recado_pipeline::ports::Alerts;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::self_check::check_installation;
 use recado_testkit::alert_story::ToldDepth;
 use recado_testkit::builders::Fixture;
@@ -30,9 +30,10 @@ async fn told(setup: &Setup) -> Vec<String> {
             break;
         }
     }
-    let live = succeed(setup.world.store.list_live_alerts(None, 100)).await;
+    let live = succeed(list_live_alerts(&setup.world.store, None, 100)).await;
     let firing = live
         .into_iter()
+        .map(|found| found.record)
         .filter(|alert| alert.kind == AlertKind::MissingKey && alert.state() == AlertState::Firing);
     firing.map(|alert| alert.summary).collect()
 }

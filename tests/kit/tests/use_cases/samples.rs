@@ -8,14 +8,15 @@ use recado_domain::ids::TenantId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::reason::Reason;
 use recado_domain::sample::{MinuteSample, start_of_minute};
-use recado_pipeline::ports::{ConfigurationStore, ConnectionAnswer, Samples, SendOutcome};
+use recado_pipeline::ports::{ConfigurationStore, ConnectionAnswer, SendOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::samples::list_samples;
 use recado_pipeline::trends::{TrendRequest, read_trends};
 use recado_testkit::builders::{BASE, Fixture, change_instance, seen};
 use recado_testkit::ports::succeed;
 
 async fn samples(setup: &Setup, tenant: Option<&TenantId>) -> Vec<MinuteSample> {
-    succeed(setup.world.store.list_samples(tenant, start_of_minute(BASE))).await
+    succeed(list_samples(&setup.world.store, tenant, start_of_minute(BASE))).await
 }
 
 async fn pass_minute(setup: &Setup) -> MinuteSample {

@@ -13,10 +13,10 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
 use recado_pipeline::configure::{self, ApplyOptions};
 use recado_pipeline::knowledge::{NewDocument, add_source};
-use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Queues, Samples, WriteOutcome,
-};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, Queues, WriteOutcome};
+use recado_pipeline::records::alerts::commit_alerts;
 use recado_pipeline::records::notices::put_notice;
+use recado_pipeline::records::samples::put_samples;
 use recado_pipeline::records::tokens::put_token;
 use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
@@ -115,7 +115,7 @@ impl Two {
         succeed(store.put_dead_letter(&kept)).await;
         succeed(self.site.setup.world.queues.enqueue_dead_copy(&kept)).await;
         let sample = MinuteSample::from_instances(now, Some(tenant.clone()), Vec::new());
-        succeed(store.put_samples(&[sample], far_ahead())).await;
+        succeed(put_samples(store, &[sample], far_ahead())).await;
         let mut alert = Alert::for_test(now);
         alert.id = fresh("alert");
         alert.summary = text.to_owned();
@@ -124,9 +124,8 @@ impl Two {
             instance: Some(fixture.instance().clone()),
             conversation: None,
         };
-        alert.rev = 1;
         let notification = Notification::for_test(&fresh("pager"), Some(tenant.clone()), 7, now);
-        let _ = succeed(store.commit_alerts(&[alert], &[notification])).await;
+        let _ = succeed(commit_alerts(store, &[], &[alert], &[notification])).await;
         let told = NewNotice {
             kind: NoticeKind::TemplateStatus,
             summary: text.to_owned(),

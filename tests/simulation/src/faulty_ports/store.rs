@@ -15,10 +15,8 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::access_list::AccessList;
-use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::config::{
-    Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
-    Tenant,
+    Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -32,15 +30,14 @@ use recado_domain::ids::{
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
-use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    Alerts, CommitOutcome, ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex,
+    CommitOutcome, ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex,
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, ErasableRecords, Gauges,
-    IdempotencyClaim, IdentityKeyStore, OpenWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
+    IdempotencyClaim, IdentityKeyStore, OpenWork, Page, PageRequest, PortResult, RetainedRecords,
     ScheduledMessages, Store, TenantRecords, TroubledInstances, TypingSigns, UnacknowledgedCounts,
     UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
@@ -279,28 +276,6 @@ impl<S: Store> Gauges for FaultyPort<S> {
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
         list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
-    }
-}
-
-impl<S: Store> Samples for FaultyPort<S> {
-    delegate_calls! {
-        put_samples(samples: &[MinuteSample], expires: Timestamp) -> ();
-        list_samples(tenant: Option<&TenantId>, since: Timestamp) -> Vec<MinuteSample>;
-    }
-}
-
-impl<S: Store> Alerts for FaultyPort<S> {
-    delegate_calls! {
-        read_alert_config() -> AlertConfig;
-        read_alert_watch() -> AlertWatch;
-        save_alert_watch(watch: &AlertWatch) -> ();
-        list_live_alerts(tenant: Option<&TenantId>, limit: usize) -> Vec<Alert>;
-        list_ended_alerts(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Alert>;
-        commit_alerts(alerts: &[Alert], notifications: &[Notification]) -> WriteOutcome;
-        list_due_notifications(now: Timestamp, limit: usize) -> Vec<Notification>;
-        list_notifications(tenant: Option<&TenantId>, state: NotificationState, limit: usize) -> Vec<Notification>;
-        save_notification(notification: &Notification) -> WriteOutcome;
-        remove_notification(notification: &Notification) -> bool;
     }
 }
 

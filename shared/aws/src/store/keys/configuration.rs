@@ -69,6 +69,11 @@ impl TableKey {
         Self::new(tenant_entries_pk(tenant), format!("{}{id}", kind.sort_prefix()))
     }
 
+    /// Returns the key of the configuration of alerts.
+    pub(crate) fn for_alert_config() -> Self {
+        Self::new("G#L".to_owned(), "alerts")
+    }
+
     /// Returns the key of the prices of models.
     pub(crate) fn for_prices() -> Self {
         Self::new("G#P".to_owned(), "prices")

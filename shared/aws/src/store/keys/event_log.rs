@@ -74,6 +74,11 @@ pub(crate) fn event_log_sk(last: EventCursor) -> String {
     format!("{:020}", last.0)
 }
 
+/// Returns the prefix of the `sk` of the states of a tenant's endpoints. No id contains a `#`.
+pub(crate) fn endpoint_states_prefix(tenant: &TenantId) -> String {
+    format!("{tenant}#")
+}
+
 /// Returns the `pk` of the events that a tenant's endpoints did not accept.
 pub(crate) fn failed_events_pk(tenant: &TenantId) -> String {
     format!("ZF#{tenant}")

@@ -1,6 +1,5 @@
 //! Makes the items of records of another store.
 
-use super::super::alerts::{alert_actions, notification_item};
 use super::super::batches::encode_batch;
 use super::super::client_keys::client_key_item;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
@@ -11,7 +10,7 @@ use super::super::invitation_items::{
     begin_actions, encode, encode_carrier_lead, encode_claim, encode_guest, encode_phone,
 };
 use super::super::item::{self, Item, number_attribute, text_attribute};
-use super::super::keys::alerts::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
+use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
 use super::super::keys::{self, TableKey, invitations as invitation_keys};
 use super::super::records;
 use super::super::scheduled::scheduled_item;
@@ -57,7 +56,6 @@ pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestam
                 .collect()
         }
         MovedRecord::Journal(journal) => list_puts(journal_actions(what, journal)?.into()),
-        MovedRecord::Alert(alert) => list_puts(alert_actions(what, alert)?),
         MovedRecord::Guest(guest) => guest_items(what, guest, now)?,
         MovedRecord::Invitation(invitation) => invitation_items(what, invitation, now)?,
         MovedRecord::PublishedEvent(event) => logged_items(what, event, now)?,
@@ -93,10 +91,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
         }
         MovedRecord::Scheduled(scheduled) => scheduled_item(what, scheduled)?,
         MovedRecord::DeadLetter(dead_letter) => dead_letter_item(what, dead_letter)?,
-        MovedRecord::AlertWatch(watch) => {
-            TableKey::for_alert_watch().into_item(item::encode_record(what, &**watch)?)
-        }
-        MovedRecord::Notification(notification) => notification_item(what, notification)?,
         MovedRecord::Endpoint(state) => {
             let key = TableKey::for_endpoint_state(&state.tenant, &state.endpoint);
             key.into_item(item::encode_record(what, &**state)?)
@@ -153,10 +147,6 @@ fn build_dated_item(what: &'static str, record: &MovedRecord) -> PortResult<Item
         MovedRecord::Usage(sum) => {
             let item = expiring(item::encode_record(what, &sum.record)?, sum.expires);
             TableKey::for_usage_of_model(&sum.record, "").into_item(item)
-        }
-        MovedRecord::Sample(sample) => {
-            let item = expiring(item::encode_record(what, &sample.record)?, sample.expires);
-            TableKey::for_sample(&sample.record).into_item(item)
         }
         other => {
             let why = format!("no item is made of {}", other.kind().as_str());

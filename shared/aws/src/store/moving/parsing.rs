@@ -19,7 +19,7 @@ use recado_domain::ids::{IdempotencyKey, InstanceId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, HeldKey, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
+    HeldKey, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
     MovedPublishedEvent, MovedRecord, OfInstance,
 };
 use recado_domain::published_event::EventCursor;
@@ -84,9 +84,7 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         }
         "S" => MovedRecord::Scheduled(decode(what, item)?),
         "Q" => return Ok(FoundRecord::PartOfSum),
-        "M" => MovedRecord::Sample(Box::new(decode_dated(what, item)?)),
         "G" => return parse_configured(what, rest, item),
-        "T" => parse_alerting(what, rest, item)?,
         "V" => return parse_invitations(what, (rest, sk), item),
         "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
@@ -119,13 +117,6 @@ fn expiry(item: &Item) -> Option<Timestamp> {
 
 fn require_expiry(what: &'static str, item: &Item) -> PortResult<Timestamp> {
     expiry(item).ok_or_else(|| PortError::invalid(what, "a record without its time of expiry"))
-}
-
-fn decode_dated<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<Dated<T>> {
-    Ok(Dated::new(
-        item::decode_record(what, item)?,
-        require_expiry(what, item)?,
-    ))
 }
 
 fn parse_id<T, E>(what: &'static str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> PortResult<T> {
@@ -226,18 +217,6 @@ fn parse_moved_key(what: &'static str, item: &Item) -> PortResult<FoundRecord> {
     Ok(key.map_or(Nothing, |key| {
         Whole(MovedRecord::IdentityKey(Box::new(MovedIdentityKey { key })))
     }))
-}
-
-fn parse_alerting(what: &'static str, place: &str, item: &Item) -> PortResult<MovedRecord> {
-    Ok(if place == "W" {
-        MovedRecord::AlertWatch(decode(what, item)?)
-    } else if place == "A" || place.starts_with("E#") {
-        MovedRecord::Alert(decode(what, item)?)
-    } else if place.starts_with("N#") {
-        MovedRecord::Notification(decode(what, item)?)
-    } else {
-        return Err(PortError::invalid(what, "a record of alerts that is not known"));
-    })
 }
 
 fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {

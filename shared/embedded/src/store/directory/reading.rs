@@ -2,8 +2,8 @@
 
 use crate::db_error::DbError;
 use crate::sql_records::{keep_readable, query_all, query_one, query_readable};
-use crate::store::alerts::{select_alert_config, select_installation_value};
-use recado_domain::config::{Agent, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
+use crate::store::installation_values::select_installation_value;
+use recado_domain::config::{Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
 use recado_domain::ids::{CalendarId, TenantId, ToolId};
 use recado_domain::price::PriceList;
 use recado_domain::tools::Tool;
@@ -11,8 +11,16 @@ use recado_ports::unreadable_record::UNREADABLE_INSTANCE;
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
 
+/// The name of the configuration of alerts in the table `installation`.
+pub(in crate::store) const ALERT_CONFIG: &str = "alerts";
+
 /// The name of the prices in the table `installation`.
 pub(in crate::store) const PRICES: &str = "prices";
+
+/// Returns the configuration of alerts; `None` if none was applied.
+fn select_alert_config(connection: &Connection) -> Result<Option<AlertConfig>, DbError> {
+    select_installation_value(connection, ALERT_CONFIG)
+}
 
 /// Returns the prices of models; `None` if none were applied.
 fn select_prices(connection: &Connection) -> Result<Option<PriceList>, DbError> {

@@ -1,8 +1,7 @@
 //! The tables whose rows are records that move, each with its key and how a row is read.
 
-use super::super::alerts::{ALERT_CONFIG, ALERT_WATCH};
 use super::super::deliveries::ERASED_DELIVERY;
-use super::super::directory::PRICES;
+use super::super::directory::{ALERT_CONFIG, PRICES};
 use super::super::identity::IDENTITY_KEY;
 use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
 use crate::db_error::DbError;
@@ -42,21 +41,6 @@ macro_rules! whole {
             key: $key,
             columns: "body",
             parse: |row, _| Ok(Some(MovedRecord::$kind(parse_body(row)?))),
-        }
-    };
-}
-
-/// Makes a table whose column `body` is the record, and `expires` the time at which it expires.
-macro_rules! dated {
-    ($name:literal, $key:expr, $kind:ident) => {
-        MovedTable {
-            name: $name,
-            key: $key,
-            columns: "body, expires",
-            parse: |row, _| {
-                let dated = Dated::new(*parse_body(row)?, parse_time(row, "expires")?);
-                Ok(Some(MovedRecord::$kind(Box::new(dated))))
-            },
         }
     };
 }
@@ -141,10 +125,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         SUM_COLUMNS,
         parse_usage
     ),
-    dated!("samples", &["tenant", "at"], Sample),
-    whole!("live_alerts", &["condition"], Alert),
-    whole!("ended_alerts", &["id"], Alert),
-    whole!("notifications", &["id"], Notification),
     whole!("webhook_endpoints", &["tenant", "endpoint"], Endpoint),
     whole!("failed_posts", &["tenant", "endpoint", "cursor"], FailedPost),
     MovedTable {
@@ -200,7 +180,6 @@ fn parse_installation(row: &Row<'_>) -> ParsedRow {
         }))),
         ALERT_CONFIG => Some(MovedRecord::AlertConfig(decode_json(&value)?)),
         PRICES => Some(MovedRecord::Prices(decode_json(&value)?)),
-        ALERT_WATCH => Some(MovedRecord::AlertWatch(decode_json(&value)?)),
         _ => None,
     })
 }

@@ -1,6 +1,5 @@
 //! Writes records of another store.
 
-use super::super::alerts::{ALERT_WATCH, write_alert, write_installation_value, write_notification};
 use super::super::batches::{upsert_batch, upsert_chunk};
 use super::super::conversation_row::ConversationRow;
 use super::super::dead_letters::upsert_dead_letter;
@@ -10,6 +9,7 @@ use super::super::effects::{JournalRow, insert_held_cell};
 use super::super::idempotency_keys::insert_key;
 use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
+use super::super::installation_values::write_installation_value;
 use super::super::instances::{upsert_parked, upsert_state};
 use super::super::invitation_log::upsert_page_change;
 use super::super::invitation_rows::{insert_claim, upsert_guest, upsert_occasion, upsert_template};
@@ -17,7 +17,6 @@ use super::super::invitations::write_invitation;
 use super::super::messages::MessageRow;
 use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
-use super::super::samples::upsert_samples;
 use super::super::scheduled::ScheduledRow;
 use super::super::usage::replace_usage_sum;
 use super::super::webhook_records::{put_state, write_failed};
@@ -50,7 +49,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
     }
     match record {
         MovedRecord::IdentityKey(key) => write_installation_value(c, IDENTITY_KEY, &key.key),
-        MovedRecord::AlertWatch(watch) => write_installation_value(c, ALERT_WATCH, &encode_json(watch)?),
         MovedRecord::InstanceState(state) => upsert_state(c, &state.instance, &state.record),
         MovedRecord::Conversation(conversation) => {
             ConversationRow::from_conversation(conversation)?.write_row(c, now)
@@ -64,11 +62,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::Scheduled(scheduled) => ScheduledRow::from_scheduled(scheduled)?.write_row(c),
         MovedRecord::DeadLetter(dead_letter) => upsert_dead_letter(c, dead_letter).map(drop),
         MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
-        MovedRecord::Sample(sample) => {
-            upsert_samples(c, std::slice::from_ref(&sample.record), sample.expires)
-        }
-        MovedRecord::Alert(alert) => write_alert(c, alert, now),
-        MovedRecord::Notification(notification) => write_notification(c, notification),
         MovedRecord::Endpoint(state) => put_state(c, state),
         MovedRecord::FailedPost(failed) => write_failed(c, failed),
         // Events are written after what the others published is removed, and records of the table beside all of these.

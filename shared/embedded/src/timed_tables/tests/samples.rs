@@ -6,7 +6,6 @@ use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql};
 use crate::store::{
     ConversationRow, JournalRow, MessageRow, put_state, upsert_batch, write_failed, write_invitation,
-    write_notification,
 };
 use futures::executor::block_on;
 use jiff::Timestamp;
@@ -21,6 +20,7 @@ use recado_domain::millis::from_unix_millis;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
+use recado_ports::table::Record;
 use recado_testkit::builders::{Fixture, claimed, nonce};
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -166,9 +166,7 @@ fn insert_turns(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
     let places: TurnPlaces = read(json!({"tenant": "t",
         "taken": [{"conversation": conversation.id, "nonce": "n", "until": held}],
         "waiting": [{"conversation": conversation.id, "kept_until": waits}]}));
-    let sql =
-        "INSERT INTO records (partition, sort, version, body) VALUES ('turn-places#t', 'places', 1, ?1)";
-    execute_sql(c, sql, [encode_json(&places)?])?;
+    insert_record(c, &places)?;
     let (tenant, instance) = (conversation.tenant.clone(), conversation.instance.clone());
     let mut journal = Journal::start_new(conversation.id.thread_id().clone(), tenant, instance, now());
     let tool = ToolName {
@@ -246,11 +244,10 @@ fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
     write_failed(c, &failed)?;
     let mut notification = Notification::for_test("mail", None, 1, now());
     notification.due_at = from_unix_millis(waits);
-    write_notification(c, &notification)?;
+    insert_record(c, &notification)?;
     let mut alert = Alert::for_test(from_unix_millis(waits));
     alert.fired_at = None;
-    let sql = "INSERT INTO live_alerts (condition, tenant, rev, body) VALUES (?1, '', 1, ?2)";
-    execute_sql(c, sql, params![alert.condition_key(), encode_json(&alert)?])?;
+    insert_record(c, &alert)?;
     let value = waits.to_string();
     execute_sql(
         c,
@@ -258,6 +255,14 @@ fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
         [value],
     )
     .map(drop)
+}
+
+/// Stores a record of the table `records`.
+fn insert_record<T: Record>(c: &Connection, record: &T) -> Result<(), DbError> {
+    let (key, due) = (record.key(), record.due().map(Timestamp::as_millisecond));
+    let sql = "INSERT INTO records (partition, sort, version, due, body) VALUES (?1, ?2, 1, ?3, ?4)";
+    let values = params![key.partition.to_string(), key.sort, due, encode_json(record)?];
+    execute_sql(c, sql, values).map(drop)
 }
 
 /// Reads all records of a table.

@@ -17,10 +17,11 @@ use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, DeadLetters, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords,
-    Samples, WriteOutcome,
+    ConfigurationStore, DeadLetters, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords, WriteOutcome,
 };
+use recado_pipeline::records::alerts::{commit_alerts, list_live_alerts};
 use recado_pipeline::records::notices::put_notice;
+use recado_pipeline::records::samples::put_samples;
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_batch::store_batch;
@@ -140,7 +141,6 @@ async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said:
         id: fresh("alert"),
         subject,
         summary: said.to_owned(),
-        rev: 1,
         ..Alert::for_test(at(0))
     };
     let holds = Alert {
@@ -149,7 +149,6 @@ async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said:
     };
     let over = Alert {
         ended_at: Some(far_ahead()),
-        rev: 2,
         ..begun.clone()
     };
     let destination = fresh("pager");
@@ -160,11 +159,14 @@ async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said:
         far_ahead(),
     );
     dead.state = NotificationState::Dead;
-    for (alerts, told) in [
-        (vec![begun, holds.clone()], vec![dead.clone()]),
-        (vec![over], vec![]),
+    // The condition is over, and holds again.
+    for (alert, told) in [
+        (begun, vec![]),
+        (over, vec![]),
+        (holds.clone(), vec![dead.clone()]),
     ] {
-        let written = succeed(site.store.commit_alerts(&alerts, &told)).await;
+        let live = succeed(list_live_alerts(&site.store, Some(tenant), 10)).await;
+        let written = succeed(commit_alerts(&site.store, &live, &[alert], &told)).await;
         assert_eq!(written, WriteOutcome::Written);
     }
     [holds.id, dead.id, destination]
@@ -341,7 +343,7 @@ async fn add_samples(site: &Site, fixture: &Fixture) {
     let tenant = Some(fixture.bound.tenant.id.clone());
     let samples = [tenant, None]
         .map(|tenant| MinuteSample::from_instances(Timestamp::now(), tenant, vec![waiting.clone()]));
-    succeed(site.store.put_samples(&samples, far_ahead())).await;
+    succeed(put_samples(&site.store, &samples, far_ahead())).await;
 }
 
 fn add_simulated_send(

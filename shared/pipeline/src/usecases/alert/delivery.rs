@@ -1,13 +1,19 @@
 //! Delivers notifications, and makes those that a person asks for.
 
 use crate::Deps;
+use crate::steps::alert_config::read_alert_config;
 use crate::steps::audit::{audit_action, audit_actions};
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
-use recado_domain::alert::{Notification, NotificationState};
+use recado_domain::alert::{Alert, Notification, NotificationState};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, AlertDestination};
-use recado_ports::ports::{Alerts, NotificationChannels, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{
+    ConfigurationStore, NotificationChannels, PortError, PortResult, System, WriteOutcome,
+};
+use recado_ports::records::alerts::commit_alerts;
+use recado_ports::records::notifications::{list_due_notifications, list_notifications};
+use recado_ports::table::{SaveOutcome, Table, Versioned, remove_record, save_record};
 
 /// Greatest number of notifications that one pass delivers, and number of those that are delivered at the same time. A
 /// destination that does not answer must not delay the others.
@@ -57,15 +63,15 @@ enum AttemptResult {
 
 /// Runs one pass: delivers the notifications that are due. The caller limits its time.
 pub async fn deliver_notifications(
-    store: &impl Alerts,
+    store: &(impl Table + ConfigurationStore),
     system: &impl System,
     channels: &impl NotificationChannels,
 ) -> PortResult<DeliveryReport> {
-    let due = store.list_due_notifications(system.now(), DUE_MAX).await?;
+    let due = list_due_notifications(store, system.now(), DUE_MAX).await?;
     if due.is_empty() {
         return Ok(DeliveryReport::default());
     }
-    let config = store.read_alert_config().await?;
+    let config = read_alert_config(store).await?;
     let attempts = hold_later_notifications(store, due)
         .await?
         .into_iter()
@@ -88,25 +94,26 @@ pub async fn deliver_notifications(
 
 /// Returns the notifications of `due` that no pending one precedes. The others wait for it.
 async fn hold_later_notifications(
-    store: &impl Alerts,
-    due: Vec<Notification>,
-) -> PortResult<Vec<Notification>> {
-    let tells_end = |told: &Notification| told.alerts.iter().any(|alert| alert.ended_at.is_some());
+    table: &dyn Table,
+    due: Vec<Versioned<Notification>>,
+) -> PortResult<Vec<Versioned<Notification>>> {
+    let is_end = |alert: &Alert| alert.ended_at.is_some();
+    let tells_end = |told: &Versioned<Notification>| told.record.alerts.iter().any(is_end);
     if !due.iter().any(tells_end) {
         return Ok(due);
     }
-    let pending = store
-        .list_notifications(None, NotificationState::Pending, PENDING_MAX)
-        .await?;
+    let pending = list_notifications(table, None, NotificationState::Pending, PENDING_MAX).await?;
+    let pending: Vec<Notification> = pending.into_iter().map(|found| found.record).collect();
     let mut ready = Vec::new();
     for mut notification in due {
-        let Some(earlier) = pending.iter().find(|pending| pending.precedes(&notification)) else {
+        let later = &notification.record;
+        let Some(earlier) = pending.iter().find(|pending| pending.precedes(later)) else {
             ready.push(notification);
             continue;
         };
-        notification.wait_for(earlier);
+        notification.record.wait_for(earlier);
         // A conflict: another pass saw to it.
-        let _ = store.save_notification(&notification).await?;
+        let _ = save_record(table, &mut notification).await?;
     }
     Ok(ready)
 }
@@ -114,30 +121,31 @@ async fn hold_later_notifications(
 /// Tries to deliver one notification. The attempt is counted before it is made, so a crash meanwhile only delays the
 /// next one.
 async fn attempt_delivery(
-    store: &impl Alerts,
+    table: &dyn Table,
     system: &impl System,
     channels: &impl NotificationChannels,
     config: &AlertConfig,
-    mut notification: Notification,
+    mut stored: Versioned<Notification>,
 ) -> PortResult<AttemptResult> {
-    let Some(destination) = config.find_destination(&notification.destination) else {
+    let Some(destination) = config.find_destination(&stored.record.destination) else {
         tracing::warn!(
-            destination = notification.destination,
+            destination = stored.record.destination,
             "a notification's destination was removed"
         );
-        store.remove_notification(&notification).await?;
+        remove_record(table, &stored).await?;
         return Ok(AttemptResult::Nothing);
     };
-    notification.begin_attempt(system.now());
-    if store.save_notification(&notification).await? == WriteOutcome::Conflict {
+    stored.record.begin_attempt(system.now());
+    if save_record(table, &mut stored).await? != SaveOutcome::Saved {
         // Another pass attempts it.
         return Ok(AttemptResult::Nothing);
     }
-    let Err(error) = channels.deliver_notification(destination, &notification).await else {
-        store.remove_notification(&notification).await?;
+    let Err(error) = channels.deliver_notification(destination, &stored.record).await else {
+        remove_record(table, &stored).await?;
         return Ok(AttemptResult::Delivered);
     };
-    notification.record_failure(&error.to_string());
+    stored.record.record_failure(&error.to_string());
+    let notification = &stored.record;
     let (id, attempts) = (&notification.id, notification.attempts);
     let result = if notification.state == NotificationState::Dead {
         tracing::error!(notification = %id, destination = destination.id, attempts, %error, "a notification was given up");
@@ -146,8 +154,8 @@ async fn attempt_delivery(
         tracing::warn!(notification = %id, destination = destination.id, attempts, %error, "a notification was not delivered");
         AttemptResult::Failed
     };
-    if store.save_notification(&notification).await? == WriteOutcome::Conflict {
-        tracing::warn!(notification = %notification.id, "a notification was changed during its attempt");
+    if save_record(table, &mut stored).await? != SaveOutcome::Saved {
+        tracing::warn!(notification = %stored.record.id, "a notification was changed during its attempt");
     }
     Ok(result)
 }
@@ -160,7 +168,7 @@ pub async fn add_test_notifications(
     only: Option<&str>,
 ) -> Result<Vec<Notification>, NotificationError> {
     let (store, system, scope) = (deps.store(), deps.system(), &caller.scope);
-    let config = store.read_alert_config().await?;
+    let config = read_alert_config(store).await?;
     let wanted = |destination: &&AlertDestination| {
         only.is_none_or(|id| destination.id == id) && scope.covers_owner(destination.tenant.as_ref())
     };
@@ -188,7 +196,7 @@ pub async fn add_test_notifications(
         )
     };
     audit_actions(deps, caller, tests.iter().map(audited)).await?;
-    match store.commit_alerts(&[], &tests).await? {
+    match commit_alerts(store, &[], &[], &tests).await? {
         WriteOutcome::Written => Ok(tests),
         WriteOutcome::Conflict => Err(NotificationError::Busy),
     }
@@ -201,18 +209,16 @@ pub async fn redrive_notification(
     id: &str,
 ) -> Result<Notification, NotificationError> {
     let (store, system, scope) = (deps.store(), deps.system(), &caller.scope);
-    let dead = store
-        .list_notifications(scope.tenant(), NotificationState::Dead, DEAD_MAX)
-        .await?;
-    let found = dead.into_iter().find(|notification| notification.id == id);
+    let dead = list_notifications(store, scope.tenant(), NotificationState::Dead, DEAD_MAX).await?;
+    let found = dead.into_iter().find(|found| found.record.id == id);
     let mut notification = found.ok_or(NotificationError::NotFound)?;
     let action = AuditAction::NotificationRedriven;
-    let tenant = notification.tenant.as_ref();
+    let tenant = notification.record.tenant.as_ref();
     let audited = AuditedAction::on_object(action, tenant, "notification", id);
     audit_action(deps, caller, audited).await?;
-    notification.redrive(system.now());
-    match store.save_notification(&notification).await? {
-        WriteOutcome::Written => Ok(notification),
-        WriteOutcome::Conflict => Err(NotificationError::Busy),
+    notification.record.redrive(system.now());
+    if save_record(store, &mut notification).await? != SaveOutcome::Saved {
+        return Err(NotificationError::Busy);
     }
+    Ok(notification.record)
 }

@@ -8,7 +8,8 @@ use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
-use recado_ports::ports::{InstanceStates, PortResult, Samples, System};
+use recado_ports::ports::{InstanceStates, PortResult, System};
+use recado_ports::records::samples::put_samples;
 use std::collections::BTreeMap;
 
 /// Maximum number of tenants whose samples are stored in one minute. So a large installation does not write more and more.
@@ -43,7 +44,7 @@ pub(super) async fn record_samples(
     }
     samples.push(installation.clone());
     let expires = add_duration(deps.system().now(), SAMPLE_RETENTION);
-    deps.store().put_samples(&samples, expires).await?;
+    put_samples(deps.store(), &samples, expires).await?;
     Ok(installation)
 }
 

@@ -1,0 +1,70 @@
+//! Samples: one record of each minute for the installation, and one for each tenant of which something is to be told.
+
+use super::audit::sort_of_time;
+use crate::ports::{PageRequest, PortError, PortResult};
+use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_records};
+use jiff::Timestamp;
+use recado_domain::ids::TenantId;
+use recado_domain::moving::Dated;
+use recado_domain::sample::MinuteSample;
+
+/// The number of samples that are read at once.
+const READ_AT_ONCE: usize = 1_000;
+
+impl Record for Dated<MinuteSample> {
+    const KIND: &'static str = "samples";
+    const IS_IDLE: bool = true;
+
+    fn owner(&self) -> Option<&TenantId> {
+        self.record.tenant.as_ref()
+    }
+
+    fn sort(&self) -> String {
+        sort_of_time(self.record.at)
+    }
+
+    fn expiry(&self) -> Option<Timestamp> {
+        Some(self.expires)
+    }
+}
+
+/// Stores samples until `expires`, some at a time. A stored sample of the same minute and tenant is replaced; among `samples` there is
+/// one of each at most.
+pub async fn put_samples(table: &dyn Table, samples: &[MinuteSample], expires: Timestamp) -> PortResult<()> {
+    let kind = Kind::of::<Dated<MinuteSample>>();
+    for some in samples.chunks(WRITES_MAX) {
+        let mut writes = Vec::new();
+        for sample in some {
+            let dated = Dated::new(sample.clone(), expires);
+            writes.extend(kind.put_writes(&dated.to_body()?)?);
+        }
+        let written = table.write(&writes).await?;
+        written.map_err(|_| PortError::contended(kind.name))?;
+    }
+    Ok(())
+}
+
+/// Lists the samples of a tenant, or of the installation (`None`), that are not older than `since`, the oldest first.
+pub async fn list_samples(
+    table: &dyn Table,
+    tenant: Option<&TenantId>,
+    since: Timestamp,
+) -> PortResult<Vec<MinuteSample>> {
+    let mut page = PageRequest {
+        limit: READ_AT_ONCE,
+        cursor: None,
+    };
+    let mut samples = Vec::new();
+    loop {
+        let query = Query {
+            from: Some(sort_of_time(since)),
+            ..Query::new(Partition::new(<Dated<MinuteSample>>::KIND, tenant), page.limit)
+        };
+        let found = list_records(table, query, &page, |_: &Dated<MinuteSample>| true).await?;
+        samples.extend(found.items.into_iter().map(|sample| sample.record));
+        page.cursor = found.next_cursor;
+        if page.cursor.is_none() {
+            return Ok(samples);
+        }
+    }
+}
