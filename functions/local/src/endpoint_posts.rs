@@ -204,7 +204,8 @@ mod tests {
     use recado_domain::secret::Secret;
     use recado_local::compose::{LocalComposition, compose_components};
     use recado_local::environment::LocalEnvironment;
-    use recado_pipeline::ports::{ConfigurationStore, System, WebhookRecords};
+    use recado_pipeline::ports::{ConfigurationStore, System};
+    use recado_pipeline::records::endpoints::list_endpoint_states;
     use recado_pipeline::settings::VariableReader;
     use recado_testkit::builders::{Fixture, change_instance, seen};
     use recado_testkit::servers::scripted::{Does, StandIn};
@@ -261,7 +262,10 @@ mod tests {
             let posts = run_endpoint_posts(Arc::clone(&deps), poster, embedded.clone(), stopped);
             let posting = tokio::spawn(posts);
             let count = fixture.bound.tenant.webhook_endpoints().len();
-            let begun = async || embedded.list_endpoint_states(None, 10).await.unwrap().len() == count;
+            let begun = async || {
+                let states = list_endpoint_states(&embedded, None, 10).await;
+                states.unwrap().len() == count
+            };
             until("the first look", begun).await;
             Self {
                 folder,

@@ -44,7 +44,6 @@ mod typing;
 mod unacknowledged;
 mod usage;
 mod waiting;
-mod webhook_records;
 
 pub use publishing::PublishedChanges;
 pub use push_connections::PushConnection;

@@ -26,7 +26,6 @@ use crate::price::PriceList;
 use crate::scheduled::ScheduledMessage;
 use crate::tools::Tool;
 use crate::usage::UsageSum;
-use crate::webhook_endpoint::{EndpointState, FailedEvent};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -153,10 +152,6 @@ moved_kinds! {
     PageChange(MovedPageChange) = "page-changes",
     /// Sums of what models used.
     Usage(Dated<UsageSum>) = "usage",
-    /// States of the endpoints of tenants.
-    Endpoint(EndpointState) = "endpoints",
-    /// Events that an endpoint did not accept.
-    FailedPost(FailedEvent) = "failed-posts",
     /// Published events, with their places in the log.
     PublishedEvent(MovedPublishedEvent) = "published-events",
 }
@@ -212,7 +207,6 @@ impl MovedRecord {
             Self::BatchChunk(chunk) => Some(chunk.keep_until),
             Self::PageChange(change) => Some(change.expires),
             Self::Usage(sum) => Some(sum.expires),
-            Self::FailedPost(failed) => Some(failed.expires_at()),
             _ => None,
         }
     }

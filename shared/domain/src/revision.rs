@@ -5,7 +5,6 @@
 //! of before generations, and one whose name is never given again, has the generation 0.
 
 use crate::ids::hash_parts;
-use std::ops::Range;
 
 /// The number of bits that count the writes. The generation stands above them.
 const WRITE_BITS: u32 = 32;
@@ -24,12 +23,6 @@ pub fn start_revision(born: &[&str]) -> u64 {
 /// Returns the generation of the record that has this revision.
 pub fn generation_of(rev: u64) -> u64 {
     rev >> WRITE_BITS
-}
-
-/// Returns the revisions of the records of a generation.
-pub fn revisions_of(generation: u64) -> Range<u64> {
-    let first = |generation: u64| generation.saturating_mul(1 << WRITE_BITS);
-    first(generation)..first(generation.saturating_add(1))
 }
 
 /// Returns `true` for the revision of a record that is written for the first time. There must be none of its name then.
@@ -66,14 +59,6 @@ mod tests {
             (count_writes(again + 7), generation_of(again + 7)),
             (7, generation_of(again))
         );
-    }
-
-    #[test]
-    fn the_revisions_of_a_generation_are_those_of_its_writes() {
-        let rev = start_revision(&["one"]) + 7;
-        let of_it = revisions_of(generation_of(rev));
-        assert!(of_it.contains(&rev) && !of_it.contains(&(rev + (1 << 32))));
-        assert!(revisions_of(0).contains(&7) && !revisions_of(0).contains(&rev));
     }
 
     #[test]

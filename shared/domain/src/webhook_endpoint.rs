@@ -30,8 +30,10 @@ pub const REPORTED_AFTER: SignedDuration = SignedDuration::from_hours(1);
 const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(5);
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(1);
 
-/// The number of events that an endpoint is posted at once while it answers, and while it fails.
-const POSTS_AT_ONCE: usize = 8;
+/// The number of events that an endpoint is posted at once while it answers. So many of them are set aside at once at most.
+pub const POSTS_AT_ONCE: usize = 8;
+
+/// The number of events that an endpoint is posted at once while it fails.
 const PROBES_AT_ONCE: usize = 2;
 
 /// The number of refusals of an event, while others are accepted, after which it is set aside.
@@ -118,8 +120,8 @@ pub struct EndpointState {
     /// Why the last attempt failed, while the endpoint fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Revision: grows at every write. It tells the endpoint from one that had its name before (see [`crate::revision`]).
-    pub rev: u64,
+    /// A revision of its generation, which tells the endpoint from one that had its name before (see [`crate::revision`]).
+    rev: u64,
 }
 
 /// Returns the wait behind an attempt that failed, after so many failures before it.
@@ -172,13 +174,7 @@ impl EndpointState {
             is_changed |= *at > now;
             *at = now.min(*at);
         }
-        self.rev += u64::from(is_changed);
         is_changed
-    }
-
-    /// Raises the revision, once before each write.
-    pub fn raise_revision(&mut self) {
-        self.rev += 1;
     }
 
     /// Returns whether an attempt may be made at `now`. A time that is further away than any wait was set by a clock that ran ahead.
@@ -270,11 +266,12 @@ impl EndpointState {
         left
     }
 
-    /// Gives up events that are 27 hours old, if the endpoint has failed for as long.
+    /// Gives up events that are 27 hours old, at most `most`, if the endpoint has failed for as long.
     pub fn give_up_old_events<'a>(
         &mut self,
         wanted: impl Iterator<Item = (EventCursor, &'a PublishedEvent)>,
         now: Timestamp,
+        most: usize,
     ) -> Vec<LeftEvent> {
         let Some(since) = self.failing_since.filter(|_| self.switched_off_at.is_none()) else {
             return Vec::new();
@@ -284,7 +281,7 @@ impl EndpointState {
         }
         let old =
             wanted.filter(|(cursor, event)| is_over(event.at, TRIED_FOR, now) && !self.told.contains(cursor));
-        let left = old.map(|(cursor, event)| LeftEvent {
+        let left = old.take(most).map(|(cursor, event)| LeftEvent {
             cursor,
             since: since.max(event.at),
             attempts: self.failures,

@@ -4,9 +4,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table};
-use crate::store::{
-    ConversationRow, JournalRow, MessageRow, put_state, upsert_batch, write_failed, write_invitation,
-};
+use crate::store::{ConversationRow, JournalRow, MessageRow, upsert_batch, write_invitation};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;
@@ -15,7 +13,6 @@ use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
 use recado_domain::invitations::{Batch, Invitation};
 use recado_domain::message::Message;
-use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::PortResult;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, params};
@@ -204,18 +201,6 @@ pub(crate) fn reset_batches(connection: &Connection, back: ClockRollback) -> Res
     let put = |_: &String, batch: &Batch| upsert_batch(connection, batch, &encode_json(batch)?);
     let sql = "SELECT id, body FROM batches WHERE due IS NOT NULL";
     update_records(connection, sql, |batch| back.correct_batch(batch), put)
-}
-
-pub(crate) fn reset_endpoints(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_: &String, state: &EndpointState| put_state(connection, state);
-    let sql = "SELECT endpoint, body FROM webhook_endpoints";
-    update_records(connection, sql, |state| back.correct_endpoint(state), put)
-}
-
-pub(crate) fn reset_failed_posts(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_: &String, failed: &FailedEvent| write_failed(connection, failed);
-    let sql = "SELECT endpoint, body FROM failed_posts WHERE next_at IS NOT NULL";
-    update_records(connection, sql, |failed| back.correct_failed_event(failed), put)
 }
 
 /// The name under which the installation keeps the latest time at which it ran.

@@ -436,30 +436,6 @@ CREATE TABLE published_events (
 -- The events of a tenant behind a place, the oldest first (`select_page`).
 CREATE INDEX published_events_of_tenant ON published_events (tenant, seq);
 
--- How far each endpoint of a tenant was told of published events, and how it fails.
-CREATE TABLE webhook_endpoints (
-    tenant TEXT NOT NULL,
-    endpoint TEXT NOT NULL,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, endpoint)
-) STRICT, WITHOUT ROWID;
-
--- Events that an endpoint did not accept, by their places in the log.
-CREATE TABLE failed_posts (
-    tenant TEXT NOT NULL,
-    endpoint TEXT NOT NULL,
-    cursor INTEGER NOT NULL,
-    next_at INTEGER, -- absent: it was given up
-    expires INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, endpoint, cursor)
-) STRICT, WITHOUT ROWID;
--- Those that are tried on by themselves (`list_due_failed_events`).
-CREATE INDEX failed_posts_due ON failed_posts (tenant, endpoint, next_at) WHERE next_at IS NOT NULL;
--- Those that are kept no longer (`delete_expired_rows`).
-CREATE INDEX failed_posts_by_expiry ON failed_posts (expires);
-
 -- The queues ---------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE queue_messages (

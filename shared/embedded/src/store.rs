@@ -37,7 +37,6 @@ mod trace;
 mod typing;
 mod unacknowledged;
 mod usage;
-mod webhook_records;
 
 pub(crate) use batches::upsert_batch;
 pub(crate) use conversation_row::ConversationRow;
@@ -54,7 +53,6 @@ pub(crate) use outbox::Settlement;
 pub use restored::RestoredCounts;
 pub(crate) use restored::doubt_restored_rows;
 pub(crate) use table_kinds::{free_records, set_records_back};
-pub(crate) use webhook_records::{put_state, write_failed};
 
 #[cfg(test)]
 mod tests;

@@ -59,7 +59,7 @@ impl TimedTable {
 }
 
 /// The tables, in the order in which they are corrected and freed.
-pub(crate) static TIMED_TABLES: [TimedTable; 17] = [
+pub(crate) static TIMED_TABLES: [TimedTable; 15] = [
     TimedTable::new("queue_messages", set_back::reset_queue_messages).freed_by(recovery::free_queue_messages),
     TimedTable::new("queue_groups", set_back::reset_queue_groups),
     TimedTable::new("queue_dedup", set_back::reset_queue_dedup),
@@ -89,8 +89,6 @@ pub(crate) static TIMED_TABLES: [TimedTable; 17] = [
         "tenant || '#' || id, 0",
         "",
     )]),
-    TimedTable::new("webhook_endpoints", set_back::reset_endpoints),
-    TimedTable::new("failed_posts", set_back::reset_failed_posts),
     TimedTable::new("installation", reset_installation_times),
     TimedTable {
         name: "scheduled",

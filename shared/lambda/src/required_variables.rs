@@ -359,7 +359,6 @@ pub const POSTER: FunctionNeeds = FunctionNeeds {
     read: &[MASTER],
     // It reads the configuration of endpoints and the log, and keeps what came of the posts.
     actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem"],
-    indexes: &["open"],
     fed_by: Some(variable::WEBHOOKS_QUEUE),
     ..NOTHING
 };

@@ -57,7 +57,6 @@ mod transcriber;
 mod typing;
 mod usage;
 mod vector_store;
-mod webhook_records;
 
 pub use applied_files::AppliedFiles;
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
@@ -117,7 +116,6 @@ pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, Transcri
 pub use typing::TypingSigns;
 pub use usage::UsageRecords;
 pub use vector_store::{NEAREST_MAX, VectorStore};
-pub use webhook_records::{FAILED_EVENTS_PER_WRITE, WebhookRecords};
 
 /// A failure of a store or a queue.
 #[derive(Debug, thiserror::Error)]
@@ -245,6 +243,5 @@ join_ports!(
         + InvitationRecords
         + BatchRecords
         + PublishedEvents
-        + WebhookRecords
         + Table
 );

@@ -3,6 +3,7 @@
 pub mod alerts;
 pub mod aliases;
 pub mod audit;
+pub mod endpoints;
 pub mod knowledge;
 pub mod notices;
 pub mod notifications;
@@ -24,9 +25,10 @@ use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
 use recado_domain::sample::MinuteSample;
 use recado_domain::turn_places::TurnPlaces;
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 13] = [
+pub static KINDS: [Kind; 15] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
@@ -40,6 +42,8 @@ pub static KINDS: [Kind; 13] = [
     Kind::of::<Alert>(),
     Kind::of::<AlertWatch>(),
     Kind::of::<Notification>(),
+    Kind::of::<EndpointState>(),
+    Kind::of::<FailedEvent>(),
 ];
 
 /// Finds a kind by its name.

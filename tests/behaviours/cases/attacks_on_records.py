@@ -156,8 +156,8 @@ def lists_of(tenant, batch):
 
 
 RUN_TIME_TABLES = ("messages", "conversations", "invitations", "deliveries", "scheduled", "dead_letters", "guests", "batches",
-                   "batch_chunks", "events", "parked", "instance_states", "journals", "published_events", "webhook_endpoints",
-                   "audit", "opt-outs", "samples", "tokens", "turn-places")
+                   "batch_chunks", "events", "parked", "instance_states", "journals", "published_events",
+                   "audit", "endpoints", "opt-outs", "samples", "tokens", "turn-places")
 
 
 @attack("Whatever table of a tenant is damaged, all lists of the tenant can be read, and its contacts are answered",

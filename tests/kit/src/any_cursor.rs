@@ -8,6 +8,7 @@ use recado_ports::ports::{
 };
 use recado_ports::records::alerts::list_ended_alerts;
 use recado_ports::records::audit::{AuditFilter, list_audit};
+use recado_ports::records::endpoints::list_failed_events;
 use recado_ports::records::opt_outs::list_opt_outs;
 use recado_ports::records::tokens::list_tokens;
 
@@ -63,7 +64,7 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "agents": store.list_agents(of, page);
         "instances": store.list_instances(of, page);
         "alerts": list_ended_alerts(store, of, page);
-        "failed events": store.list_failed_events(tenant, endpoint, page);
+        "failed events": list_failed_events(store, tenant, endpoint, page);
         "dead letters": store.list_dead_letters(letters, page);
         "audit": list_audit(store, audited, page);
         "opt-outs": list_opt_outs(store, tenant, page);

@@ -102,8 +102,6 @@ const ELSEWHERE: &[&str] = &[
     "in_flight",
     "events",
     "invitations",
-    "webhook_endpoints",
-    "failed_posts",
     "installation",
 ];
 

@@ -13,14 +13,12 @@ const NOT_PLAYED: &[(&str, &str)] = &[
         "dead_letters",
         "nothing is given up on the day; the story of damaged letters shows them",
     ),
-    ("failed_posts", "no endpoint is configured"),
     (
         "installation",
         "one row each: without the identity key nobody is known",
     ),
     ("intake", "the log of a folder; a store in memory has none"),
     ("parked", "no instance is closed"),
-    ("webhook_endpoints", "no endpoint is configured"),
 ];
 
 /// Days of each kind and way of damage.

@@ -59,10 +59,7 @@ pub(super) use effects::{
     JOURNAL, booked_journals, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals,
     tenant_unknown_effects,
 };
-pub(super) use event_log::{
-    ENDPOINT_STATES_PK, PUSH_CONNECTIONS, due_failed_events_shard, endpoint_states_prefix, event_log_pk,
-    event_log_sk, failed_events_pk, failed_events_prefix, push_connections_pk,
-};
+pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_connections_pk};
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
     DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,

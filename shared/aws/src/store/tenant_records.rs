@@ -22,12 +22,9 @@ type Part = (String, Option<String>);
 
 /// Lists the parts of the table that hold a tenant's records alone. Its invitations and the kinds of the table's port lie elsewhere.
 fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
-    let endpoints = keys::endpoint_states_prefix(tenant);
     let mut parts = vec![
         (keys::cells_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
-        (keys::ENDPOINT_STATES_PK.to_owned(), Some(endpoints)),
-        (keys::failed_events_pk(tenant), None),
     ];
     for instance in instances {
         parts.push((keys::instance_pk(&instance.id), None));

@@ -182,7 +182,8 @@ fn events_are_given_up_once_they_and_the_failures_are_27_hours_old() {
     };
     let give_up = |state: &mut EndpointState, now: i64| {
         let events = wanted(state);
-        let left = state.give_up_old_events(events.iter().map(|(cursor, event)| (*cursor, event)), at(now));
+        let behind = events.iter().map(|(cursor, event)| (*cursor, event));
+        let left = state.give_up_old_events(behind, at(now), usize::MAX);
         state.move_place(events.iter().map(|(cursor, _)| (*cursor, true)), EventCursor(3));
         left.iter()
             .map(|left| (left.cursor.0, left.is_given_up))
@@ -198,6 +199,20 @@ fn events_are_given_up_once_they_and_the_failures_are_27_hours_old() {
     assert_eq!(state.cursor, EventCursor(2));
     assert!(give_up(&mut state, 37 * HOUR - 1).is_empty());
     assert_eq!(give_up(&mut state, 37 * HOUR), [(3, true)]);
+}
+
+#[test]
+fn no_more_events_are_given_up_at_once_than_may_be_and_the_others_are_next() {
+    let log = log(&["a", "a", "b"]);
+    let mut state = state();
+    state.note_results(&[result(1, false)], at(0));
+    let mut give_up = || {
+        let behind = log.iter().map(|(cursor, event)| (*cursor, event));
+        let left = state.give_up_old_events(behind, at(28 * HOUR), 2);
+        left.iter().map(|left| left.cursor.0).collect::<Vec<_>>()
+    };
+    let given_up = [give_up(), give_up(), give_up()];
+    assert_eq!(given_up, [vec![1, 2], vec![3], vec![]]);
 }
 
 #[test]
@@ -295,4 +310,18 @@ fn a_record_is_read_as_it_was_written() {
         .rotate_salt(nonce("new"), SigningSalts::OVERLAP, at(7));
     let written = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<EndpointState>(&written).unwrap(), state);
+}
+
+#[test]
+fn a_record_of_before_counts_its_writes_in_its_generation() {
+    let state = state();
+    let mut written = serde_json::to_value(&state).unwrap();
+    let rev = written["rev"].as_u64().unwrap();
+    written["rev"] = json!(rev + 7);
+    let before: EndpointState = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(before.generation(), state.generation());
+    // Before generations.
+    written["rev"] = json!(7);
+    let before: EndpointState = serde_json::from_value(written).unwrap();
+    assert_eq!(before.generation(), 0);
 }

@@ -52,8 +52,6 @@ pub struct SweepCounts {
     pub page_changes: usize,
     /// Published events.
     pub published_events: usize,
-    /// Events that endpoints did not accept.
-    pub failed_posts: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -99,7 +97,6 @@ fn delete_expired_rows(
         batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
         page_changes: delete("page_changes", "tenant, occasion", "expires")?,
         published_events: delete_old_events(connection, events_before, SWEEP_MAX)?,
-        failed_posts: delete("failed_posts", "tenant, endpoint, cursor", "expires")?,
         keys: delete_at(claims_before, "keys", "rowid", "expires")?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(

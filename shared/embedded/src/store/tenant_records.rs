@@ -13,10 +13,7 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 15] = [
-    "DELETE FROM failed_posts WHERE (tenant, endpoint, cursor) IN
-        (SELECT tenant, endpoint, cursor FROM failed_posts WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND ?2 > 0",
+const BY_TENANT: [&str; 13] = [
     "DELETE FROM page_changes WHERE (tenant, occasion) IN
         (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM occasions WHERE (tenant, id) IN

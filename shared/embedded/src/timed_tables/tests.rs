@@ -5,7 +5,14 @@ mod samples;
 use super::*;
 use crate::Clock;
 use futures::executor::block_on;
+use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::millis::from_unix_millis;
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent};
+use recado_ports::ports::WriteOutcome;
+use recado_ports::records::endpoints::{list_due_failed_events, save_endpoint_state};
+use recado_ports::table::Versioned;
+use recado_testkit::builders::nonce;
 use samples::{insert_samples, read_bodies};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +27,7 @@ const AHEAD: i64 = NOW + 2 * 86_400_000 + 17;
 const HELD_UNTIL: i64 = NOW + 60_023;
 
 /// Columns with times for which something waits, or until which something is held.
-const WAITING_COLUMNS: [&str; 18] = [
+const WAITING_COLUMNS: [&str; 17] = [
     "queue_messages.visible_at",
     "queue_messages.sent_at",
     "queue_groups.free_at",
@@ -35,7 +42,6 @@ const WAITING_COLUMNS: [&str; 18] = [
     "journals.due",
     "invitations.due",
     "batches.due",
-    "failed_posts.next_at",
     "records.due",
     "scheduled.due",
     "conversations.person_since",
@@ -59,8 +65,7 @@ const OTHER_COLUMNS: &str = "
     invitation_claims.until page_changes.at page_changes.expires published_events.seq published_events.at records.version
     records.expires scheduled.rev scheduled.expires
     usage.replies usage.input_tokens usage.output_tokens usage.cache_read_tokens usage.cache_write_tokens usage.expires
-    usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages webhook_endpoints.rev
-    failed_posts.cursor failed_posts.expires";
+    usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages";
 
 /// Fields until which a process holds something, with the table of their record.
 pub(crate) const HELD_FIELDS: [(&str, &str); 8] = [
@@ -122,11 +127,11 @@ const WAITING_FIELDS: [(&str, &str); 54] = [
     ("EmailOutbox.waits_since", "invitations"),
     ("UnknownAttempt.at", "invitations"),
     ("Batch.due_at", "batches"),
-    ("EndpointState.next_at", "webhook_endpoints"),
-    ("EndpointState.failing_since", "webhook_endpoints"),
-    ("RefusedEvent.since", "webhook_endpoints"),
-    ("RefusedEvent.next_at", "webhook_endpoints"),
-    ("FailedEvent.next_at", "failed_posts"),
+    ("EndpointState.next_at", "records"),
+    ("EndpointState.failing_since", "records"),
+    ("RefusedEvent.since", "records"),
+    ("RefusedEvent.next_at", "records"),
+    ("FailedEvent.next_at", "records"),
     ("Alert.since", "records"),
     ("Notification.due_at", "records"),
     ("TurnLease.left_since", "conversations"),
@@ -320,6 +325,38 @@ fn every_time_that_waits_is_set_back_with_the_clock() {
         0,
         "nothing is ahead any more"
     );
+}
+
+#[test]
+fn what_leads_to_a_record_by_its_time_is_set_back_with_it() {
+    let store = open();
+    let (tenant, endpoint) = (
+        TenantId::parse("t").unwrap(),
+        WebhookEndpointId::parse("crm").unwrap(),
+    );
+    let state = EndpointState::start_at(&tenant, &endpoint, EventCursor(1), nonce());
+    let left = LeftEvent {
+        cursor: EventCursor(2),
+        since: from_unix_millis(NOW),
+        attempts: 3,
+        is_given_up: false,
+        error: "it answered 500".to_owned(),
+    };
+    let event = PublishedEvent::for_test(&tenant, "event", from_unix_millis(NOW));
+    let failed = FailedEvent::from_left(&state, left, event, from_unix_millis(AHEAD));
+    block_on(async {
+        let (mut state, now) = (Versioned::new(state), from_unix_millis(NOW));
+        let saved = save_endpoint_state(&store, &mut state, &[failed]).await;
+        assert_eq!(saved.unwrap(), WriteOutcome::Written);
+        let due = async || list_due_failed_events(&store, &tenant, &endpoint, now, 10).await;
+        assert_eq!(due().await.unwrap(), []);
+        assert_eq!(store.adjust_to_set_back_clock().await.unwrap(), 1);
+        let [found] = <[_; 1]>::try_from(due().await.unwrap()).unwrap();
+        assert_eq!(found.record.next_at, Some(now));
+    });
+    let leads = "SELECT count(*) FROM records WHERE partition = 'failed-posts.due#t'";
+    let count = move |c: &Connection| Ok(c.query_row(leads, [], |row| row.get::<_, i64>(0))?);
+    assert_eq!(count_rows(&store, count), 1, "the one of before is gone");
 }
 
 fn count_rows(

@@ -317,14 +317,15 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
 }
 
 #[test]
-fn what_publishes_and_posts_writes_the_log_alone() {
-    for function in ["Publisher", "Poster"] {
+fn what_publishes_writes_the_log_alone_and_what_posts_its_results() {
+    let results = r#""endpoints#*", "endpoints.all#*", "failed-posts#*", "failed-posts.due#*""#;
+    for (function, keys) in [("Publisher", r#""Z*""#), ("Poster", results)] {
         let role = role(function);
         let writes = role
             .split("- Sid: ")
             .filter(|statement| statement.contains("dynamodb:PutItem"));
         let limited: Vec<bool> = writes
-            .map(|statement| statement.contains("dynamodb:LeadingKeys: [\"Z*\"]"))
+            .map(|statement| statement.contains(&format!("dynamodb:LeadingKeys: [{keys}]")))
             .collect();
         assert_eq!(limited, [true], "{function}");
     }

@@ -5,27 +5,29 @@ use crate::steps::invited_tenant::find_tenant;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{PortError, PortResult, PublishedEvents, WebhookRecords, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, PublishedEvents, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::endpoints::{delete_endpoint_records, find_endpoint_state, save_endpoint_state};
+use recado_ports::table::Versioned;
 
 /// Returns the state of an endpoint. A new endpoint gets one, and is told what is published from now on.
 pub(crate) async fn load_endpoint_state(
     deps: &impl Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
-) -> PortResult<EndpointState> {
+) -> PortResult<Versioned<EndpointState>> {
     let store = deps.store();
-    if let Some(state) = store.find_endpoint_state(tenant, endpoint).await? {
+    if let Some(state) = find_endpoint_state(store, tenant, endpoint).await? {
         return Ok(state);
     }
     let newest = store.find_newest_cursor(Some(tenant)).await?;
-    let mut state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
-    state.raise_revision();
-    if store.save_endpoint_state(&state, &[]).await? == WriteOutcome::Written {
+    let state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
+    let mut state = Versioned::new(state);
+    if save_endpoint_state(store, &mut state, &[]).await? == WriteOutcome::Written {
         return Ok(state);
     }
     // Another process made it meanwhile.
-    let made = store.find_endpoint_state(tenant, endpoint).await?;
+    let made = find_endpoint_state(store, tenant, endpoint).await?;
     made.ok_or_else(|| PortError::contended("webhook endpoint"))
 }
 
@@ -35,13 +37,10 @@ pub(crate) async fn begin_endpoint_state(
     deps: &impl Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
-) -> PortResult<EndpointState> {
+) -> PortResult<Versioned<EndpointState>> {
     let store = deps.store();
-    if let Some(left) = store.find_endpoint_state(tenant, endpoint).await? {
-        let generation = Some(left.generation());
-        store
-            .delete_endpoint_records(tenant, endpoint, generation)
-            .await?;
+    if let Some(left) = find_endpoint_state(store, tenant, endpoint).await? {
+        delete_endpoint_records(store, tenant, endpoint, left.record.generation()).await?;
     }
     load_endpoint_state(deps, tenant, endpoint).await
 }
@@ -52,19 +51,16 @@ pub(crate) async fn load_listed_state(
     deps: &impl Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
-) -> PortResult<Option<EndpointState>> {
+) -> PortResult<Option<Versioned<EndpointState>>> {
     let store = deps.store();
-    if let Some(state) = store.find_endpoint_state(tenant, endpoint).await? {
+    if let Some(state) = find_endpoint_state(store, tenant, endpoint).await? {
         return Ok(Some(state));
     }
     let state = load_endpoint_state(deps, tenant, endpoint).await?;
     if find_endpoint(deps, tenant, endpoint).await?.is_some() {
         return Ok(Some(state));
     }
-    let generation = Some(state.generation());
-    store
-        .delete_endpoint_records(tenant, endpoint, generation)
-        .await?;
+    delete_endpoint_records(store, tenant, endpoint, state.record.generation()).await?;
     Ok(None)
 }
 

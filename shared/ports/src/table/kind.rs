@@ -1,6 +1,6 @@
 use super::item::{Condition, NewItem, Write};
 use super::key::Key;
-use super::record::{LeadContent, Record};
+use super::record::{Lead, LeadContent, Record};
 use crate::ports::{PortError, PortResult};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -133,7 +133,13 @@ fn change_record<T: Record>(
     change: impl FnOnce(&mut T) -> bool,
 ) -> PortResult<Option<Vec<Write>>> {
     let mut record = T::from_body(body)?;
-    change(&mut record).then(|| put_writes(&record)).transpose()
+    let leads = record.leads();
+    if !change(&mut record) {
+        return Ok(None);
+    }
+    let mut writes = put_writes(&record)?;
+    writes.extend(delete_left_leads(&leads, &record.leads()));
+    Ok(Some(writes))
 }
 
 fn put_writes<T: Record>(record: &T) -> PortResult<Vec<Write>> {
@@ -177,7 +183,7 @@ pub(super) fn lead_writes<T: Record>(
     condition_of: impl Fn(usize) -> Condition,
 ) -> PortResult<Vec<Write>> {
     let leads = record.leads().into_iter().enumerate();
-    let write = |(place, lead): (usize, super::record::Lead)| {
+    let write = |(place, lead): (usize, Lead)| {
         let item = NewItem {
             body: match lead.content {
                 LeadContent::Copy => record.to_body()?,
@@ -194,4 +200,12 @@ pub(super) fn lead_writes<T: Record>(
         Ok(Write::Put(item, condition_of(place)))
     };
     leads.map(write).collect()
+}
+
+/// Returns the writes that delete those of a record's stored leads that it has no more.
+pub(super) fn delete_left_leads(stored: &[Lead], leads: &[Lead]) -> Vec<Write> {
+    let is_left = |lead: &&Lead| leads.iter().all(|kept| kept.key != lead.key);
+    let left = stored.iter().filter(is_left);
+    left.map(|lead| Write::Delete(lead.key.clone(), Condition::Always))
+        .collect()
 }

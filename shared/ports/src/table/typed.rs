@@ -3,7 +3,7 @@
 use super::Table;
 use super::item::{Condition, Item, Query, Version, Write};
 use super::key::Key;
-use super::kind::{Kind, lead_writes, put_item};
+use super::kind::{Kind, delete_left_leads, lead_writes, put_item};
 use super::record::{Lead, LeadContent, Record};
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::unreadable_record::keep_readable;
@@ -108,14 +108,9 @@ impl Change {
                 change.places.push(Some(place));
             }
         }
-        for lead in &versioned.leads {
-            if leads.iter().all(|kept| kept.key != lead.key) {
-                change
-                    .writes
-                    .push(Write::Delete(lead.key.clone(), Condition::Always));
-                change.places.push(None);
-            }
-        }
+        let left = delete_left_leads(&versioned.leads, &leads);
+        change.places.extend(left.iter().map(|_| None));
+        change.writes.extend(left);
         Ok(change)
     }
 
@@ -223,7 +218,17 @@ pub async fn save_record<T: Record>(
     table: &dyn Table,
     versioned: &mut Versioned<T>,
 ) -> PortResult<SaveOutcome> {
-    let change = Change::save(versioned)?;
+    save_record_with(table, versioned, Vec::new()).await
+}
+
+/// Stores a record as [`save_record`] does, together with other writes.
+pub async fn save_record_with<T: Record>(
+    table: &dyn Table,
+    versioned: &mut Versioned<T>,
+    others: Vec<Write>,
+) -> PortResult<SaveOutcome> {
+    let mut change = Change::save(versioned)?;
+    change.writes.extend(others);
     match table.write(&change.writes).await? {
         Ok(versions) => {
             versioned.version = versions.first().copied();
@@ -285,12 +290,25 @@ pub async fn list_records<T: Record>(
     page: &PageRequest,
     is_wanted: impl Fn(&T) -> bool + Send + Sync,
 ) -> PortResult<Page<T>> {
-    let decode = |item: &Item| T::from_body(&item.body);
+    let found = list_versions::<T>(table, query, page, is_wanted).await?;
+    Ok(Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Lists records as [`list_records`] does, with their versions.
+pub async fn list_versions<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<Versioned<T>>> {
     let (mut found, mut query) = (Vec::new(), page_query(query, page));
     loop {
         let items = table.page(&query).await?;
         for item in &items.items {
-            let record = keep_readable(decode(item)).filter(|record| is_wanted(record));
+            let record = keep_readable(parse_item::<T>(item)).filter(|found| is_wanted(&found.record));
             found.extend(record.map(|record| (item.key.sort.clone(), record)));
         }
         if found.len() > page.limit || items.next.is_none() {

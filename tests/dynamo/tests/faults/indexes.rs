@@ -3,15 +3,11 @@
 use crate::world::World;
 use futures::executor::block_on;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::WebhookEndpointId;
-use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError};
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
     ConversationFilter, Conversations, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, System,
-    WebhookRecords,
 };
-use recado_testkit::builders::{Fixture, at, far_ahead, nonce};
+use recado_testkit::builders::{Fixture, far_ahead};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -53,42 +49,6 @@ fn an_index_that_is_behind_still_shows_what_was_changed_since() {
     assert_eq!(owed(&world), 1);
     world.recovers();
     assert_eq!(owed(&world), 0);
-}
-
-#[test]
-fn an_event_that_failed_once_more_is_not_posted_again_by_an_index_that_is_behind() {
-    let (world, fixture) = (World::new(), Fixture::new());
-    let (tenant, endpoint) = (&fixture.bound.tenant.id, WebhookEndpointId::parse("crm").unwrap());
-    let mut state = EndpointState::start_at(tenant, &endpoint, EventCursor(7), nonce());
-    state.raise_revision();
-    let left = LeftEvent {
-        cursor: EventCursor(8),
-        since: at(0),
-        attempts: 1,
-        is_given_up: false,
-        error: "it answered 500".to_owned(),
-    };
-    let event = PublishedEvent::for_test(tenant, "event", at(0));
-    let mut failed = FailedEvent::from_left(&state, left, event, at(0));
-    let _ = block_on(
-        world
-            .store
-            .save_endpoint_state(&state, std::slice::from_ref(&failed)),
-    )
-    .unwrap();
-    world.time.pass(10 * SECOND);
-    let due = |now| {
-        let found = world.store.list_due_failed_events(tenant, &endpoint, now, 10);
-        block_on(found).unwrap().len()
-    };
-    let now = world.time.now();
-    assert_eq!(due(now), 1);
-    failed.note_failure(&PostError::Gone, now);
-    let _ = block_on(world.store.replace_failed_event(&failed)).unwrap();
-    world.fails(|_| Fault::StaleIndex(SECOND));
-    assert_eq!(due(now), 0, "the index has the time before");
-    world.recovers();
-    assert_eq!((due(now), due(far_ahead())), (0, 1));
 }
 
 #[test]

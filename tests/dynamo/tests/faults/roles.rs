@@ -2,11 +2,21 @@
 
 use crate::world::World;
 use futures::executor::block_on;
+use recado_domain::ids::WebhookEndpointId;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, ConversationFilter, Conversations, PageRequest};
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError};
+use recado_pipeline::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, PageRequest, WriteOutcome,
+};
+use recado_pipeline::records::endpoints::{
+    delete_endpoint_records, list_due_failed_events, remove_failed_event, replace_failed_event,
+    save_endpoint_state,
+};
 use recado_pipeline::records::notices::put_notice;
-use recado_testkit::builders::{Fixture, at, far_ahead};
+use recado_pipeline::table::Versioned;
+use recado_testkit::builders::{Fixture, at, far_ahead, nonce};
 use serde_json::json;
 
 const PERMISSIONS: &str = include_str!("../../../../infra/permissions.yaml");
@@ -30,16 +40,21 @@ fn allows_partition(statement: &str, partition: &str) -> bool {
         })
 }
 
+/// Asserts that a statement allows the partitions of all keys of a request.
+fn assert_allowed(statement: &str, request: &str) {
+    // A number, what is done, and the keys.
+    for key in request.split(' ').skip(2) {
+        let (partition, _) = key.split_once('/').unwrap();
+        assert!(allows_partition(statement, partition), "{request}");
+    }
+}
+
 /// Checks that the role of `webhook` allows all requests after the first ones, by the first statement that allows `action`.
 fn assert_webhook_may(world: &World, first: usize, action: &str) {
     let statements = statements_of("WebhookRole");
     let statement = statements.iter().find(|one| one.contains(action)).unwrap();
     for request in world.trace().split_off(first) {
-        // A number, what is done, and the keys.
-        for key in request.split(' ').skip(2) {
-            let (partition, _) = key.split_once('/').unwrap();
-            assert!(allows_partition(statement, partition), "{request}");
-        }
+        assert_allowed(statement, &request);
     }
 }
 
@@ -96,5 +111,54 @@ fn the_processor_may_list_the_conversations_of_an_instance() {
         let index = request.split(' ').nth(2).unwrap();
         let named = format!("/index/{index}\"");
         assert!(statements.iter().any(|one| one.contains(&named)), "{request}");
+    }
+}
+
+/// Has an endpoint keep what comes of posts, as the function that posts does, and removes it.
+async fn keep_results(world: &World, fixture: &Fixture) {
+    let (store, tenant) = (&world.store, &fixture.bound.tenant.id);
+    let endpoint = WebhookEndpointId::parse("crm").unwrap();
+    let state = EndpointState::start_at(tenant, &endpoint, EventCursor(7), nonce());
+    let failed = [8, 9].map(|cursor| {
+        let left = LeftEvent {
+            cursor: EventCursor(cursor),
+            since: at(0),
+            attempts: 1,
+            is_given_up: false,
+            error: "it answered 500".to_owned(),
+        };
+        let event = PublishedEvent::for_test(tenant, "event", at(0));
+        FailedEvent::from_left(&state, left, event, at(0))
+    });
+    let mut state = Versioned::new(state);
+    let saved = save_endpoint_state(store, &mut state, &failed).await;
+    assert_eq!(saved.unwrap(), WriteOutcome::Written);
+    let due = list_due_failed_events(store, tenant, &endpoint, far_ahead(), 10).await;
+    let [mut first, second] = <[_; 2]>::try_from(due.unwrap()).unwrap();
+    first.record.note_failure(&PostError::Gone, at(1));
+    let replaced = replace_failed_event(store, &mut first).await;
+    assert_eq!(replaced.unwrap(), WriteOutcome::Written);
+    remove_failed_event(store, &second).await.unwrap();
+    let generation = state.record.generation();
+    let deleted = delete_endpoint_records(store, tenant, &endpoint, generation).await;
+    deleted.unwrap();
+}
+
+#[test]
+fn the_poster_may_keep_what_comes_of_its_posts() {
+    let (world, fixture) = (World::new(), Fixture::new());
+    block_on(keep_results(&world, &fixture));
+    let statements = statements_of("PosterRole");
+    let with = |action: &str| *statements.iter().find(|one| one.contains(action)).unwrap();
+    let (reads, writes) = (with("dynamodb:BatchGetItem"), with("dynamodb:PutItem"));
+    let requests = world.trace();
+    let is_write = |request: &str| {
+        [" Transact ", " Delete "]
+            .iter()
+            .any(|verb| request.contains(verb))
+    };
+    assert_eq!(requests.iter().filter(|request| is_write(request)).count(), 5);
+    for request in &requests {
+        assert_allowed(if is_write(request) { writes } else { reads }, request);
     }
 }

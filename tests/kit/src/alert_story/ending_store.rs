@@ -9,16 +9,14 @@ use recado_domain::config::{
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::UnacknowledgedMessage;
-use recado_domain::ids::{ExternalId, InstanceId, TenantId, WebhookEndpointId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
-use recado_domain::published_event::EventCursor;
 use recado_domain::tools::Tool;
 use recado_domain::usage::{Date, UsageSum};
-use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_ports::ports::{
     ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
     OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
-    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WebhookRecords, WriteOutcome,
+    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_ports::table::{Item, ItemPage, Key, Kind, Query, Table, Write, WriteResult};
 use std::sync::Arc;
@@ -113,22 +111,6 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
 impl<S: Store> UsageRecords for EndingStore<'_, S> {
     delegate_calls! {
         list_usage(tenant: &TenantId, from: Date, to: Date) -> Vec<UsageSum>;
-    }
-}
-
-impl<S: Store> WebhookRecords for EndingStore<'_, S> {
-    delegate_calls! {
-        find_endpoint_state(tenant: &TenantId, endpoint: &WebhookEndpointId) -> Option<EndpointState>;
-        list_endpoint_states(tenant: Option<&TenantId>, limit: usize) -> Vec<EndpointState>;
-        save_endpoint_state(state: &EndpointState, failed: &[FailedEvent]) -> WriteOutcome;
-        replace_failed_event(failed: &FailedEvent) -> WriteOutcome;
-        remove_failed_event(failed: &FailedEvent) -> ();
-        find_failed_event(tenant: &TenantId, endpoint: &WebhookEndpointId, cursor: EventCursor) -> Option<FailedEvent>;
-        list_failed_events(tenant: &TenantId, endpoint: &WebhookEndpointId, page: &PageRequest) -> Page<FailedEvent>;
-        list_due_failed_events(
-            tenant: &TenantId, endpoint: &WebhookEndpointId, now: Timestamp, limit: usize
-        ) -> Vec<FailedEvent>;
-        delete_endpoint_records(tenant: &TenantId, endpoint: &WebhookEndpointId, generation: Option<u64>) -> ();
     }
 }
 

@@ -9,10 +9,11 @@ use recado_domain::millis::add_millis;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, PostError, PostResult};
 use recado_ports::ports::{Store, System, WriteOutcome};
+use recado_ports::records::endpoints::save_endpoint_state;
+use recado_ports::table::Versioned;
 
-async fn save<S: Store>(scene: &AlertStory<'_, S>, state: &mut EndpointState) {
-    state.rev += 1;
-    let written = succeed(scene.store.save_endpoint_state(state, &[])).await;
+async fn save<S: Store>(scene: &AlertStory<'_, S>, state: &mut Versioned<EndpointState>) {
+    let written = succeed(save_endpoint_state(scene.store, state, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
 }
 
@@ -21,13 +22,16 @@ pub(super) async fn failing_endpoint<S: Store>(scene: &AlertStory<'_, S>) {
     let kind = AlertKind::WebhookFails;
     let tenant = &scene.fixture.bound.tenant.id;
     let endpoint = WebhookEndpointId::parse("crm").unwrap();
-    let mut state = EndpointState::start_at(tenant, &endpoint, EventCursor(0), nonce());
-    let fail = |state: &mut EndpointState, error: PostError, minutes_ago: i64| {
+    let state = EndpointState::start_at(tenant, &endpoint, EventCursor(0), nonce());
+    let mut state = Versioned::new(state);
+    let fail = |state: &mut Versioned<EndpointState>, error: PostError, minutes_ago: i64| {
         let result = PostResult {
             cursor: EventCursor(1),
             error: Some(error),
         };
-        state.note_results(&[result], add_millis(scene.clock.now(), -minutes_ago * 60_000));
+        state
+            .record
+            .note_results(&[result], add_millis(scene.clock.now(), -minutes_ago * 60_000));
     };
     fail(&mut state, PostError::Failed("it answered 500".to_owned()), 57);
     save(scene, &mut state).await;
@@ -38,7 +42,7 @@ pub(super) async fn failing_endpoint<S: Store>(scene: &AlertStory<'_, S>) {
     save(scene, &mut state).await;
     assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
     scene.quiet_minutes(2).await;
-    state.resume_posts(None);
+    state.record.resume_posts(None);
     save(scene, &mut state).await;
     assert_eq!(
         scene.next_minute().await,

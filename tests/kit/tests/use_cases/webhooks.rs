@@ -14,9 +14,13 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
 use recado_pipeline::configure::{ApplyOptions, apply_configuration};
 use recado_pipeline::ports::{
-    ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, PublishedEvents,
-    WebhookRecords, WriteOutcome,
+    ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, PublishedEvents, WriteOutcome,
 };
+use recado_pipeline::records::endpoints::{
+    delete_endpoint_records, find_endpoint_state, list_endpoint_states, list_failed_events,
+    save_endpoint_state,
+};
+use recado_pipeline::table::Versioned;
 use recado_pipeline::webhooks::{
     FailedChoice, handle_endpoint_job, list_due_jobs, list_jobs_of_news, list_posted_endpoints,
     post_due_events, redrive_failed_events, remove_unknown_states, replay_events, rotate_signing_secret,
@@ -195,9 +199,8 @@ impl Scene {
 
     async fn state(&self, id: &str) -> EndpointState {
         let (store, id) = (&self.setup.world.store, endpoint(id).id);
-        succeed(store.find_endpoint_state(&self.tenant, &id))
-            .await
-            .unwrap()
+        let found = succeed(find_endpoint_state(store, &self.tenant, &id)).await;
+        found.unwrap().record
     }
 
     async fn failed(&self, id: &str) -> Vec<FailedEvent> {
@@ -206,9 +209,9 @@ impl Scene {
             cursor: None,
         };
         let store = &self.setup.world.store;
-        succeed(store.list_failed_events(&self.tenant, &endpoint(id).id, &page))
-            .await
-            .items
+        let id = endpoint(id).id;
+        let found = succeed(list_failed_events(store, &self.tenant, &id, &page)).await;
+        found.items.into_iter().map(|found| found.record).collect()
     }
 
     /// Lets hours pass, with passes as often as attempts may be made.
@@ -352,6 +355,17 @@ async fn a_dead_endpoint_costs_the_others_nothing_and_is_switched_off_after_days
 }
 
 #[tokio::test]
+async fn more_events_are_given_up_than_one_write_takes() {
+    let scene = Scene::begin(&["dead"]).await;
+    let dead = StandIn::new(Does::Fails);
+    scene.publish(0, 50).await;
+    scene.hours(&dead, "dead", 27).await;
+    let failed = scene.failed("dead").await;
+    assert_eq!(failed.len(), 50);
+    assert!(failed.iter().all(|event| event.next_at.is_none()));
+}
+
+#[tokio::test]
 async fn an_event_that_is_always_refused_holds_up_only_its_conversation_and_that_for_seconds() {
     let scene = Scene::begin(&["crm"]).await;
     let crm = StandIn::new(Does::Refuses(scene.instances[0].clone()));
@@ -469,7 +483,7 @@ async fn what_is_known_of_an_endpoint_goes_when_a_document_removes_it() {
     let posted = succeed(list_posted_endpoints(&scene.setup.world)).await;
     assert_eq!(posted, [(scene.tenant.clone(), endpoint("crm"))]);
     succeed(remove_unknown_states(&scene.setup.world)).await;
-    let left = succeed(store.list_endpoint_states(Some(&scene.tenant), 10)).await;
+    let left = succeed(list_endpoint_states(store, Some(&scene.tenant), 10)).await;
     let left: Vec<&str> = left.iter().map(|state| state.endpoint.as_str()).collect();
     assert_eq!(left, ["crm"]);
 }
@@ -519,7 +533,7 @@ async fn a_pass_of_an_endpoint_that_was_removed_since_it_was_listed_leaves_nothi
     apply(&scene, &[]).await;
     assert!(!scene.pass(&StandIn::new(Does::Fails), "crm").await);
     let store = &scene.setup.world.store;
-    let left = succeed(store.list_endpoint_states(Some(&scene.tenant), 10)).await;
+    let left = succeed(list_endpoint_states(store, Some(&scene.tenant), 10)).await;
     assert_eq!(left, []);
 }
 
@@ -575,8 +589,8 @@ async fn a_pass_posts_nothing_that_failed_for_an_endpoint_that_was_made_again_si
     let logged = succeed(published).await.events.remove(0);
     scene.setup.pass(86_400);
     let id = endpoint("crm").id;
-    let mut again = EndpointState::start_at(&scene.tenant, &id, logged.cursor, nonce());
-    again.raise_revision();
+    let before = scene.state("crm").await.generation();
+    let again = EndpointState::start_at(&scene.tenant, &id, logged.cursor, nonce());
     let left = LeftEvent {
         cursor: logged.cursor,
         since: yesterday,
@@ -590,9 +604,10 @@ async fn a_pass_posts_nothing_that_failed_for_an_endpoint_that_was_made_again_si
     let world = interrupt(&scene.setup.world, |asks| {
         if asks == Asks::Clock && !is_made.swap(true, Ordering::Relaxed) {
             block_on(async {
-                succeed(store.delete_endpoint_records(&scene.tenant, &id, None)).await;
-                let made = store.save_endpoint_state(&again, std::slice::from_ref(&failed));
-                assert_eq!(succeed(made).await, WriteOutcome::Written);
+                succeed(delete_endpoint_records(store, &scene.tenant, &id, before)).await;
+                let mut made = Versioned::new(again.clone());
+                let saved = save_endpoint_state(store, &mut made, std::slice::from_ref(&failed));
+                assert_eq!(succeed(saved).await, WriteOutcome::Written);
             });
         }
     });

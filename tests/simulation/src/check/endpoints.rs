@@ -8,6 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::FailedEvent;
 use recado_pipeline::ports::{PageRequest, Store};
+use recado_pipeline::records::endpoints::list_endpoint_states;
 use recado_pipeline::webhooks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -168,7 +169,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let states = block_on(sim.store.list_endpoint_states(Some(&stand_in.tenant), 1));
+    let states = block_on(list_endpoint_states(&sim.store, Some(&stand_in.tenant), 1));
     if !states.expect("the states are listed").is_empty() {
         sim.common.broken(format!(
             "the state of an endpoint of {} is left of a removed tenant",

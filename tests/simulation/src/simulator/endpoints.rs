@@ -17,6 +17,7 @@ use recado_pipeline::configure::{
     ApplyOptions, ConfigureError, EndpointChange, apply_configuration, change_webhook_endpoints,
 };
 use recado_pipeline::ports::{PageRequest, Store};
+use recado_pipeline::records::endpoints::list_failed_events;
 use recado_pipeline::webhooks::{
     ConfiguredEndpoint, FailedChoice, WebhookError, begin_posts, derive_signing_secret,
     redrive_failed_events, rotate_signing_secret,
@@ -335,7 +336,7 @@ where
             limit: 100,
             cursor: None,
         };
-        let listed = block_on(self.store.list_failed_events(tenant, &name, &page));
+        let listed = block_on(list_failed_events(&self.store, tenant, &name, &page));
         listed.map_or(0, |page| page.items.len())
     }
 

@@ -11,6 +11,7 @@ use recado_domain::wake_up::EndpointJob;
 use recado_domain::webhook_endpoint::EndpointState;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{PageRequest, PortResult, Store, System};
+use recado_pipeline::records::endpoints::{find_endpoint_state, list_endpoint_states, list_failed_events};
 use recado_pipeline::webhooks;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -127,7 +128,7 @@ where
     /// Whether there is a state of an endpoint that is not configured.
     async fn has_left_states(&self, deps: &impl Deps) -> PortResult<bool> {
         let listed = webhooks::list_posted_endpoints(deps).await?;
-        let states = self.store.list_endpoint_states(None, STATES_MAX).await?;
+        let states = list_endpoint_states(&self.store, None, STATES_MAX).await?;
         let is_listed = |state: &EndpointState| {
             let mut listed = listed.iter();
             listed.any(|(tenant, endpoint)| *tenant == state.tenant && endpoint.id == state.endpoint)
@@ -152,7 +153,8 @@ where
             if endpoint.disabled {
                 continue;
             }
-            let Some(state) = store.find_endpoint_state(&tenant, &endpoint.id).await? else {
+            let found = find_endpoint_state(store, &tenant, &endpoint.id).await?;
+            let Some(state) = found.map(|found| found.record) else {
                 return Ok(true);
             };
             if state.switched_off_at.is_some() {
@@ -165,8 +167,8 @@ where
             let behind = store
                 .list_published_events(Some(&tenant), state.cursor, 1)
                 .await?;
-            let failed = store.list_failed_events(&tenant, &endpoint.id, &page).await?;
-            let is_tried = failed.items.iter().any(|failed| failed.next_at.is_some());
+            let failed = list_failed_events(store, &tenant, &endpoint.id, &page).await?;
+            let is_tried = failed.items.iter().any(|failed| failed.record.next_at.is_some());
             if state.failures > 0 || !behind.events.is_empty() || is_tried {
                 return Ok(true);
             }

@@ -1,4 +1,4 @@
-//! The keys of the log of published events, and of the posts of its events to endpoints.
+//! The keys of the log of published events.
 //!
 //! | record | `pk` | `sk` |
 //! | --- | --- | --- |
@@ -6,23 +6,17 @@
 //! | head of the log of published events | `ZH` | `HEAD` |
 //! | note that changes are published, by the first of them | `ZB#{change}` | `B` |
 //! | note that it is published that a message was sent | `ZS#{message}` | `S` |
-//! | state of an endpoint of a tenant | `ZE` | `{tenant}#{endpoint}` |
-//! | event that an endpoint did not accept | `ZF#{tenant}` | `{endpoint}#{number}` |
 //! | push connections and their tickets | `ZT…`, `ZL…`, `ZC…` | see `push` |
 //!
-//! All begin with `Z`: the functions that publish and post may write no others. An event that an endpoint did not accept is in the
-//! index `open` while it is tried again, each endpoint's in a shard of its own.
+//! All begin with `Z`: the function that publishes may write no others.
 
 mod push;
 
 pub(crate) use push::{PUSH_CONNECTIONS, push_connections_pk};
 
 use super::TableKey;
-use recado_domain::ids::{MessageId, TenantId, WebhookEndpointId};
+use recado_domain::ids::{MessageId, TenantId};
 use recado_domain::published_event::EventCursor;
-
-/// The `pk` of the states of all endpoints, sorted by tenant.
-pub(crate) const ENDPOINT_STATES_PK: &str = "ZE";
 
 impl TableKey {
     /// Returns the key of the head of the log: the newest number that was given.
@@ -44,24 +38,6 @@ impl TableKey {
     pub(crate) fn for_sent_note(message: &MessageId) -> Self {
         Self::new(format!("ZS#{message}"), "S")
     }
-
-    /// Returns the key of the state of an endpoint.
-    pub(crate) fn for_endpoint_state(tenant: &TenantId, endpoint: &WebhookEndpointId) -> Self {
-        Self::new(ENDPOINT_STATES_PK.to_owned(), format!("{tenant}#{endpoint}"))
-    }
-
-    /// Returns the key of an event that an endpoint did not accept.
-    pub(crate) fn for_failed_event(
-        tenant: &TenantId,
-        endpoint: &WebhookEndpointId,
-        cursor: EventCursor,
-    ) -> Self {
-        let prefix = failed_events_prefix(endpoint);
-        Self::new(
-            failed_events_pk(tenant),
-            format!("{prefix}{}", event_log_sk(cursor)),
-        )
-    }
 }
 
 /// Returns the `pk` of a tenant's log. `None`: of the installation's, which holds the events of all tenants once more.
@@ -72,24 +48,4 @@ pub(crate) fn event_log_pk(tenant: Option<&TenantId>) -> String {
 /// Returns the `sk` of the events up to a number.
 pub(crate) fn event_log_sk(last: EventCursor) -> String {
     format!("{:020}", last.0)
-}
-
-/// Returns the prefix of the `sk` of the states of a tenant's endpoints. No id contains a `#`.
-pub(crate) fn endpoint_states_prefix(tenant: &TenantId) -> String {
-    format!("{tenant}#")
-}
-
-/// Returns the `pk` of the events that a tenant's endpoints did not accept.
-pub(crate) fn failed_events_pk(tenant: &TenantId) -> String {
-    format!("ZF#{tenant}")
-}
-
-/// Returns the prefix of the `sk` of those of an endpoint.
-pub(crate) fn failed_events_prefix(endpoint: &WebhookEndpointId) -> String {
-    format!("{endpoint}#")
-}
-
-/// Returns the `open_shard` of the events that an endpoint is to be posted again.
-pub(crate) fn due_failed_events_shard(tenant: &TenantId, endpoint: &WebhookEndpointId) -> String {
-    format!("ZF#{tenant}#{endpoint}")
 }

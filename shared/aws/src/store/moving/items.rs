@@ -15,7 +15,6 @@ use super::super::keys::{self, TableKey, invitations as invitation_keys};
 use super::super::records;
 use super::super::scheduled::scheduled_item;
 use super::super::transaction::TransactionAction;
-use super::super::webhook_records::failed_item;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::ConfigDocument;
@@ -91,11 +90,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
         }
         MovedRecord::Scheduled(scheduled) => scheduled_item(what, scheduled)?,
         MovedRecord::DeadLetter(dead_letter) => dead_letter_item(what, dead_letter)?,
-        MovedRecord::Endpoint(state) => {
-            let key = TableKey::for_endpoint_state(&state.tenant, &state.endpoint);
-            key.into_item(item::encode_record(what, &**state)?)
-        }
-        MovedRecord::FailedPost(failed) => failed_item(what, failed)?,
         _ => build_listed_item(what, record, now)?,
     })
 }

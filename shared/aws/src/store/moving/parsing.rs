@@ -86,7 +86,7 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "Q" => return Ok(FoundRecord::PartOfSum),
         "G" => return parse_configured(what, rest, item),
         "V" => return parse_invitations(what, (rest, sk), item),
-        "Z" | "ZE" | "ZF" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
+        "Z" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
         }
         // Revisions of journals, open copies of messages, signs of typing, and lists of retention.
@@ -259,20 +259,16 @@ fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item
     }))
 }
 
-/// Makes the record of an endpoint, or of a published event. The installation's log has the events of all tenants; notes of what is
-/// published are for the stream of this table alone, and push connections are the gateway's.
+/// Makes the records of published events. The installation's log has the events of all tenants; notes of what is published are for the
+/// stream of this table alone, and push connections are the gateway's.
 fn parse_event_log(what: &'static str, (kind, tenant): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
-    Ok(match kind {
-        "ZE" => Whole(MovedRecord::Endpoint(decode(what, item)?)),
-        "ZF" => Whole(MovedRecord::FailedPost(decode(what, item)?)),
-        "Z" if tenant.is_empty() => {
-            let events = parse_logged(what, item, EventCursor::START)?.into_iter();
-            let events = events.map(|logged| MovedPublishedEvent {
-                cursor: logged.cursor,
-                event: logged.event,
-            });
-            FoundRecord::Logged(events.collect())
-        }
-        _ => Nothing,
-    })
+    if kind != "Z" || !tenant.is_empty() {
+        return Ok(Nothing);
+    }
+    let events = parse_logged(what, item, EventCursor::START)?.into_iter();
+    let events = events.map(|logged| MovedPublishedEvent {
+        cursor: logged.cursor,
+        event: logged.event,
+    });
+    Ok(FoundRecord::Logged(events.collect()))
 }

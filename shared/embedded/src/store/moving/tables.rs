@@ -125,8 +125,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         SUM_COLUMNS,
         parse_usage
     ),
-    whole!("webhook_endpoints", &["tenant", "endpoint"], Endpoint),
-    whole!("failed_posts", &["tenant", "endpoint", "cursor"], FailedPost),
     MovedTable {
         name: "records",
         key: &["partition", "sort"],

@@ -19,7 +19,6 @@ use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::scheduled::ScheduledRow;
 use super::super::usage::replace_usage_sum;
-use super::super::webhook_records::{put_state, write_failed};
 use crate::db_error::DbError;
 use crate::sql_records::encode_json;
 use jiff::Timestamp;
@@ -62,8 +61,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::Scheduled(scheduled) => ScheduledRow::from_scheduled(scheduled)?.write_row(c),
         MovedRecord::DeadLetter(dead_letter) => upsert_dead_letter(c, dead_letter).map(drop),
         MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
-        MovedRecord::Endpoint(state) => put_state(c, state),
-        MovedRecord::FailedPost(failed) => write_failed(c, failed),
         // Events are written after what the others published is removed, and records of the table beside all of these.
         MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),
         _ => write_record_of_agents(c, record, now),

@@ -4,9 +4,7 @@ use super::NOW;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql};
-use crate::store::{
-    ConversationRow, JournalRow, MessageRow, put_state, upsert_batch, write_failed, write_invitation,
-};
+use crate::store::{ConversationRow, JournalRow, MessageRow, upsert_batch, write_invitation};
 use futures::executor::block_on;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, Notification};
@@ -221,14 +219,13 @@ fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
         TenantId::parse("t").unwrap(),
         WebhookEndpointId::parse("crm").unwrap(),
     );
-    let mut state = EndpointState::start_at(&tenant, &endpoint, EventCursor(1), nonce());
-    state.raise_revision();
+    let state = EndpointState::start_at(&tenant, &endpoint, EventCursor(1), nonce());
     let state = with(
         &state,
         &json!({"next_at": waits, "failing_since": waits,
             "refused": [{"cursor": 2, "attempts": 1, "since": waits, "next_at": waits}]}),
     );
-    put_state(c, &state)?;
+    insert_record(c, &state)?;
     let failed = FailedEvent {
         event: PublishedEvent::for_test(&tenant, "n", now()),
         generation: state.generation(),
@@ -241,7 +238,7 @@ fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
         next_at: Some(from_unix_millis(waits)),
         error: "it answered 500".to_owned(),
     };
-    write_failed(c, &failed)?;
+    insert_record(c, &failed)?;
     let mut notification = Notification::for_test("mail", None, 1, now());
     notification.due_at = from_unix_millis(waits);
     insert_record(c, &notification)?;

@@ -18,8 +18,10 @@ use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
     ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
-    WaitingForPerson, WebhookRecords,
+    WaitingForPerson,
 };
+use recado_ports::records::endpoints::list_endpoint_states;
+use recado_ports::table::Table;
 use std::collections::{HashMap, HashSet};
 
 /// Greatest number of waiting customers that a look reads.
@@ -51,7 +53,7 @@ pub struct KnownState<'a> {
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
 pub(super) async fn look_at_installation(
-    store: &(impl Gauges + DeadLetters + ConfigurationStore + UsageRecords + WebhookRecords),
+    store: &(impl Gauges + DeadLetters + ConfigurationStore + UsageRecords + Table),
     depths: &impl QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
@@ -151,11 +153,8 @@ async fn list_waits(
 }
 
 /// Returns the webhook endpoints that fail for some time or were switched off.
-async fn list_failing_endpoints(
-    store: &impl WebhookRecords,
-    now: Timestamp,
-) -> PortResult<Vec<FailingEndpoint>> {
-    let states = store.list_endpoint_states(None, ENDPOINTS_MAX).await?;
+async fn list_failing_endpoints(table: &dyn Table, now: Timestamp) -> PortResult<Vec<FailingEndpoint>> {
+    let states = list_endpoint_states(table, None, ENDPOINTS_MAX).await?;
     let failing = states.into_iter().filter_map(|state| {
         Some(FailingEndpoint {
             since: state.reported_since(now)?,

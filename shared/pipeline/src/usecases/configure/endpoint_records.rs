@@ -4,7 +4,8 @@ use crate::Deps;
 use crate::steps::endpoint_state::begin_endpoint_state;
 use recado_domain::config::{ConfigDocument, Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{PortResult, WebhookRecords};
+use recado_ports::ports::PortResult;
+use recado_ports::records::endpoints::{delete_endpoint_records, list_endpoint_states};
 
 /// Lists the states of the endpoints of the tenants in `change`. They are read before the configuration, so that a state whose endpoint
 /// that does not hold belongs to one of before.
@@ -14,9 +15,7 @@ pub(super) async fn list_states_before(
 ) -> PortResult<Vec<EndpointState>> {
     let mut states = Vec::new();
     for tenant in &change.tenants {
-        let listed = deps
-            .store()
-            .list_endpoint_states(Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2);
+        let listed = list_endpoint_states(deps.store(), Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2);
         states.extend(listed.await?);
     }
     Ok(states)
@@ -76,9 +75,5 @@ fn list_endpoints<'a>(known: &'a ConfigDocument, of: &EndpointState) -> &'a [Web
 }
 
 async fn delete_records(deps: &impl Deps, state: &EndpointState) -> PortResult<()> {
-    let generation = Some(state.generation());
-    let deleted = deps
-        .store()
-        .delete_endpoint_records(&state.tenant, &state.endpoint, generation);
-    deleted.await
+    delete_endpoint_records(deps.store(), &state.tenant, &state.endpoint, state.generation()).await
 }

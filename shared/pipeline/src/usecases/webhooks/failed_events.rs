@@ -9,7 +9,9 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::FailedEvent;
-use recado_ports::ports::{Page, PageRequest, System, WebhookRecords, WriteOutcome};
+use recado_ports::ports::{Page, PageRequest, System};
+use recado_ports::records::endpoints::{self, find_failed_event, redrive_failed_event};
+use recado_ports::table::Versioned;
 
 /// The number of failed events that are read at a time.
 const PAGE: usize = 200;
@@ -31,8 +33,11 @@ pub async fn list_failed_events(
     page: &PageRequest,
 ) -> Result<Page<FailedEvent>, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
-    let found = deps.store().list_failed_events(&tenant.id, &endpoint.id, page);
-    Ok(found.await?)
+    let found = endpoints::list_failed_events(deps.store(), &tenant.id, &endpoint.id, page).await?;
+    Ok(Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    })
 }
 
 /// Lets failed events be tried again at once and for as long as the first time. Returns how many.
@@ -51,13 +56,13 @@ pub async fn redrive_failed_events(
     let mut chosen = Vec::new();
     match choice {
         FailedChoice::One(cursor) => {
-            let found = store.find_failed_event(&tenant.id, &endpoint.id, cursor).await?;
+            let found = find_failed_event(store, &tenant.id, &endpoint.id, cursor).await?;
             chosen.push(found.ok_or(WebhookError::NoFailedEvent)?);
         }
         FailedChoice::All => loop {
-            let found = store.list_failed_events(&tenant.id, &endpoint.id, &page).await?;
-            let given_up = found.items.into_iter().filter(|failed| failed.next_at.is_none());
-            chosen.extend(given_up);
+            let found = endpoints::list_failed_events(store, &tenant.id, &endpoint.id, &page).await?;
+            let given_up = |failed: &Versioned<FailedEvent>| failed.record.next_at.is_none();
+            chosen.extend(found.items.into_iter().filter(given_up));
             page.cursor = found.next_cursor;
             if page.cursor.is_none() {
                 break;
@@ -70,10 +75,8 @@ pub async fn redrive_failed_events(
     audit_action(deps, caller, done.with_result(format!("{count} failed events"))).await?;
     let now = deps.system().now();
     let mut redriven = 0;
-    for mut failed in chosen {
-        failed.redrive_event(now);
-        let written = store.replace_failed_event(&failed).await?;
-        redriven += usize::from(written == WriteOutcome::Written);
+    for failed in &chosen {
+        redriven += usize::from(redrive_failed_event(store, failed, now).await?);
     }
     Ok(redriven)
 }

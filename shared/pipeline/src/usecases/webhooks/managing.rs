@@ -13,9 +13,10 @@ use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, PostError};
 use recado_ports::ports::{
-    EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer, PublishedEvents, System, WebhookRecords,
+    EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer, PublishedEvents, System,
 };
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::endpoints::{find_endpoint_state, list_endpoint_states, save_endpoint_state};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// An endpoint as it is configured, with the state of its posts.
@@ -45,10 +46,8 @@ pub async fn list_endpoints(
     named: Option<&TenantId>,
 ) -> Result<Vec<ConfiguredEndpoint>, WebhookError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let states = deps
-        .store()
-        .list_endpoint_states(Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2)
-        .await?;
+    let listed = list_endpoint_states(deps.store(), Some(&tenant.id), WEBHOOK_ENDPOINTS_MAX * 2);
+    let states = listed.await?;
     let of_endpoint = |endpoint: &WebhookEndpoint| ConfiguredEndpoint {
         tenant: tenant.id.clone(),
         endpoint: endpoint.clone(),
@@ -79,9 +78,9 @@ pub async fn read_endpoint(
     id: &str,
 ) -> Result<ConfiguredEndpoint, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
-    let state = deps.store().find_endpoint_state(&tenant.id, &endpoint.id);
+    let state = find_endpoint_state(deps.store(), &tenant.id, &endpoint.id).await?;
     Ok(ConfiguredEndpoint {
-        state: state.await?,
+        state: state.map(|state| state.record),
         tenant: tenant.id,
         endpoint,
     })
@@ -99,7 +98,7 @@ pub async fn begin_posts(
     Ok(ConfiguredEndpoint {
         tenant: tenant.id,
         endpoint,
-        state: Some(state),
+        state: Some(state.record),
     })
 }
 
@@ -115,10 +114,9 @@ async fn change_state(
 ) -> PortResult<EndpointState> {
     retry_lost_write(PortError::contended("webhook endpoint"), (), |()| async {
         let mut state = load_endpoint_state(deps, tenant, endpoint).await?;
-        change(&mut state);
-        state.raise_revision();
-        let written = deps.store().save_endpoint_state(&state, &[]).await?;
-        PortResult::Ok(WriteAttempt::after_write(written, state))
+        change(&mut state.record);
+        let written = save_endpoint_state(deps.store(), &mut state, &[]).await?;
+        PortResult::Ok(WriteAttempt::after_write(written, state.record))
     })
     .await
 }
@@ -191,7 +189,7 @@ pub async fn test_endpoint(
     let now = deps.system().now();
     let nonce = generate_nonce(deps.system());
     let event = PublishedEvent::for_test(&tenant.id, nonce.as_str(), now);
-    let salts = state.salts.list_valid_salts(now);
+    let salts = state.record.salts.list_valid_salts(now);
     let post = EndpointPost {
         tenant: &tenant.id,
         endpoint: &endpoint,

@@ -7,15 +7,25 @@ use jiff::Timestamp;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError, PostResult};
-use recado_ports::ports::{
-    ConfigurationStore, EndpointPost, EndpointPosts, FAILED_EVENTS_PER_WRITE, LoggedEvent, PageRequest,
-    PortResult, PublishedEvents, PublishedPage, System, WebhookRecords, WriteOutcome,
+use recado_domain::webhook_endpoint::{
+    EndpointState, FailedEvent, LeftEvent, POSTS_AT_ONCE, PostError, PostResult,
 };
+use recado_ports::ports::{
+    ConfigurationStore, EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedEvents,
+    PublishedPage, System, WriteOutcome,
+};
+use recado_ports::records::endpoints::{
+    FAILED_EVENTS_PER_WRITE, delete_endpoint_records, list_due_failed_events, list_endpoint_states,
+    remove_failed_event, replace_failed_event, save_endpoint_state,
+};
+use recado_ports::table::Versioned;
 use std::collections::BTreeSet;
 
-/// The number of events that a pass reads. At most as many are set aside or given up in one write.
-const PAGE: usize = FAILED_EVENTS_PER_WRITE;
+/// The number of events that a pass reads.
+const PAGE: usize = 90;
+
+/// The number of events that a pass gives up. Those that it sets aside are stored in the same write.
+const GIVEN_UP: usize = FAILED_EVENTS_PER_WRITE - POSTS_AT_ONCE;
 
 /// The number of events that are not wanted after which the place is stored though nothing was posted.
 const SKIPPED_STORED: usize = 50;
@@ -50,7 +60,7 @@ pub async fn list_posted_endpoints(deps: &impl Deps) -> PortResult<Vec<(TenantId
 /// Removes the records of endpoints that are configured no more.
 pub async fn remove_unknown_states(deps: &impl Deps) -> PortResult<()> {
     // The states first: an endpoint is configured before it gets one.
-    let states = deps.store().list_endpoint_states(None, STATES_MAX).await?;
+    let states = list_endpoint_states(deps.store(), None, STATES_MAX).await?;
     if states.is_empty() {
         return Ok(());
     }
@@ -60,12 +70,11 @@ pub async fn remove_unknown_states(deps: &impl Deps) -> PortResult<()> {
         .map(|(tenant, endpoint)| (tenant, endpoint.id))
         .collect();
     for state in states {
-        let generation = Some(state.generation());
+        let generation = state.generation();
         let place = (state.tenant, state.endpoint);
         if !configured.contains(&place) {
             let (tenant, endpoint) = &place;
-            let deleted = deps.store().delete_endpoint_records(tenant, endpoint, generation);
-            deleted.await?;
+            delete_endpoint_records(deps.store(), tenant, endpoint, generation).await?;
         }
     }
     Ok(())
@@ -89,7 +98,7 @@ pub async fn post_due_events(
     tenant: &TenantId,
     id: &WebhookEndpointId,
 ) -> PortResult<bool> {
-    let Some(mut state) = load_listed_state(deps, tenant, id).await? else {
+    let Some(mut stored) = load_listed_state(deps, tenant, id).await? else {
         return Ok(false);
     };
     // Read after the state: an entry from before it would have the events of a new endpoint posted to the URL of the one before.
@@ -98,8 +107,9 @@ pub async fn post_due_events(
     };
     let endpoint = &endpoint;
     if endpoint.disabled {
-        return forget_failures(deps, state).await;
+        return forget_failures(deps, stored).await;
     }
+    let state = &mut stored.record;
     if state.switched_off_at.is_some() {
         return Ok(false);
     }
@@ -108,14 +118,14 @@ pub async fn post_due_events(
     let page = page.await?;
     let (before, was_failing) = (state.cursor, state.failures > 0);
     let now = deps.system().now();
-    let mut left = state.give_up_old_events(wanted(endpoint, &page), now);
+    let mut left = state.give_up_old_events(wanted(endpoint, &page), now, GIVEN_UP);
     let poster = Poster {
         deps,
         posts,
         tenant,
         endpoint,
     };
-    let (results, has_retried) = poster.run_posts(&state, &page, now).await?;
+    let (results, has_retried) = poster.run_posts(state, &page, now).await?;
     let now = deps.system().now();
     left.extend(state.note_results(&results, now));
     if !was_failing && state.failures > 0 {
@@ -131,26 +141,30 @@ pub async fn post_due_events(
     if results.is_empty() && left.is_empty() && !has_moved {
         return Ok(has_retried);
     }
-    let failed = make_failed_events(&state, &page, left, now);
-    store_results(deps, state, &failed).await?;
+    let failed = make_failed_events(state, &page, left, now);
+    store_results(deps, stored, &failed).await?;
     let is_accepted = results.iter().any(|result| result.error.is_none());
     let has_more = has_moved && page.events.len() >= PAGE;
     Ok(is_accepted || !failed.is_empty() || has_more || has_retried)
 }
 
 /// Lets an endpoint that somebody disabled begin without failures when it is enabled again.
-async fn forget_failures(deps: &impl Deps, mut state: EndpointState) -> PortResult<bool> {
-    if state.failures > 0 || state.switched_off_at.is_some() {
-        state.resume_posts(None);
-        store_results(deps, state, &[]).await?;
+async fn forget_failures(deps: &impl Deps, mut stored: Versioned<EndpointState>) -> PortResult<bool> {
+    if stored.record.failures > 0 || stored.record.switched_off_at.is_some() {
+        stored.record.resume_posts(None);
+        store_results(deps, stored, &[]).await?;
     }
     Ok(false)
 }
 
 /// Stores what a pass found. Where somebody else changed the state meanwhile, the next pass begins with that.
-async fn store_results(deps: &impl Deps, mut state: EndpointState, failed: &[FailedEvent]) -> PortResult<()> {
-    state.raise_revision();
-    let written = deps.store().save_endpoint_state(&state, failed).await?;
+async fn store_results(
+    deps: &impl Deps,
+    mut stored: Versioned<EndpointState>,
+    failed: &[FailedEvent],
+) -> PortResult<()> {
+    let written = save_endpoint_state(deps.store(), &mut stored, failed).await?;
+    let state = &stored.record;
     if written == WriteOutcome::Written
         && let Some(at) = state.switched_off_at
     {
@@ -197,13 +211,10 @@ impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
         let mut retried = Vec::new();
         if state.failures == 0 {
             let (tenant, endpoint) = (self.tenant, &self.endpoint.id);
-            let due = self
-                .deps
-                .store()
-                .list_due_failed_events(tenant, endpoint, now, RETRIED);
+            let due = list_due_failed_events(self.deps.store(), tenant, endpoint, now, RETRIED);
             retried = due.await?;
             // The endpoint may have been removed and made again since its state was read.
-            retried.retain(|failed| failed.generation == state.generation());
+            retried.retain(|failed| failed.record.generation == state.generation());
         }
         let new = self.post_chosen(state, page, &chosen);
         let (results, again) = join(new, self.post_again(state, retried)).await;
@@ -242,15 +253,20 @@ impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
     }
 
     /// Posts events that failed before. Returns whether the endpoint accepted one.
-    async fn post_again(&self, state: &EndpointState, failed: Vec<FailedEvent>) -> PortResult<bool> {
+    async fn post_again(
+        &self,
+        state: &EndpointState,
+        failed: Vec<Versioned<FailedEvent>>,
+    ) -> PortResult<bool> {
+        let store = self.deps.store();
         let posts = failed.into_iter().map(|mut one| async move {
-            match self.post_signed(state, &one.event).await {
-                Ok(()) => self.deps.store().remove_failed_event(&one).await.map(|()| true),
+            match self.post_signed(state, &one.record.event).await {
+                Ok(()) => remove_failed_event(store, &one).await.map(|()| true),
                 Err(error) => {
-                    one.note_failure(&error, self.deps.system().now());
-                    let stored = self.deps.store().replace_failed_event(&one).await;
-                    // It may have been removed meanwhile, with the endpoint.
-                    stored.map(|_written_or_gone| false)
+                    one.record.note_failure(&error, self.deps.system().now());
+                    let stored = replace_failed_event(store, &mut one).await;
+                    // It may have been removed meanwhile, with the endpoint, or redriven.
+                    stored.map(|_written_or_another| false)
                 }
             }
         });

@@ -11,7 +11,8 @@ use recado_domain::config::WEBHOOK_ENDPOINTS_MAX;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::EndpointJob;
-use recado_ports::ports::{EndpointPosts, PortResult, PublishedEvents, System, WebhookRecords};
+use recado_ports::ports::{EndpointPosts, PortResult, PublishedEvents, System};
+use recado_ports::records::endpoints::{find_endpoint_state, list_due_failed_events, list_endpoint_states};
 
 /// Time that a pass may take: the longest post, and the requests to the store around it.
 const PASS_TIME: SignedDuration = SignedDuration::from_secs(15);
@@ -60,9 +61,9 @@ async fn serve_endpoint(
             return Ok(Verdict::RETRY_SOON);
         }
     }
-    let state = deps.store().find_endpoint_state(&tenant.id, &endpoint.id).await?;
-    let waits = state.filter(|state| state.switched_off_at.is_none() && !endpoint.disabled);
-    let next = waits.and_then(|state| state.next_at);
+    let state = find_endpoint_state(deps.store(), &tenant.id, &endpoint.id).await?;
+    let waits = state.filter(|state| state.record.switched_off_at.is_none() && !endpoint.disabled);
+    let next = waits.and_then(|state| state.record.next_at);
     let now = deps.system().now();
     Ok(next
         .filter(|next| *next > now)
@@ -76,9 +77,7 @@ pub async fn list_jobs_of_news(
 ) -> PortResult<Vec<EndpointJob>> {
     let (mut jobs, now) = (Vec::new(), deps.system().now());
     for tenant in tenants {
-        let states = deps
-            .store()
-            .list_endpoint_states(Some(tenant), WEBHOOK_ENDPOINTS_MAX * 2);
+        let states = list_endpoint_states(deps.store(), Some(tenant), WEBHOOK_ENDPOINTS_MAX * 2);
         let due = states.await?.into_iter().filter(|state| state.may_post(now));
         jobs.extend(due.map(|state| EndpointJob {
             tenant: state.tenant,
@@ -97,7 +96,7 @@ pub async fn list_due_jobs(deps: &impl Deps) -> PortResult<Vec<EndpointJob>> {
         }
         // A state that cannot be read holds up its own endpoint alone.
         let state = load_listed_state(deps, &tenant, &endpoint.id).await;
-        let Some(state) = pass_over_unreadable(state)? else {
+        let Some(state) = pass_over_unreadable(state)?.map(|state| state.record) else {
             continue;
         };
         let now = deps.system().now();
@@ -108,8 +107,7 @@ pub async fn list_due_jobs(deps: &impl Deps) -> PortResult<Vec<EndpointJob>> {
             .list_published_events(Some(&tenant), state.cursor, 1)
             .await?;
         let is_due = !page.events.is_empty()
-            || !store
-                .list_due_failed_events(&tenant, &endpoint.id, now, 1)
+            || !list_due_failed_events(store, &tenant, &endpoint.id, now, 1)
                 .await?
                 .is_empty();
         if is_due {

@@ -41,7 +41,7 @@ impl<S: Store> Table for FaultyPort<S> {
     fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
         let effect = async move {
             match self.spoil_writes(writes) {
-                Some(made) => self.inner.write(&made).await,
+                Some(made) => self.write_spoiled(&made).await,
                 None => Ok(Ok(vec![Version(1); writes.len()])),
             }
         };

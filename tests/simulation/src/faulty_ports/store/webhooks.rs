@@ -1,82 +1,67 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
-use recado_pipeline::ports::{
-    Page, PageRequest, PortResult, PublishedEvents, PublishedPage, Store, WebhookRecords, WriteOutcome,
-};
+use recado_pipeline::ports::{PortResult, PublishedEvents, PublishedPage, Store};
+use recado_pipeline::records::endpoints::find_endpoint_state;
+use recado_pipeline::table::{Condition, Record, Version, Write, WriteResult};
 use recado_testkit::delegate_calls;
 
 impl<S: Store> FaultyPort<S> {
-    /// The state as it would follow the one that has the name by now, for a mutation.
-    async fn follow_any_state(&self, state: &EndpointState) -> PortResult<EndpointState> {
-        let mut state = state.clone();
-        let stored = self.inner.find_endpoint_state(&state.tenant, &state.endpoint);
-        if let Some(other) = stored
-            .await?
-            .filter(|stored| stored.generation() != state.generation())
-        {
-            state.rev = other.rev + 1;
-        }
-        Ok(state)
-    }
-
-    /// Stores a failed event as one of the endpoint that has the name by now, for a mutation.
-    async fn put_failed_event(&self, failed: &FailedEvent) -> PortResult<WriteOutcome> {
-        let stored = self.inner.find_endpoint_state(&failed.tenant, &failed.endpoint);
-        let Some(mut state) = stored.await? else {
-            return Ok(WriteOutcome::Conflict);
-        };
-        let failed = FailedEvent {
-            generation: state.generation(),
-            ..failed.clone()
-        };
-        state.raise_revision();
-        self.inner.save_endpoint_state(&state, &[failed]).await
-    }
-}
-
-impl<S: Store> WebhookRecords for FaultyPort<S> {
-    async fn save_endpoint_state(
-        &self,
-        state: &EndpointState,
-        failed: &[FailedEvent],
-    ) -> PortResult<WriteOutcome> {
+    /// Makes writes of the table, or what a mutation makes of them.
+    pub(super) async fn write_spoiled(&self, writes: &[Write]) -> PortResult<WriteResult> {
+        let mut writes = writes.to_vec();
+        let puts = writes.iter().filter(|write| matches!(write, Write::Put(..)));
+        let has_state = puts
+            .clone()
+            .any(|put| put.key().partition.name == EndpointState::KIND);
         let is_pass = self.injector.function == "poster";
-        let effect = async {
-            if is_pass && self.injector.lacks(Mutation::PlaceForgotten) {
-                return Ok(WriteOutcome::Written);
-            }
-            if self.injector.lacks(Mutation::StateOfOthers) {
-                let state = self.follow_any_state(state).await?;
-                return self.inner.save_endpoint_state(&state, failed).await;
-            }
-            self.inner.save_endpoint_state(state, failed).await
-        };
-        self.around("save_endpoint_state", effect).await
+        if has_state && is_pass && self.injector.lacks(Mutation::PlaceForgotten) {
+            return Ok(Ok(vec![Version(0); puts.count()]));
+        }
+        if has_state && self.injector.lacks(Mutation::StateOfOthers) {
+            self.follow_any_state(&mut writes).await?;
+        }
+        if !has_state && self.injector.lacks(Mutation::FailedOfOthers) {
+            self.follow_any_endpoint(&mut writes).await?;
+        }
+        self.inner.write(&writes).await
     }
 
-    async fn replace_failed_event(&self, failed: &FailedEvent) -> PortResult<WriteOutcome> {
-        let effect = async {
-            if self.injector.lacks(Mutation::FailedOfOthers) {
-                return self.put_failed_event(failed).await;
+    /// Has a state stored in the place of that of the endpoint that has the name by now.
+    async fn follow_any_state(&self, writes: &mut [Write]) -> PortResult<()> {
+        for write in writes {
+            if let Write::Put(item, condition) = write
+                && item.key.partition.name == EndpointState::KIND
+            {
+                let own = EndpointState::from_body(&item.body)?;
+                let stored = find_endpoint_state(&self.inner, &own.tenant, &own.endpoint).await?;
+                if stored.is_some_and(|stored| stored.record.generation() != own.generation()) {
+                    *condition = Condition::Always;
+                }
             }
-            self.inner.replace_failed_event(failed).await
-        };
-        self.around("replace_failed_event", effect).await
+        }
+        Ok(())
     }
 
-    delegate_calls! {
-        find_endpoint_state(tenant: &TenantId, endpoint: &WebhookEndpointId) -> Option<EndpointState>;
-        list_endpoint_states(tenant: Option<&TenantId>, limit: usize) -> Vec<EndpointState>;
-        remove_failed_event(failed: &FailedEvent) -> ();
-        find_failed_event(tenant: &TenantId, endpoint: &WebhookEndpointId, cursor: EventCursor) -> Option<FailedEvent>;
-        list_failed_events(tenant: &TenantId, endpoint: &WebhookEndpointId, page: &PageRequest) -> Page<FailedEvent>;
-        list_due_failed_events(tenant: &TenantId, endpoint: &WebhookEndpointId, now: Timestamp, limit: usize)
-            -> Vec<FailedEvent>;
-        delete_endpoint_records(tenant: &TenantId, endpoint: &WebhookEndpointId, generation: Option<u64>) -> ();
+    /// Has a failed event stored as one of the endpoint that has the name by now.
+    async fn follow_any_endpoint(&self, writes: &mut [Write]) -> PortResult<()> {
+        for write in writes {
+            if let Write::Put(item, condition) = write
+                && item.key.partition.name == FailedEvent::KIND
+            {
+                let mut failed = FailedEvent::from_body(&item.body)?;
+                let stored = find_endpoint_state(&self.inner, &failed.tenant, &failed.endpoint).await?;
+                if let Some(state) = stored {
+                    failed.generation = state.record.generation();
+                    item.body = failed.to_body()?;
+                    *condition = Condition::Always;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,222 @@
+//! The events that an endpoint did not accept. Each belongs to a generation of its endpoint: one that is removed and made again under its
+//! name has another.
+
+use super::super::audit::sort_of_time;
+use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
+use crate::retry_write::{WriteAttempt, retry_lost_write};
+use crate::table::{
+    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
+    find_with_version, list_led_versions, list_versions, remove_record, save_record,
+};
+use jiff::Timestamp;
+use recado_domain::clock_rollback::ClockRollback;
+use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_domain::published_event::EventCursor;
+use recado_domain::webhook_endpoint::FailedEvent;
+
+/// The partition that lists the events that are tried on, by endpoint and by the time of the next attempt.
+const DUE: &str = "failed-posts.due";
+
+/// The number of events that are deleted together, each with what leads to it.
+const DELETED_AT_ONCE: usize = WRITES_MAX / 2;
+
+impl Record for FailedEvent {
+    const KIND: &'static str = "failed-posts";
+    const LEADS: &'static [&'static str] = &[DUE];
+    const HAS_TIMES: bool = true;
+
+    fn owner(&self) -> Option<&TenantId> {
+        Some(&self.tenant)
+    }
+
+    fn sort(&self) -> String {
+        sort_of_event(&self.endpoint, self.cursor)
+    }
+
+    fn expiry(&self) -> Option<Timestamp> {
+        Some(self.expires_at())
+    }
+
+    fn leads(&self) -> Vec<Lead> {
+        let lead = |next: Timestamp| {
+            let place = format!(
+                "{}#{}",
+                sort_of_due(&self.endpoint, next),
+                sort_of_number(self.cursor)
+            );
+            Lead::new(Key::new(DUE, self.owner(), place)).shared()
+        };
+        self.next_at.map(lead).into_iter().collect()
+    }
+
+    fn set_times_back(&mut self, back: ClockRollback) -> bool {
+        back.correct_failed_event(self)
+    }
+}
+
+/// Writes a place in the log so that later ones are sorted behind earlier ones.
+fn sort_of_number(cursor: EventCursor) -> String {
+    format!("{:020}", cursor.0)
+}
+
+fn sort_of_event(endpoint: &WebhookEndpointId, cursor: EventCursor) -> String {
+    format!("{}{}", prefix_of(endpoint), sort_of_number(cursor))
+}
+
+fn sort_of_due(endpoint: &WebhookEndpointId, next: Timestamp) -> String {
+    format!("{}{}", prefix_of(endpoint), sort_of_time(next))
+}
+
+/// Returns the beginning of the places of an endpoint's events.
+fn prefix_of(endpoint: &WebhookEndpointId) -> String {
+    format!("{endpoint}#")
+}
+
+/// Returns the event at this place that an endpoint did not accept.
+pub async fn find_failed_event(
+    table: &dyn Table,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+    cursor: EventCursor,
+) -> PortResult<Option<Versioned<FailedEvent>>> {
+    find_with_version(table, Some(tenant), &sort_of_event(endpoint, cursor)).await
+}
+
+/// Lists the events that an endpoint did not accept and that are not expired, the oldest first. The cursor is the place of an event.
+pub async fn list_failed_events(
+    table: &dyn Table,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+    page: &PageRequest,
+) -> PortResult<Page<Versioned<FailedEvent>>> {
+    let cursor = page.cursor.as_deref().map(str::parse::<EventCursor>).transpose();
+    let cursor = cursor.map_err(|error| PortError::invalid(FailedEvent::KIND, error))?;
+    let page = PageRequest {
+        limit: page.limit,
+        cursor: cursor.map(|cursor| sort_of_event(endpoint, cursor)),
+    };
+    let own = Query::new(Partition::new(FailedEvent::KIND, Some(tenant)), page.limit);
+    let own = own.with_prefix(&prefix_of(endpoint));
+    let mut found = list_versions::<FailedEvent>(table, own, &page, |_| true).await?;
+    let last = found.items.last().map(|last| last.record.cursor.to_string());
+    found.next_cursor = found.next_cursor.and(last);
+    Ok(found)
+}
+
+/// Lists those of them whose next attempt is due at `now`, the longest due first, at most `limit`.
+pub async fn list_due_failed_events(
+    table: &dyn Table,
+    tenant: &TenantId,
+    endpoint: &WebhookEndpointId,
+    now: Timestamp,
+    limit: usize,
+) -> PortResult<Vec<Versioned<FailedEvent>>> {
+    let due = Query {
+        from: Some(prefix_of(endpoint)),
+        // Behind the time stands the number of an event, and no key holds a character behind this one.
+        to: Some(format!("{}\u{10FFFF}", sort_of_due(endpoint, now))),
+        ..Query::new(Partition::new(DUE, Some(tenant)), limit)
+    };
+    let page = PageRequest { limit, cursor: None };
+    // An event may have failed once more since what leads to it was read.
+    let is_due = |failed: &FailedEvent| failed.next_at.is_some_and(|next| next <= now);
+    Ok(list_led_versions(table, due, &page, is_due).await?.items)
+}
+
+/// Replaces an event that was read. [`WriteOutcome::Conflict`]: it is another by now, or is not stored any more, and nothing was written.
+pub async fn replace_failed_event(
+    table: &dyn Table,
+    failed: &mut Versioned<FailedEvent>,
+) -> PortResult<WriteOutcome> {
+    Ok(save_record(table, failed).await?.into())
+}
+
+/// Lets an event of the same generation be tried again, from `now` on. `false`: it is not stored any more.
+pub async fn redrive_failed_event(
+    table: &dyn Table,
+    failed: &Versioned<FailedEvent>,
+    now: Timestamp,
+) -> PortResult<bool> {
+    let contended = PortError::contended(FailedEvent::KIND);
+    retry_lost_write(contended, failed.clone(), |mut known| async move {
+        known.record.redrive_event(now);
+        if replace_failed_event(table, &mut known).await? == WriteOutcome::Written {
+            return PortResult::Ok(WriteAttempt::Done(true));
+        }
+        let again = find_changed_event(table, &known.record).await?;
+        Ok(again.map_or(WriteAttempt::Done(false), WriteAttempt::Lost))
+    })
+    .await
+}
+
+/// Removes an event of the same generation from those that an endpoint did not accept.
+pub async fn remove_failed_event(table: &dyn Table, failed: &Versioned<FailedEvent>) -> PortResult<()> {
+    let contended = PortError::contended(FailedEvent::KIND);
+    retry_lost_write(contended, failed.clone(), |known| async move {
+        if remove_record(table, &known).await? {
+            return PortResult::Ok(WriteAttempt::Done(()));
+        }
+        let again = find_changed_event(table, &known.record).await?;
+        Ok(again.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    })
+    .await
+}
+
+/// Reads an event again that another writer changed. `None`: it is gone, or that of another generation stands in its place.
+async fn find_changed_event(
+    table: &dyn Table,
+    known: &FailedEvent,
+) -> PortResult<Option<Versioned<FailedEvent>>> {
+    let found = find_failed_event(table, &known.tenant, &known.endpoint, known.cursor).await?;
+    Ok(found.filter(|found| found.record.generation == known.generation))
+}
+
+/// Returns the writes that store events, each in place of one that stands there.
+pub(super) async fn list_event_writes(table: &dyn Table, failed: &[FailedEvent]) -> PortResult<Vec<Write>> {
+    let keys: Vec<Key> = failed.iter().map(Record::key).collect();
+    let mut known = find_versions::<FailedEvent>(table, &keys).await?;
+    let mut writes = Vec::new();
+    for one in failed {
+        match known.iter_mut().find(|known| known.record.cursor == one.cursor) {
+            Some(known) => {
+                // What led to it goes with it.
+                known.record = one.clone();
+                writes.extend(Change::save(known)?.writes);
+            }
+            // There is none, or one that cannot be read.
+            None => writes.extend(Kind::of::<FailedEvent>().put_writes(&one.to_body()?)?),
+        }
+    }
+    Ok(writes)
+}
+
+/// Deletes the events of a generation of an endpoint.
+pub(super) async fn delete_failed_events(
+    table: &dyn Table,
+    (tenant, endpoint): (&TenantId, &WebhookEndpointId),
+    generation: u64,
+) -> PortResult<()> {
+    let mut page = PageRequest {
+        limit: DELETED_AT_ONCE,
+        cursor: None,
+    };
+    loop {
+        let mut found = list_failed_events(table, tenant, endpoint, &page).await?;
+        found.items.retain(|found| found.record.generation == generation);
+        let writes: Vec<Write> = found
+            .items
+            .iter()
+            .flat_map(|found| Change::remove(found).writes)
+            .collect();
+        if !writes.is_empty() && table.write(&writes).await?.is_err() {
+            // One of them is another by now.
+            for one in &found.items {
+                remove_failed_event(table, one).await?;
+            }
+        }
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return Ok(()),
+        }
+    }
+}
