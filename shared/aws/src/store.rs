@@ -6,7 +6,6 @@ mod client_keys;
 mod configuration_writes;
 mod conversation_lists;
 mod conversations;
-mod dead_letters;
 mod deliveries;
 mod directory;
 mod effects;

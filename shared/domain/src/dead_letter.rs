@@ -1,5 +1,7 @@
 //! Dead letters: events, messages and queue messages that were given up for good, kept so that a person can see them.
 
+mod unnamed_job;
+
 use crate::event::{InboundJob, JobNames};
 use crate::ids::{
     ConversationId, CorrelationId, EventId, IdError, InstanceId, InvitationId, MessageId, TenantId,
@@ -62,6 +64,7 @@ pub enum DeadLetterContent {
         invitation: InvitationId,
     },
     /// The job of `turns` that its queue gave up. The record that it names is unchanged: what is to be done stays so.
+    #[serde(alias = "turn", deserialize_with = "unnamed_job::read_job")]
     Turns(Box<TurnsJob>),
     /// A queue message that could not be read.
     Unreadable {
@@ -137,8 +140,23 @@ pub struct RedrivenLetter {
     pub failed_at: Timestamp,
 }
 
-/// Maximum size of an unreadable body in a dead letter, in bytes: a record holds no more.
+/// Maximum size of an unreadable body in the JSON of a dead letter, in bytes: a record holds no more.
 const UNREADABLE_BYTES_MAX: usize = 300_000;
+
+/// Returns the beginning of a text that takes at most `most` bytes in JSON.
+fn cut_for_json(text: &str, most: usize) -> &str {
+    let size = |c: char| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => c.len_utf8(),
+    };
+    let mut taken = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        taken += size(*c);
+        taken > most
+    });
+    end.map_or(text, |(end, _)| &text[..end])
+}
 
 /// Returns the id of the dead letter of a queue message that cannot be read.
 pub fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
@@ -165,7 +183,7 @@ impl DeadLetter {
             tenant: None,
             instance: None,
             what: DeadLetterContent::Unreadable {
-                body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
+                body: cut_for_json(body, UNREADABLE_BYTES_MAX).to_owned(),
             },
         }
     }

@@ -15,7 +15,6 @@ pub use record::{
 
 use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tenant};
 use crate::conversation::Conversation;
-use crate::dead_letter::DeadLetter;
 use crate::effects::Journal;
 use crate::event::{EventPayload, webhook_file_key};
 use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
@@ -128,8 +127,6 @@ moved_kinds! {
     Parked(ParkedConversation) = "parked-conversations",
     /// Messages that are to be sent later.
     Scheduled(ScheduledMessage) = "scheduled-messages",
-    /// Dead letters.
-    DeadLetter(DeadLetter) = "dead-letters",
     /// Journals of what agents' tools changed outside.
     Journal(Journal) = "journals",
     /// Cells of calendars that events hold.

@@ -303,22 +303,6 @@ CREATE INDEX deliveries_expires ON deliveries (expires);
 -- The deliveries of an owner that are late, and the next owner that has some (`count_by_owner`, `select_page`).
 CREATE INDEX deliveries_unacknowledged ON deliveries (ack_owner, ack_due, key) WHERE ack_owner IS NOT NULL;
 
-CREATE TABLE dead_letters (
-    id TEXT PRIMARY KEY,
-    queue TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    tenant TEXT, -- absent: it belongs to none
-    instance TEXT,
-    at INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
--- The newest dead letters of all tenants (`list_dead_letters`).
-CREATE INDEX dead_letters_newest ON dead_letters (at, id);
--- The newest dead letters of an instance (`list_dead_letters`).
-CREATE INDEX dead_letters_newest_of_instance ON dead_letters (instance, at, id);
--- The newest dead letters of a tenant, or of none (`list_dead_letters`).
-CREATE INDEX dead_letters_newest_of_tenant ON dead_letters (tenant, at, id);
-
 -- Invitations --------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE occasions (

@@ -211,14 +211,6 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Keeps only rows without a value of `column`, if `is_wanted`.
-    pub(crate) fn where_absent(mut self, column: &'static str, is_wanted: bool) -> Self {
-        if is_wanted {
-            self.conditions.push(format!("{column} IS NULL"));
-        }
-        self
-    }
-
     /// Keeps only rows whose `column` is not `value`.
     pub(crate) fn where_not_equal(mut self, column: &'static str, value: &str) -> Self {
         self.conditions.push(format!("{column} <> ?"));
@@ -235,31 +227,10 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Keeps only rows from `since` on and before `until`, where these are given.
-    pub(crate) fn where_between(mut self, since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
-        for (at, than) in [(since, ">="), (until, "<")] {
-            if let Some(at) = at {
-                self.conditions.push(format!("{} {than} ?", self.time));
-                self.values.push(at.as_millisecond().into());
-            }
-        }
-        self
-    }
-
     /// Runs the query and returns the page of the records in the column `body`.
-    pub(crate) fn fetch_page<T: DeserializeOwned>(self, connection: &Connection) -> Result<Page<T>, DbError> {
-        self.fetch_rows(connection, "body", |row| {
-            decode_json(row.get_ref("body")?.as_str().map_err(rusqlite::Error::from)?)
-        })
-    }
-
-    /// Runs the query and returns a page of the values that `parse` makes of `columns`. The columns of time and id are read,
-    /// too.
-    pub(crate) fn fetch_rows<T>(
+    pub(crate) fn fetch_page<T: DeserializeOwned>(
         mut self,
         connection: &Connection,
-        columns: &str,
-        parse: impl Fn(&Row<'_>) -> Result<T, DbError>,
     ) -> Result<Page<T>, DbError> {
         let (table, time) = (self.table, self.time);
         let conditions = if self.conditions.is_empty() {
@@ -268,7 +239,7 @@ impl NewestFirstQuery {
             self.conditions.join(" AND ")
         };
         let sql = format!(
-            "SELECT {time}, id, {columns} FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
+            "SELECT {time}, id, body FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
         );
         // One row more than wanted shows whether there is another page.
         self.values.push(to_sql_limit(self.most + 1).into());
@@ -284,7 +255,7 @@ impl NewestFirstQuery {
                 page.next_cursor = last;
                 break;
             }
-            page.items.extend(keep_readable(table, parse(row))?);
+            page.items.extend(keep_readable(table, decode_column(row, 2))?);
             last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
         }
         Ok(page)

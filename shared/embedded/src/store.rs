@@ -41,7 +41,7 @@ mod usage;
 pub(crate) use batches::upsert_batch;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
-pub(crate) use dead_letters::upsert_dead_letter;
+pub(crate) use dead_letters::put_letter;
 pub(crate) use effects::JournalRow;
 pub(crate) use event_states::{RecordedEvent, StoredEventState, record_given_up, select_event_state};
 pub use expiry::SweepCounts;

@@ -251,12 +251,12 @@ fn an_export_of_format_5_is_imported_whole() {
     unpack.arg("-xzf").arg(EXPORT_OF_FORMAT_5).arg("--no-same-owner");
     assert!(unpack.arg("-C").arg(&folder).status().unwrap().success());
     block_on(async {
-        let manifest = check_export(&folder).unwrap();
+        let manifest = check_export(&KINDS, &folder).unwrap();
         assert_eq!(manifest.records, 5);
         // At the time of the export: later, some of its records have expired.
         let now = manifest.taken_at;
         let to = Embedded::in_memory(Clock::new(move || now)).unwrap();
-        let report = import_installation(&to, &to, &folder, now, &silent)
+        let report = import_installation(&to, &to, &KINDS, &folder, now, &silent)
             .await
             .unwrap();
         assert_eq!((report.records, report.expired), (181, 0));
@@ -268,7 +268,7 @@ fn an_export_of_format_5_is_imported_whole() {
 fn an_export_of_an_older_or_a_newer_format_is_refused() {
     block_on(async {
         let (from, folder) = (empty_store(), new_folder());
-        export_installation(&from, &from, &folder, options(), &silent)
+        export_installation(&from, &from, &KINDS, &folder, options(), &silent)
             .await
             .unwrap();
         let path = folder.join("manifest.json");
@@ -278,7 +278,7 @@ fn an_export_of_an_older_or_a_newer_format_is_refused() {
             manifest["records"] = json!(records);
             std::fs::write(&path, manifest.to_string()).unwrap();
             let to = empty_store();
-            let refused = import_installation(&to, &to, &folder, Timestamp::now(), &silent)
+            let refused = import_installation(&to, &to, &KINDS, &folder, Timestamp::now(), &silent)
                 .await
                 .unwrap_err();
             assert!(matches!(refused, MovingError::OtherFormat { .. }), "{refused}");

@@ -9,10 +9,10 @@ use crate::{Deps, Verdict};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
-use recado_ports::ports::{DeadLetters, EmailSenders, PortResult, Queues};
+use recado_ports::ports::{EmailSenders, PortResult, Queues};
+use recado_ports::records::dead_letters::remove_dead_letter;
 use std::time::Duration;
 use tracing::Instrument;
-use tracing::field::display;
 
 /// Handles one message of the queue `turns`. `receives` is how often the queue has delivered it; the function that runs it ends at
 /// `deadline`, if it ends.
@@ -50,9 +50,7 @@ async fn handle_turns_job(
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
     if let Some(redrive) = &message.redrive {
-        deps.store()
-            .remove_dead_letter(&redrive.dead_letter, redrive.failed_at)
-            .await?;
+        remove_dead_letter(deps.store(), &redrive.dead_letter, redrive.failed_at).await?;
     }
     if receives >= REQUEUE_AFTER_RECEIVES {
         tracing::warn!("a job that came back often is sent anew");

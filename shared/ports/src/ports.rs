@@ -16,7 +16,6 @@ mod applied_files;
 mod batches;
 mod configuration;
 mod conversations;
-mod dead_letters;
 mod dead_queues;
 mod deliveries;
 mod document_reader;
@@ -64,7 +63,6 @@ pub use configuration::ConfigurationStore;
 pub use conversations::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
 };
-pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
@@ -232,7 +230,6 @@ join_ports!(
         + TenantRecords
         + InstanceStates
         + ParkedConversations
-        + DeadLetters
         + ConfigurationStore
         + OverdueIndex
         + Gauges

@@ -3,6 +3,7 @@
 pub mod alerts;
 pub mod aliases;
 pub mod audit;
+pub mod dead_letters;
 pub mod endpoints;
 pub mod knowledge;
 pub mod notices;
@@ -19,6 +20,7 @@ use crate::table::Kind;
 use recado_domain::access::{ConsoleSession, Token};
 use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::{Dated, MovedAlias, RemovedInstance};
 use recado_domain::notice::Notice;
@@ -28,12 +30,13 @@ use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 15] = [
+pub static KINDS: [Kind; 16] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
     Kind::of::<RemovedInstance>(),
     Kind::of::<MovedAlias>(),
+    Kind::of::<DeadLetter>(),
     Kind::of::<AgentKnowledge>(),
     Kind::of::<OptOut>(),
     Kind::of::<Dated<MinuteSample>>(),

@@ -26,6 +26,7 @@ use recado_ports::ports::{
     WriteOutcome,
 };
 use recado_ports::records::alerts::{list_ended_alerts, list_live_alerts};
+use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_ports::records::notifications::list_notifications;
 use recado_ports::table::remove_record;
 use serde_json::{Value, json};
@@ -312,7 +313,7 @@ async fn dead_letters<S: Store>(scene: &AlertStory<'_, S>) {
     let dead: Vec<_> = (0..51).map(|_| scene.fixture.dead_letter()).collect();
     let put = async |range: Range<usize>| {
         for one in &dead[range] {
-            succeed(scene.store.put_dead_letter(one)).await;
+            succeed(put_dead_letter(scene.store, one)).await;
         }
     };
     put(0..10).await;
@@ -328,7 +329,7 @@ async fn dead_letters<S: Store>(scene: &AlertStory<'_, S>) {
     put(50..51).await;
     assert_eq!(scene.next_minute().await, both(CRITICAL, FIRING));
     for one in &dead {
-        assert!(succeed(scene.store.remove_dead_letter(&one.id, one.at)).await);
+        assert!(succeed(remove_dead_letter(scene.store, &one.id, one.at)).await);
     }
     let told = scene.next_minute().await;
     assert_eq!(told, [both(WARNING, ENDED), both(CRITICAL, ENDED)].concat());
@@ -435,7 +436,7 @@ pub async fn a_pass_may_end_at_any_step<S: Store, F: Future<Output = S>>(make: i
         let scene = AlertStory::begin(&store).await;
         scene.quiet_minutes(1).await;
         for one in (0..11).map(|_| scene.fixture.dead_letter()) {
-            succeed(store.put_dead_letter(&one)).await;
+            succeed(put_dead_letter(&store, &one)).await;
         }
         let ended = EndingStore {
             inner: &store,

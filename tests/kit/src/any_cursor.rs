@@ -3,11 +3,10 @@
 use recado_domain::Timestamp;
 use recado_domain::ids::{ConversationId, OccasionId, TenantId, WebhookEndpointId};
 use recado_domain::invitations::LogMonth;
-use recado_ports::ports::{
-    ConversationFilter, DeadLetterFilter, PageRequest, PortError, Store, UnacknowledgedFilter,
-};
+use recado_ports::ports::{ConversationFilter, PageRequest, PortError, Store, UnacknowledgedFilter};
 use recado_ports::records::alerts::list_ended_alerts;
 use recado_ports::records::audit::{AuditFilter, list_audit};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::endpoints::list_failed_events;
 use recado_ports::records::opt_outs::list_opt_outs;
 use recado_ports::records::tokens::list_tokens;
@@ -65,7 +64,7 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "instances": store.list_instances(of, page);
         "alerts": list_ended_alerts(store, of, page);
         "failed events": list_failed_events(store, tenant, endpoint, page);
-        "dead letters": store.list_dead_letters(letters, page);
+        "dead letters": list_dead_letters(store, letters, page);
         "audit": list_audit(store, audited, page);
         "opt-outs": list_opt_outs(store, tenant, page);
         "tokens": list_tokens(store, of, page);

@@ -4,6 +4,7 @@ use crate::builders::{Fixture, at, far_ahead};
 use crate::ports::succeed;
 use recado_domain::event::InboundJob;
 use recado_ports::ports::{OverdueWork, RecordEventOutcome, Store};
+use recado_ports::records::dead_letters::find_dead_letter;
 
 /// Looks at two pending events, of which the first is damaged; then settles that one, and looks for it again.
 pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
@@ -26,7 +27,7 @@ pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
     assert!(found.is_err_and(|error| !error.is_retryable()));
     let settled = store.settle_event(&damaged.event, Some(&dead_letter), at(1), far_ahead());
     assert!(succeed(settled).await);
-    let letter = succeed(store.find_dead_letter(&dead_letter.id)).await;
+    let letter = succeed(find_dead_letter(store, &dead_letter.id)).await;
     assert_eq!(letter, Some(dead_letter));
     let repeated = succeed(store.record_event(damaged)).await;
     assert_eq!(

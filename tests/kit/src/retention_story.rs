@@ -24,6 +24,7 @@ use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
 use recado_ports::ports::{DeliveryLink, Files, RecordEventOutcome, Store, System};
+use recado_ports::records::dead_letters::find_dead_letter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -232,7 +233,7 @@ impl<S: Store> Story<S> {
         };
         let found = succeed(store.list_messages_after(&records.answered, Ordinal(0), 100)).await;
         let stored = serde_json::to_string(&found).unwrap();
-        let letter = async |id: &str| succeed(store.find_dead_letter(id)).await.is_some();
+        let letter = async |id: &str| succeed(find_dead_letter(store, id)).await.is_some();
         Left {
             messages: messages(&records.answered).await,
             conversation: succeed(store.find_conversation(&records.answered))

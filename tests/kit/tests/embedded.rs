@@ -65,17 +65,17 @@ mod in_virtual_time {
         let clock = RetentionClock::default();
         let [from, to] = [(); 2].map(|()| store_at(&clock, &declared_kind_story::KINDS));
         // The store publishes with each write.
-        let story =
+        let played =
             declared_kind_story::a_declared_kind_is_served_in_every_way(&from, &to, &clock, async || ());
-        Box::pin(story).await;
+        Box::pin(played).await;
     }
 
     #[tokio::test]
     async fn an_item_is_absent_from_the_second_of_its_expiry_on() {
         let clock = RetentionClock::default();
         let store = store_at(&clock, list_all_kinds());
-        let story = expiry_story::an_item_is_absent_from_the_second_of_its_expiry_on(&store, &clock);
-        Box::pin(story).await;
+        let played = expiry_story::an_item_is_absent_from_the_second_of_its_expiry_on(&store, &clock);
+        Box::pin(played).await;
     }
 }
 

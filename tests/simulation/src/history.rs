@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::debounce::Debounce;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::dead_letters::count_dead_letters;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ where
         steps: sim.common.steps(),
         distinct_steps: sim.common.distinct_steps(),
         repeated: repeated(sim),
-        dead: futures::executor::block_on(sim.store.count_dead_letters(None))
+        dead: futures::executor::block_on(count_dead_letters(&sim.store, None))
             .map(|counts| counts.count_of(None))
             .unwrap_or_default(),
         polls: sim.simulation().polls(),

@@ -10,10 +10,6 @@ use recado_simulation::executor::Simulation;
 /// The kinds of which a day has no row, and those that are the installation itself.
 const NOT_PLAYED: &[(&str, &str)] = &[
     (
-        "dead_letters",
-        "nothing is given up on the day; the story of damaged letters shows them",
-    ),
-    (
         "installation",
         "one row each: without the identity key nobody is known",
     ),

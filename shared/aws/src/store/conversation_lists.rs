@@ -64,9 +64,9 @@ impl<A: System> DynamoStore<A> {
         }
     }
 
-    /// Returns the tenant of an instance; `None` if the instance is not configured. It may have conversations and dead letters
-    /// all the same, from before it was removed.
-    pub(super) async fn find_tenant_of(&self, instance: &InstanceId) -> PortResult<Option<TenantId>> {
+    /// Returns the tenant of an instance; `None` if the instance is not configured. It may have conversations all the same, from before
+    /// it was removed.
+    async fn find_tenant_of(&self, instance: &InstanceId) -> PortResult<Option<TenantId>> {
         let key = TableKey::for_configured(ConfigurationKind::Instance, instance.as_str());
         let Some(found) = self.table.get_record(WHAT, key).await? else {
             return Ok(None);

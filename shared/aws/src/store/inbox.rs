@@ -1,6 +1,5 @@
 use super::DynamoStore;
 use super::conversations::{begin_retention, follows_stored};
-use super::dead_letters::dead_letter_item;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
@@ -15,6 +14,9 @@ use recado_domain::reason::Reason;
 use recado_ports::ports::{
     EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
 };
+use recado_ports::records::dead_letters::{build_replacement, lead_key};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Table;
 
 /// Returns the condition that an event is in this state.
 fn is_in_state(state: &str) -> Expression {
@@ -238,11 +240,24 @@ impl<A: System> Inbox for DynamoStore<A> {
         let change = settled_change(at)
             .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
             .set_value("reason", item::encode_part(WHAT, &dead_letter.reason)?);
-        let actions = vec![
-            TransactionAction::Update(TableKey::for_event(id), change, Some(is_in_state(PENDING))),
-            TransactionAction::Put(dead_letter_item(WHAT, dead_letter)?, None),
-        ];
-        Ok(self.table.run_transaction(WHAT, actions).await?.is_ok())
+        let lead = lead_key(&dead_letter.id);
+        retry_lost_write(PortError::contended(WHAT), (), |()| async {
+            let known = self.get(&lead).await?;
+            let writes = build_replacement(dead_letter, known.as_ref())?;
+            let end = TransactionAction::Update(
+                TableKey::for_event(id),
+                change.clone(),
+                Some(is_in_state(PENDING)),
+            );
+            let actions = std::iter::once(end).chain(self.build_actions(&writes));
+            let refused = self.table.run_transaction(WHAT, actions.collect()).await?.err();
+            Ok(match refused {
+                None => WriteAttempt::Done(true),
+                Some(refused) if refused.for_action(0).is_some() => WriteAttempt::Done(false),
+                Some(_) => WriteAttempt::Lost(()),
+            })
+        })
+        .await
     }
 
     async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {

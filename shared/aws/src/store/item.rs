@@ -105,17 +105,6 @@ pub(crate) fn decode_fields(what: &'static str, item: &Item) -> PortResult<Map<S
         .collect()
 }
 
-/// Decodes those fields of an item's record that can be decoded.
-pub(crate) fn decode_readable_fields(what: &'static str, item: &Item) -> Map<String, Value> {
-    let readable = |(name, attribute): (&String, &AttributeValue)| {
-        Some((name.clone(), decode_field(what, name, attribute).ok()?))
-    };
-    let fields = item
-        .iter()
-        .filter(|(name, _)| !INDEX_ATTRIBUTES.contains(&name.as_str()));
-    fields.filter_map(readable).collect()
-}
-
 /// Parses a record, given its fields.
 pub(crate) fn parse_fields<T: DeserializeOwned>(
     what: &'static str,

@@ -15,7 +15,6 @@
 //! | instance's state | `I#{instance}` | `STATE` |
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
-//! | dead letter | `X#{id}` | `X` |
 //! | journal of effects: its revision, its content | `J#{thread}` | `H`, `J` |
 //! | cell of a calendar | `Y#{tenant}` | `{calendar}#{start}` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
@@ -33,13 +32,12 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due; those of the table's kinds under
-//! `{kind}{shard}`. Index `lists` (`list_key`, `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
+//! `{kind}{shard}`. Index `lists` (`list_key`, `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`),
 //! and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages. Index
-//! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
-//! `X#{tenant}` (those of nobody under `X#`), its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, under `W#{tenant}` its conversations in which a person owes an answer, and under
+//! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, under `W#{tenant}` its conversations in which a person owes an answer, and under
 //! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
@@ -62,9 +60,8 @@ pub(super) use effects::{
 pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_connections_pk};
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
-    DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,
-    retention_list_key, scheduled_of_instance, tenant_conversation_list_keys, tenant_dead_letters,
-    unlisted_list_key,
+    active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,
+    retention_list_key, scheduled_of_instance, tenant_conversation_list_keys, unlisted_list_key,
 };
 pub(super) use open::{OPEN_KINDS, count_shards, due_shard, list_due_shards};
 pub(super) use trace::{event_owner, index_trace, message_owner};
@@ -164,11 +161,6 @@ impl TableKey {
             instance_pk(id),
             format!("{FLY}{}#{}", flight.message, flight.nonce),
         )
-    }
-
-    /// Returns the key of a dead letter.
-    pub(crate) fn for_dead_letter(id: &str) -> Self {
-        Self::new(format!("X#{id}"), "X")
     }
 
     /// Returns the key of a conversation's retention.

@@ -4,7 +4,6 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::table::RecordQuery;
-use jiff::Timestamp;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 
 /// The position of a record in a list: its time, in milliseconds, and its id, which orders records of the same time.
@@ -47,13 +46,6 @@ impl ListPosition {
             id,
         ))
     }
-}
-
-/// The time range of a list, from `since` on and before `until`. `None`: no bound.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ListTimeRange {
-    pub(super) since: Option<Timestamp>,
-    pub(super) until: Option<Timestamp>,
 }
 
 /// A list: the index that holds it, and its key there.
@@ -129,34 +121,17 @@ impl<A: System> DynamoStore<A> {
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
     ) -> PortResult<Vec<(ListPosition, T)>> {
-        let (source, span) = (ListSource::Lists(list_key), ListTimeRange::default());
-        self.read_list_between(what, source, span, request, wanted).await
-    }
-
-    /// Reads a list as [`Self::read_list`] does, limited to the time range `span`.
-    pub(super) async fn read_list_between<T>(
-        &self,
-        what: &'static str,
-        source: ListSource,
-        span: ListTimeRange,
-        request: &PageRequest,
-        wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
-    ) -> PortResult<Vec<(ListPosition, T)>> {
         let after = request
             .cursor
             .as_deref()
             .map(|cursor| ListPosition::parse_cursor(what, cursor))
             .transpose()?;
-        let before = span.until.map_or(i64::MAX, |at| at.as_millisecond() - 1);
-        let upto = after.as_ref().map_or(before, |place| place.at.min(before));
-        let from = span.since.map_or(i64::MIN, Timestamp::as_millisecond);
-        if from > upto {
-            return Ok(Vec::new());
-        }
+        let source = ListSource::Lists(list_key);
+        let upto = after.as_ref().map_or(i64::MAX, ListPosition::time);
         let limit = request.limit.max(1).saturating_add(1);
         let query = RecordQuery {
             index: Some(source.index()),
-            keys: source.key_condition(from, upto),
+            keys: source.key_condition(i64::MIN, upto),
             filter: None,
             reverse: true,
             limit: Some(limit),
@@ -164,10 +139,7 @@ impl<A: System> DynamoStore<A> {
         let mut found: Vec<(ListPosition, T)> = Vec::new();
         let mut start = None;
         loop {
-            let (mut items, next) = self.table.query_page(what, &query, start).await?;
-            if matches!(source, ListSource::OfTenant(_)) {
-                items = self.get_indexed_records(items).await?;
-            }
+            let (items, next) = self.table.query_page(what, &query, start).await?;
             for item in &items {
                 let read = item::keep_readable(wanted(item)).flatten();
                 found.extend(read.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)));

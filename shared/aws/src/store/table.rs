@@ -1,7 +1,7 @@
 //! Single requests to the table. Each can have a condition, and each is repeated if it collides with a transaction.
 
 use super::expression::{Expression, UpdateChange};
-use super::item::{Item, get_string};
+use super::item::Item;
 use super::keys::TableKey;
 use super::request_attempts::RequestAttempts;
 use crate::error::{error_code, invalid_request, port_error};
@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use recado_ports::ports::{PortError, PortResult, System};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// A condition that did not hold, with the record that was found.
@@ -286,10 +286,10 @@ impl RecordQuery {
         }
     }
 
-    /// Returns the attribute names that the conditions and `texts` use.
-    fn attribute_names(&self, texts: &[&str]) -> HashMap<String, String> {
+    /// Returns the attribute names that the conditions use.
+    fn attribute_names(&self) -> HashMap<String, String> {
         let filter = self.filter.as_ref().map_or("", |filter| &filter.text);
-        Expression::attribute_names(&[&[self.keys.text.as_str(), filter], texts].concat())
+        Expression::attribute_names(&[self.keys.text.as_str(), filter])
     }
 }
 
@@ -310,7 +310,7 @@ impl<A: System> DynamoTable<A> {
             .set_index_name(query.index.map(str::to_owned))
             .consistent_read(query.index.is_none())
             .key_condition_expression(&query.keys.text)
-            .set_expression_attribute_names(Some(query.attribute_names(&[])))
+            .set_expression_attribute_names(Some(query.attribute_names()))
             .set_expression_attribute_values(non_empty_map(values))
             .set_filter_expression((!filter.text.is_empty()).then_some(filter.text))
             .scan_index_forward(!query.reverse)
@@ -367,34 +367,5 @@ impl<A: System> DynamoTable<A> {
     ) -> PortResult<Vec<Item>> {
         let query = RecordQuery::for_partition(pk, prefix, None);
         self.query_records(what, &query).await
-    }
-
-    /// Counts the records that `query` finds by the text of their attribute `name`; `None` if a record has none. Only
-    /// that attribute is transferred.
-    pub(crate) async fn count_by_text(
-        &self,
-        what: &'static str,
-        query: &RecordQuery,
-        name: &str,
-    ) -> PortResult<BTreeMap<Option<String>, u64>> {
-        let projection = format!("#{name}");
-        let names = query.attribute_names(&[&projection]);
-        let request = self
-            .build_query(query)
-            .projection_expression(&projection)
-            .set_expression_attribute_names(Some(names));
-        let (mut counts, mut start) = (BTreeMap::new(), None);
-        loop {
-            let page = request.clone().set_exclusive_start_key(start).send().await;
-            let page = page.map_err(|error| port_error(what, &error))?;
-            for item in page.items.unwrap_or_default() {
-                let text = get_string(&item, name).map(str::to_owned);
-                *counts.entry(text).or_default() += 1;
-            }
-            match page.last_evaluated_key.filter(|key| !key.is_empty()) {
-                Some(next) => start = Some(next),
-                None => return Ok(counts),
-            }
-        }
     }
 }

@@ -177,6 +177,13 @@ impl<A: System> DynamoStore<A> {
         Ok(if is_done { Ok(()) } else { Err(Refusal(vec![0])) })
     }
 
+    /// Returns the actions of writes that are made in a transaction with others. None of them may be of a kind that is remembered.
+    pub(super) fn build_actions(&self, writes: &[Write]) -> Vec<TransactionAction> {
+        let (version, now) = (Version(self.table.system.random_u64()), self.table.system.now());
+        let actions = writes.iter().map(|write| to_action(write, version, now));
+        actions.collect()
+    }
+
     async fn write_together(&self, writes: &[Write], version: Version) -> PortResult<Result<(), Refusal>> {
         let now = self.table.system.now();
         let what = writes.first().map_or("items", |write| write.key().partition.name);

@@ -68,25 +68,24 @@ impl<A: System> DynamoStore<A> {
         let (mut changed, mut is_some_left, mut start) = (0, false, None);
         loop {
             let (found, next) = self.table.query_page(kind.name, &query, start).await?;
-            let mut changes = Vec::new();
+            let mut parts = Vec::new();
             for item in &found {
-                let sort = item::get_string(item, "sk").unwrap_or_default();
                 let body = get_body(kind.name, item).unwrap_or_default();
                 let left = kind.remove_content(body);
                 is_some_left |= !matches!(left, RemovedContent::Nothing);
                 match left {
                     RemovedContent::Nothing => {
-                        let key = Key::new(kind.name, Some(tenant), sort);
-                        changes.push(kind.delete_writes(key, body));
+                        let sort = item::get_string(item, "sk").unwrap_or_default();
+                        parts.push(kind.delete_writes(Key::new(kind.name, Some(tenant), sort), body));
                     }
                     RemovedContent::Same => {}
-                    RemovedContent::Other(writes) => changes.push(writes),
+                    RemovedContent::Other(writes) => parts.push(writes),
                 }
             }
-            changes.truncate(limit - changed);
-            changed += changes.len();
+            parts.truncate(limit - changed);
+            changed += parts.len();
             // The writes have no conditions, so they are not refused.
-            stream::iter(changes)
+            stream::iter(parts)
                 .map(|writes| async move { self.write(&writes).await.map(drop) })
                 .buffer_unordered(DELETIONS_AT_ONCE)
                 .try_collect::<()>()

@@ -2,11 +2,9 @@ use super::*;
 use crate::sql_records::execute_sql;
 use futures::executor::block_on;
 use futures::future::join_all;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_domain::ids::CorrelationId;
-use recado_domain::millis;
-use recado_domain::reason::Reason;
-use recado_ports::ports::{DeadLetters, PortError, Queues};
+use recado_ports::ports::{PortError, Queues};
+use recado_ports::table::{Condition, Partition, Query, Record, Table, Write};
+use recado_testkit::own_kinds::Slip;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -48,33 +46,30 @@ impl Drop for Scratch {
     }
 }
 
-fn dead_letter(id: &str) -> DeadLetter {
-    DeadLetter {
-        id: id.to_owned(),
-        queue: QueueName::Inbound,
-        reason: Reason::Poison,
-        at: millis::from_unix_millis(7),
-        attempts: 1,
-        last_error: None,
-        correlation: CorrelationId::parse("k").unwrap(),
-        tenant: None,
-        instance: None,
-        what: DeadLetterContent::Unreadable { body: "{".to_owned() },
-    }
+/// The one write that stores a slip.
+fn slip(name: &str) -> [Write; 1] {
+    [Slip::new(None, name, "text").put(Condition::Always)]
+}
+
+async fn is_stored(store: &Embedded, name: &str) -> bool {
+    let key = Slip::new(None, name, "text").key();
+    store.get(&key).await.unwrap().is_some()
+}
+
+async fn count_slips(store: &Embedded) -> u64 {
+    let all = Query::new(Partition::new(Slip::KIND, None), 1);
+    store.count(&all).await.unwrap()
 }
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_reopening_without_close() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    block_on(store.put_dead_letter(&dead_letter("a"))).unwrap();
+    block_on(store.write(&slip("a"))).unwrap().unwrap();
     block_on(store.put_payload("b/c", &json!({"x": [1, 2]}))).unwrap();
     drop(store);
     let store = scratch.store();
-    assert_eq!(
-        block_on(store.find_dead_letter("a")).unwrap(),
-        Some(dead_letter("a"))
-    );
+    assert!(block_on(is_stored(&store, "a")));
     assert_eq!(
         block_on(store.find_payload("b/c")).unwrap(),
         Some(json!({"x": [1, 2]}))
@@ -94,7 +89,7 @@ fn victim() {
     };
     let store = Embedded::open_folder(Path::new(&folder), Clock::from_system()).unwrap();
     for n in 0.. {
-        block_on(store.put_dead_letter(&dead_letter(&n.to_string()))).unwrap();
+        block_on(store.write(&slip(&n.to_string()))).unwrap().unwrap();
         eprintln!("written {n}");
     }
 }
@@ -120,8 +115,8 @@ fn what_was_acknowledged_before_a_kill_is_there_after_it() {
     victim.wait().unwrap();
     assert_eq!(written.len(), 100);
     let store = scratch.store();
-    for id in written {
-        assert!(block_on(store.find_dead_letter(&id)).unwrap().is_some(), "{id}");
+    for name in written {
+        assert!(block_on(is_stored(&store, &name)), "{name}");
     }
 }
 
@@ -130,13 +125,13 @@ fn a_copy_of_the_files_at_any_time_holds_what_was_acknowledged() {
     // What a killed process leaves: the files as they are, the log not yet written back.
     let (scratch, image) = (Scratch::new(), Scratch::new());
     let store = scratch.store();
-    block_on(store.put_dead_letter(&dead_letter("a"))).unwrap();
+    block_on(store.write(&slip("a"))).unwrap().unwrap();
     std::fs::create_dir(&image.0).unwrap();
     for name in ["recado.db", "recado.db-wal"] {
         std::fs::copy(scratch.0.join(name), image.0.join(name)).unwrap();
     }
     let copy = Embedded::open_folder(&image.0, Clock::from_system()).unwrap();
-    assert!(block_on(copy.find_dead_letter("a")).unwrap().is_some());
+    assert!(block_on(is_stored(&copy, "a")));
 }
 
 #[test]
@@ -153,22 +148,16 @@ fn two_processes_cannot_work_on_one_folder() {
 fn a_closed_store_has_finished_everything_and_refuses_more() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    let begun: Vec<_> = (0..50).map(|n| dead_letter(&n.to_string())).collect();
-    let writes: Vec<_> = begun
-        .iter()
-        .map(|dead_letter| store.put_dead_letter(dead_letter))
-        .collect();
+    let begun: Vec<_> = (0..50).map(|n| slip(&n.to_string())).collect();
+    let writes: Vec<_> = begun.iter().map(|slip| store.write(slip)).collect();
     block_on(async {
         let (done, ()) = futures::join!(join_all(writes), store.shut_down());
         assert!(done.iter().all(Result::is_ok));
     });
-    let refused = block_on(store.put_dead_letter(&dead_letter("late"))).unwrap_err();
+    let refused = block_on(store.write(&slip("late"))).unwrap_err();
     assert!(matches!(refused, PortError::Unavailable { .. }));
     let store = scratch.store();
-    assert_eq!(
-        block_on(store.count_dead_letters(None)).unwrap().count_of(None),
-        50
-    );
+    assert_eq!(block_on(count_slips(&store)), 50);
 }
 
 #[cfg(unix)]
@@ -199,17 +188,17 @@ async fn thirty_two_writers_at_once_all_get_through() {
         let store = store.clone();
         tokio::spawn(async move {
             for n in 0..20 {
-                let id = format!("{writer}-{n}");
-                store.put_dead_letter(&dead_letter(&id)).await.unwrap();
+                let name = format!("{writer}-{n}");
+                store.write(&slip(&name)).await.unwrap().unwrap();
                 // A read after the acknowledgement finds it, on whichever connection.
-                assert!(store.find_dead_letter(&id).await.unwrap().is_some());
+                assert!(is_stored(&store, &name).await);
             }
         })
     });
     for writer in join_all(writers).await {
         writer.unwrap();
     }
-    assert_eq!(store.count_dead_letters(None).await.unwrap().count_of(None), 640);
+    assert_eq!(count_slips(&store).await, 640);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -233,7 +222,7 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
     let (mut early, mut late) = (
         Box::pin({
             let store = store.clone();
-            async move { store.put_dead_letter(&dead_letter("early")).await }
+            async move { store.write(&slip("early")).await }
         }),
         Box::pin({
             let store = store.clone();
@@ -254,11 +243,11 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
     // The one before it in the same commit is done by now.
     tokio::task::block_in_place(|| second_begun.1.recv()).unwrap();
     assert!(futures::poll!(&mut early).is_pending(), "done, but not committed");
-    assert!(store.find_dead_letter("early").await.unwrap().is_none());
+    assert!(!is_stored(&store, "early").await);
     second_gate.0.send(()).unwrap();
-    early.await.unwrap();
+    early.await.unwrap().unwrap();
     assert!(late.await.unwrap().unwrap());
-    assert!(store.find_dead_letter("early").await.unwrap().is_some());
+    assert!(is_stored(&store, "early").await);
 }
 
 #[test]
@@ -277,7 +266,7 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
             panic!("a bug");
         });
         assert!(matches!(block_on(bug).unwrap_err(), PortError::Invalid { .. }));
-        block_on(store.put_dead_letter(&dead_letter("a"))).unwrap();
+        block_on(store.write(&slip("a"))).unwrap().unwrap();
         let left = store.run_read("left", |c| {
             Ok(c.query_row("SELECT COUNT(*) FROM tenants", [], |row| row.get::<_, i64>(0))?)
         });
@@ -289,13 +278,13 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
 fn an_operation_whose_caller_went_away_is_finished() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    let dead = dead_letter("a");
-    let mut put = Box::pin(store.put_dead_letter(&dead));
+    let writes = slip("a");
+    let mut put = store.write(&writes);
     let _ = block_on(async { futures::poll!(&mut put) });
     drop(put);
     block_on(store.shut_down());
     let store = scratch.store();
-    assert!(block_on(store.find_dead_letter("a")).unwrap().is_some());
+    assert!(block_on(is_stored(&store, "a")));
 }
 
 #[tokio::test]

@@ -8,9 +8,9 @@ use recado_domain::dead_letter::{DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, InboundJob, ProcessingRecord};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    ConfigurationStore, DeadLetterFilter, DeadLetters, ErasableRecords, EventFinish, Gauges, Inbox,
-    PageRequest, Queues, RecordEventOutcome,
+    ConfigurationStore, ErasableRecords, EventFinish, Gauges, Inbox, PageRequest, Queues, RecordEventOutcome,
 };
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_testkit::builders::{Fixture, at, far_ahead};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -180,7 +180,7 @@ fn an_event_that_cannot_be_recorded_is_set_aside_for_its_tenant_and_the_others_g
             limit: 9,
             cursor: None,
         };
-        let letters = succeed(store.list_dead_letters(&DeadLetterFilter::default(), &page)).await;
+        let letters = succeed(list_dead_letters(&store, &DeadLetterFilter::default(), &page)).await;
         let [letter] = &letters.items[..] else {
             panic!("{letters:?}")
         };

@@ -9,6 +9,7 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::millis;
 use recado_domain::outgoing::upload_payload_key;
 use recado_ports::ports::PortResult;
+use recado_ports::records::dead_letters::BY_ID;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
@@ -124,8 +125,8 @@ fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, Db
     // The id of a message, and that of its dead letter, consists of its conversation and its ordinal.
     let dead = format!(
         "{NAMED} messages WHERE {UPLOAD} AND (conversation, ordinal) IN
-            (SELECT substr(id, 1, instr(id, '.') - 1), CAST(substr(id, instr(id, '.') + 1) AS INTEGER)
-                FROM dead_letters WHERE queue = 'outbound')"
+            (SELECT substr(sort, 1, instr(sort, '.') - 1), CAST(substr(sort, instr(sort, '.') + 1) AS INTEGER)
+                FROM records WHERE partition = '{BY_ID}#')"
     );
     let mut files = BTreeSet::new();
     for sql in [open, scheduled, dead] {

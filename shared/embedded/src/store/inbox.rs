@@ -1,5 +1,5 @@
 use super::conversation_row::ConversationRow;
-use super::dead_letters::replace_dead_letter;
+use super::dead_letters::replace_letter;
 use super::event_states::{RecordedEvent, StoredEventState, select_event_state, settle_unreadable};
 use super::messages::MessageRow;
 use crate::Embedded;
@@ -328,7 +328,7 @@ impl Inbox for Embedded {
                 None => settle_unreadable(c, &id, reason, (at, expires))?,
             };
             if let Some(dead_letter) = dead_letter.as_ref().filter(|_| is_settled) {
-                replace_dead_letter(c, dead_letter)?;
+                replace_letter(c, dead_letter, now)?;
             }
             Ok(is_settled)
         };

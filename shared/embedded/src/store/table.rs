@@ -42,7 +42,7 @@ fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<Item, DbError> {
     })
 }
 
-fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<Option<Item>, DbError> {
+pub(super) fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<Option<Item>, DbError> {
     let sql = "SELECT sort, version, body, expires FROM records
         WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
     let mut statement = c.prepare_cached(sql)?;

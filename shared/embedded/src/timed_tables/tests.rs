@@ -59,7 +59,7 @@ const OTHER_COLUMNS: &str = "
     queue_messages.seq queue_messages.receives queue_messages.dead_at queue_messages.group_key queue_messages.event
     queue_groups.group_key queue_groups.head conversations.seq conversations.number conversations.epoch conversations.rev
     conversations.kept_since messages.seq messages.ordinal messages.rev messages.open keys.expires deliveries.expires
-    deliveries.ack_since deliveries.ack_due events.seq events.expires dead_letters.at batches.expires batches.rev
+    deliveries.ack_since deliveries.ack_due events.seq events.expires batches.expires batches.rev
     batch_chunks.number batch_chunks.expires batch_chunks.rev journals.begun_at journals.unknown_since journals.booked_at
     journals.rev cells.start cells.expires guests.expires guests.rev invitations.expires invitations.rev
     invitation_claims.until page_changes.at page_changes.expires published_events.seq published_events.at records.version

@@ -19,7 +19,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterWithPayload};
-use recado_pipeline::ports::DeadLetterFilter;
+use recado_pipeline::records::dead_letters::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -12,10 +12,9 @@ use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::OutboundJob;
-use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, DeadLetters, Inbox, OutboxStore, WriteOutcome,
-};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox, OutboxStore, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::{handle_outbound_message, process};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
@@ -86,7 +85,7 @@ async fn the_health_page_shows_the_newest_hundred() {
                 body: "{}".to_owned(),
             },
         };
-        site.store.put_dead_letter(&dead_letter).await.unwrap();
+        put_dead_letter(&site.store, &dead_letter).await.unwrap();
     }
     let dlq = get(&site, "/health/whatsapp/dlq").await;
     let shown = dlq["messages"].as_array().unwrap();
@@ -131,7 +130,10 @@ async fn a_redriven_message_is_queued_and_no_copy_is_left() {
     assert_eq!(answered.body["redriven"], true);
     assert_eq!(state(&site, &message.message_id()).await, OutboxState::Queued);
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);
-    assert_eq!(site.store.find_dead_letter(&dead_letter.id).await.unwrap(), None);
+    assert_eq!(
+        find_dead_letter(&site.store, &dead_letter.id).await.unwrap(),
+        None
+    );
     let jobs = jobs(&site).await;
     assert_eq!(jobs.len(), 1);
     assert_eq!(jobs[0].redrive.as_ref().unwrap().failed_at, dead_letter.at);
@@ -160,7 +162,7 @@ async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
         .unwrap();
     assert_eq!(failed_at.out.unwrap().failed_at(), Some(second.at));
     assert_eq!(
-        site.store.find_dead_letter(&second.id).await.unwrap(),
+        find_dead_letter(&site.store, &second.id).await.unwrap(),
         Some(second),
         "the letter of the later death stays"
     );
@@ -219,7 +221,7 @@ async fn a_dry_run_counts_and_changes_nothing() {
         OutboxState::Dead { .. }
     ));
     assert_eq!(
-        site.store.find_dead_letter(&dead_letter.id).await.unwrap(),
+        find_dead_letter(&site.store, &dead_letter.id).await.unwrap(),
         Some(dead_letter)
     );
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
@@ -283,14 +285,14 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
             .failed_at()
     };
     let second = failed_at().await.expect("its instance is still unknown");
-    let dead_letter = succeed(site.store.find_dead_letter(job.event.as_str()))
+    let dead_letter = succeed(find_dead_letter(&site.store, job.event.as_str()))
         .await
         .unwrap();
     assert_eq!(dead_letter.at, second);
     // The queue brings the first redrive again.
     let _ = process::process(&*site.deps(), &received.body, 2).await;
     assert_eq!(failed_at().await, Some(second));
-    let kept = site.store.find_dead_letter(job.event.as_str()).await.unwrap();
+    let kept = find_dead_letter(&site.store, job.event.as_str()).await.unwrap();
     assert_eq!(kept, Some(dead_letter));
 }
 

@@ -13,10 +13,9 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_embedded::Clock;
-use recado_pipeline::ports::{
-    CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, WriteOutcome,
-};
+use recado_pipeline::ports::{CommitOutcome, Conversations, Inbox, OutboxStore, Queues, WriteOutcome};
 use recado_pipeline::process;
+use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -107,7 +106,7 @@ pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadL
         },
     };
     site.store.enqueue_dead_copy(&dead_letter).await.unwrap();
-    site.store.put_dead_letter(&dead_letter).await.unwrap();
+    put_dead_letter(&site.store, &dead_letter).await.unwrap();
     message.out.as_mut().unwrap().mark_dead_lettered();
     let settled = succeed(site.store.settle_message(&message, None, None, None)).await;
     assert_eq!(settled, WriteOutcome::Written);

@@ -6,7 +6,7 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, TenantId};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::DeadLetters;
+use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -287,7 +287,7 @@ async fn an_instance_with_a_history_is_disabled_and_stays_with_its_tenant() {
             body: "bom dia".to_owned(),
         },
     };
-    succeed(site.store.put_dead_letter(&letter)).await;
+    succeed(put_dead_letter(&site.store, &letter)).await;
     let shop = json!({"id": "shop"});
     let bia = json!({"id": "bia", "tenant": "shop", "model": "m", "system_prompt": "p"});
     for (path, body) in [("/v1/tenants", shop), ("/v1/agents", bia)] {

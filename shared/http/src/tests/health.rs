@@ -9,7 +9,8 @@ use recado_domain::instance::{
 };
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::{DeadLetters, ParkedConversations};
+use recado_pipeline::ports::ParkedConversations;
+use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_testkit::builders::change_instance;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
@@ -182,7 +183,7 @@ async fn dead_letters_are_reported_and_change_no_status() {
             body: "{}".to_owned(),
         },
     };
-    site.store.put_dead_letter(&dead_letter).await.unwrap();
+    put_dead_letter(&site.store, &dead_letter).await.unwrap();
     let look = async |path: &str| site.operate("GET", path, &Value::Null).await.body;
     for (path, depth) in [
         ("/health/whatsapp", 1),

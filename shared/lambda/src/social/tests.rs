@@ -8,7 +8,8 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Inbox, PageRequest, PortResult, Secrets};
+use recado_pipeline::ports::{Inbox, PageRequest, PortResult, Secrets};
+use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 use serde_json::{Value, json};
@@ -127,10 +128,7 @@ async fn dead_letters(deps: &TestWorld) -> Vec<DeadLetter> {
         limit: 10,
         cursor: None,
     };
-    let found = deps
-        .store
-        .list_dead_letters(&DeadLetterFilter::default(), &page)
-        .await;
+    let found = list_dead_letters(&deps.store, &DeadLetterFilter::default(), &page).await;
     found.unwrap().items
 }
 

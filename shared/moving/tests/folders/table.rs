@@ -5,6 +5,7 @@ use futures::executor::block_on;
 use jiff::Timestamp;
 use recado_domain::access::Token;
 use recado_domain::audit::AuditEntry;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::TenantId;
 use recado_domain::moving::{Dated, MovedRecord, RecordKind, TableRecord};
 use recado_domain::opt_out::OptOut;
@@ -12,6 +13,7 @@ use recado_embedded::{Clock, Embedded};
 use recado_moving::{ExportOptions, MovingError, check_export, export_installation, import_installation};
 use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, Page, PageRequest, PortError, PortResult};
 use recado_ports::records::audit::{AuditFilter, list_audit};
+use recado_ports::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
 use recado_ports::records::opt_outs::list_opt_outs;
 use recado_ports::records::tokens::{find_token, list_tokens};
 use recado_ports::records::{KINDS, find_kind};
@@ -54,6 +56,13 @@ const AUDIT: ExportedLines = (
 {"expires":1827351005000,"record":{"action":"caught_up","actor":"installation","at":1795815005000,"id":"2f2c6a5c1d3e4b7f8091a2b3c4d5e6f7","kind":"installation","object":"all","role":"admin"}}
 "#,
     "74eaac6a60f71d3ecd8f90a0aaf56e060d645a7c8568f34d3428457aebabbe55",
+);
+const DEAD_LETTERS: ExportedLines = (
+    "dead-letters",
+    r#"{"at":1795815012984,"attempts":0,"correlation":"01a21eea79576b8a1afedadaa8ce08d8","id":"c_4bcfd1862e1042738db2b69f51c03aac-1.1","instance":"desk","last_error":"window_closed: the contact has never written","queue":"outbound","reason":"window_closed","tenant":"clinic","what":{"message":{"message":"c_4bcfd1862e1042738db2b69f51c03aac-1.1"}}}
+{"at":1795815016610,"attempts":1,"correlation":"01a21eea88447c77af6be2fd04225b2e","id":"1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6","last_error":"Syntax error in column 2","queue":"inbound","reason":"poison","what":{"unreadable":{"body":"{ poison"}}}
+"#,
+    "8e5d240a58a9172623854bb18520439fd60932ce83ecd9e437004f8078e27d00",
 );
 const EXPIRED: &str = "caught_up";
 
@@ -107,13 +116,13 @@ fn whole_list<T>(page: PortResult<Page<T>>) -> Vec<T> {
 fn an_export_from_before_the_table_is_imported_and_comes_out_as_it_was() {
     let to = Embedded::in_memory(Clock::new(now)).unwrap();
     let (folder, again) = (new_folder(), new_folder());
-    write_export(&folder, &[TOKENS, OPT_OUTS, AUDIT]);
+    write_export(&folder, &[TOKENS, OPT_OUTS, AUDIT, DEAD_LETTERS]);
     block_on(async {
         check_export(&KINDS, &folder).unwrap();
         let report = import_installation(&to, &to, &KINDS, &folder, now(), &silent)
             .await
             .unwrap();
-        assert_eq!((report.records, report.expired), (6, 1));
+        assert_eq!((report.records, report.expired), (8, 1));
 
         let page = PageRequest {
             limit: 10,
@@ -136,6 +145,13 @@ fn an_export_from_before_the_table_is_imported_and_comes_out_as_it_was() {
         let newest_first: Vec<AuditEntry> = entries.into_iter().map(|entry| entry.record).rev().collect();
         let all = list_audit(&to, &AuditFilter::default(), &page).await;
         assert_eq!(whole_list(all), newest_first);
+        let letters: Vec<DeadLetter> = parse_kept(DEAD_LETTERS);
+        for letter in &letters {
+            let found = find_dead_letter(&to, &letter.id).await.unwrap();
+            assert_eq!(found.as_ref(), Some(letter));
+        }
+        let all = list_dead_letters(&to, &DeadLetterFilter::default(), &page).await;
+        assert!(whole_list(all).iter().eq(letters.iter().rev()));
         let of_clinic = AuditFilter {
             tenant: Some(clinic),
             ..AuditFilter::default()
@@ -146,12 +162,29 @@ fn an_export_from_before_the_table_is_imported_and_comes_out_as_it_was() {
         export_installation(&to, &to, &KINDS, &again, options(), &silent)
             .await
             .unwrap();
-        for (name, lines, _) in [TOKENS, OPT_OUTS, AUDIT] {
+        for (name, lines, _) in [TOKENS, OPT_OUTS, AUDIT, DEAD_LETTERS] {
             let written = fs::read_to_string(again.join(format!("records/{name}.jsonl"))).unwrap();
             let kept = lines.lines().filter(|line| !line.contains(EXPIRED));
             let kept: BTreeSet<&str> = kept.collect();
             assert_eq!(written.lines().collect::<BTreeSet<_>>(), kept, "{name}");
         }
+    });
+}
+
+#[test]
+fn a_dead_letter_of_a_job_from_before_jobs_named_their_kinds_is_imported() {
+    let to = Embedded::in_memory(Clock::new(now)).unwrap();
+    let folder = new_folder();
+    let letter = r#"{"at":1795815016610,"attempts":0,"correlation":"k","id":"turn-1","queue":"turns","reason":"poison","tenant":"clinic","what":{"turn":{"conversation":"c_4bcfd1862e1042738db2b69f51c03aac-1","correlation":"k","ordinal":3,"tenant":"clinic"}}}
+"#;
+    write_export(&folder, &[("dead-letters", letter, NONE)]);
+    block_on(async {
+        import_installation(&to, &to, &KINDS, &folder, now(), &silent)
+            .await
+            .unwrap();
+        let found = find_dead_letter(&to, "turn-1").await.unwrap().unwrap();
+        assert!(matches!(found.what, DeadLetterContent::Turns(_)), "{found:?}");
+        assert_eq!(found.kind_name(), "turn");
     });
 }
 

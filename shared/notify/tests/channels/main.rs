@@ -22,6 +22,7 @@ use recado_pipeline::ports::{
     ConfigurationStore, ConversationFilter, Conversations, PageRequest, PortResult, Secrets, System,
 };
 use recado_pipeline::records::alerts::commit_alerts;
+use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_pipeline::records::notifications;
 use recado_pipeline::{Components, RetryLock, Settings};
 use recado_testkit::alert_story::{AlertStory, StoryClock};
@@ -165,7 +166,7 @@ async fn two_alerts_reach_a_receiver_that_fails_first_each_once_and_once_when_it
     scene.queue_holds(101);
     let dead: Vec<_> = (0..11).map(|_| scene.fixture.dead_letter()).collect();
     for one in &dead {
-        succeed(recado_pipeline::ports::DeadLetters::put_dead_letter(&store, one)).await;
+        succeed(put_dead_letter(&store, one)).await;
     }
     for expected in [FAILED, FAILED, NOTHING, DELIVERED] {
         scene.clock.pass_minutes(1);
@@ -196,7 +197,7 @@ async fn two_alerts_reach_a_receiver_that_fails_first_each_once_and_once_when_it
     }
     scene.queue_holds(0);
     for one in &dead {
-        let removed = recado_pipeline::ports::DeadLetters::remove_dead_letter(&store, &one.id, one.at);
+        let removed = remove_dead_letter(&store, &one.id, one.at);
         assert!(succeed(removed).await);
     }
     for expected in [DELIVERED, NOTHING] {
@@ -231,13 +232,13 @@ async fn nobody_is_told_that_an_alert_is_over_before_it_is_told_that_it_began() 
     succeed(scene.evaluate()).await;
     let dead: Vec<_> = (0..11).map(|_| scene.fixture.dead_letter()).collect();
     for one in &dead {
-        succeed(recado_pipeline::ports::DeadLetters::put_dead_letter(&store, one)).await;
+        succeed(put_dead_letter(&store, one)).await;
     }
     scene.clock.pass_minutes(1);
     succeed(scene.evaluate()).await;
     assert_eq!(deliver(&deps).await, FAILED);
     for one in &dead {
-        let removed = recado_pipeline::ports::DeadLetters::remove_dead_letter(&store, &one.id, one.at);
+        let removed = remove_dead_letter(&store, &one.id, one.at);
         assert!(succeed(removed).await);
     }
     for expected in [FAILED, NOTHING, DELIVERED, DELIVERED, NOTHING] {

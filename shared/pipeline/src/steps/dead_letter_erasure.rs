@@ -9,9 +9,9 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PageRequest, PortResult,
-    Queues, ScheduledMessages, System,
+    DeadLetterQueues, DeadQueueMessage, Inbox, PageRequest, PortResult, Queues, ScheduledMessages, System,
 };
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use std::collections::BTreeSet;
 
 /// Maximum number of messages that are received from one dead-letter queue, in batches of ten.
@@ -73,7 +73,7 @@ async fn erase_listed(
     };
     let mut erased = 0;
     loop {
-        let found = deps.store().list_dead_letters(filter, &page).await?;
+        let found = list_dead_letters(deps.store(), filter, &page).await?;
         for dead_letter in found.items.iter().filter(|dead_letter| is_theirs(dead_letter)) {
             erase_dead_letter(deps, dead_letter).await?;
             erased += 1;
@@ -95,9 +95,7 @@ async fn erase_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRe
             .await?;
         erase_event_body(deps, job).await?;
     }
-    deps.store()
-        .remove_dead_letter(&dead_letter.id, dead_letter.at)
-        .await?;
+    remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     Ok(())
 }
 

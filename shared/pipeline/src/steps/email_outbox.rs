@@ -10,8 +10,9 @@ use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::wake_up::{EmailJob, OutboundJob};
 use recado_ports::ports::{
-    DeadLetters, InvitationRecords, OutboundEntry, PortError, PortResult, Queues, System, WriteOutcome,
+    InvitationRecords, OutboundEntry, PortError, PortResult, Queues, System, WriteOutcome,
 };
+use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Builds the job of an invitation's e-mail.
@@ -87,9 +88,7 @@ pub(crate) async fn move_email_to_dead_letters(
         .find_invitation(&invitation.tenant, &invitation.id)
         .await?;
     if known.and_then(|known| known.email_failed_at()) != Some(dead_letter.at) {
-        deps.store()
-            .remove_dead_letter(&dead_letter.id, dead_letter.at)
-            .await?;
+        remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     }
     Ok(WriteOutcome::Conflict)
 }
@@ -138,7 +137,7 @@ pub(crate) async fn requeue_dead_email(
 ) -> PortResult<bool> {
     let requeue = |outbox: &mut EmailOutbox, now| outbox.requeue_dead(failed_at, now).is_ok();
     let revived = change_outbox(deps, (tenant, id), requeue).await?;
-    deps.store().remove_dead_letter(id.as_str(), failed_at).await?;
+    remove_dead_letter(deps.store(), id.as_str(), failed_at).await?;
     Ok(revived)
 }
 

@@ -16,9 +16,8 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{
-    ConfigurationStore, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
-};
+use recado_ports::ports::{ConfigurationStore, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome};
+use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use serde_json::json;
 
 /// Gives up a pending event: marks its record as dead and makes its dead letter. That names the event's instance and tenant if
@@ -190,9 +189,7 @@ pub(crate) async fn move_to_dead_letters(deps: &impl Deps, mut message: Outgoing
     let now = find_outgoing(deps, &message.message_id()).await?;
     let failed_at = now.and_then(|now| now.out.failed_at());
     if failed_at != Some(dead_letter.at) {
-        deps.store()
-            .remove_dead_letter(&dead_letter.id, dead_letter.at)
-            .await?;
+        remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     }
     Ok(false)
 }
@@ -259,7 +256,7 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
 /// tells a redelivery that nothing is left to do.
 pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     deps.queues().enqueue_dead_copy(dead_letter).await?;
-    if deps.store().put_dead_letter(dead_letter).await? {
+    if put_dead_letter(deps.store(), dead_letter).await? {
         report_dead_letter(dead_letter);
     }
     Ok(())

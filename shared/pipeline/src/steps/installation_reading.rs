@@ -9,9 +9,9 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
-use recado_ports::ports::{
-    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, TroubledInstances,
-};
+use recado_ports::ports::{ConfigurationStore, Gauges, OpenWork, PortResult, TroubledInstances};
+use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
+use recado_ports::table::Table;
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of open records of each kind that are read, approximately.
@@ -102,12 +102,12 @@ impl OpenCounts {
 
 /// Reads the state of all instances. Their configuration is read page by page, and little of it is kept.
 pub async fn read_installation(
-    store: &(impl ConfigurationStore + Gauges + DeadLetters),
+    store: &(impl ConfigurationStore + Gauges + Table),
     now: Timestamp,
 ) -> PortResult<InstallationReading> {
     let open = store.read_open_work(None, OPEN_WORK_LIMIT).await?;
     let troubled = store.list_troubled_instances(TROUBLED_LIMIT).await?;
-    let dead = store.count_dead_letters(None).await?;
+    let dead = count_dead_letters(store, None).await?;
     let mut instances = Vec::new();
     let states = ReadStates::new(&open, &troubled, &dead);
     let mut pages = WorkingPages::begin(store).await?;

@@ -3,7 +3,8 @@
 use crate::Deps;
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::wake_up::Redrive;
-use recado_ports::ports::{DeadLetters, OutboxStore, PortError, PortResult, System};
+use recado_ports::ports::{OutboxStore, PortError, PortResult, System};
+use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Moves a dead-lettered message back to `queued` if `redrive.failed_at` is the time of its newest failure. A repeated or
@@ -20,7 +21,7 @@ pub(crate) async fn requeue_dead_message(deps: &impl Deps, redrive: &Redrive) ->
     }
     // Also removed if the message was requeued before: that run may have crashed before it removed the dead letter.
     let id = redrive.message.as_str();
-    deps.store().remove_dead_letter(id, redrive.failed_at).await?;
+    remove_dead_letter(deps.store(), id, redrive.failed_at).await?;
     Ok(requeued)
 }
 

@@ -14,9 +14,10 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_ports::ports::{
-    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenMessage, OpenWork,
-    PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
+    ConfigurationStore, Gauges, InstanceStates, OpenMessage, OpenWork, PortError, PortResult, Providers,
+    QueueDepth, QueueDepths, System,
 };
+use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Number of waiting messages above which the health is degraded: a person should look.
@@ -168,7 +169,7 @@ pub async fn assess_health<D: QueueDepths>(
         .store()
         .read_open_work(chosen.as_deref(), OPEN_WORK_LIMIT)
         .await?;
-    let dead_letters = deps.store().count_dead_letters(tenant).await?;
+    let dead_letters = count_dead_letters(deps.store(), tenant).await?;
     let is_whole = chosen.is_none();
     let mut assessment = Assessment::new(&open, &dead_letters, show);
     assessment.looks = read_connection_looks(deps.store(), deps.system().now()).await?;

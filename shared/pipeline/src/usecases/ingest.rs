@@ -8,14 +8,15 @@ use recado_domain::dead_letter::{QueueName, unreadable_letter_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretParts;
-use recado_ports::ports::{ConfigurationStore, DeadLetters, PageRequest, PortResult, System};
+use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult, System};
+use recado_ports::records::dead_letters::find_failure_time;
 use std::sync::Arc;
 
 /// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;
 /// here nobody would be told. `why` is the reason and must not contain text of the body.
 pub async fn keep_unreadable_webhook(deps: &impl Deps, body: &str, why: String) -> PortResult<()> {
     let id = unreadable_letter_id(QueueName::Inbound, body);
-    if deps.store().find_dead_letter(&id).await?.is_some() {
+    if find_failure_time(deps.store(), &id).await?.is_some() {
         return Ok(());
     }
     dead_letter_poison(deps, QueueName::Inbound, body, why).await

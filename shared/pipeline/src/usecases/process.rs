@@ -35,8 +35,9 @@ use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    ConfigurationStore, DeadLetters, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
+    ConfigurationStore, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
 };
+use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::removed_instances::was_instance_removed;
 use serde_json::Value;
 use tracing::Instrument;
@@ -73,9 +74,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
         let revived = deps.store().revive_event(&job.event, failed_at).await?;
         // The dead letter is removed also if the event was revived before: a crash may have happened between the two
         // writes.
-        deps.store()
-            .remove_dead_letter(job.event.as_str(), failed_at)
-            .await?;
+        remove_dead_letter(deps.store(), job.event.as_str(), failed_at).await?;
         if !revived && is_settled_event(deps, job).await? {
             return Ok(Verdict::Done);
         }

@@ -17,9 +17,9 @@ use recado_domain::alert::MissingSecret;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{
-    ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, PortResult,
-    Providers, System,
+    ConfigurationStore, ConnectionAnswer, CredentialState, DiskSpace, Gauges, PortResult, Providers, System,
 };
+use recado_ports::records::dead_letters::count_dead_letters;
 use tool_servers::check_tool_servers;
 
 /// Maximum number of open records of each kind that are read, approximately.
@@ -131,7 +131,7 @@ pub async fn check_installation(
         servers: check_tool_servers(deps, &configured, &instances).await,
         missing_secrets: find_missing(deps, named).await,
         waiting,
-        dead_letters: deps.store().count_dead_letters(tenant).await?.count_of(wanted),
+        dead_letters: count_dead_letters(deps.store(), tenant).await?.count_of(wanted),
         unknown: unknown.count() as u64,
         instances,
     }))

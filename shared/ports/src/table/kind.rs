@@ -37,7 +37,7 @@ pub struct Kind {
     /// `true` if a write ends what a store keeps in memory of the configuration: [`Record::IS_CONFIGURATION`].
     pub is_configuration: bool,
     put: fn(&str) -> PortResult<Vec<Write>>,
-    lead_keys: fn(&str) -> PortResult<Vec<Key>>,
+    lead_keys: fn(&Key, &str) -> PortResult<Vec<Key>>,
     without_tenant: fn(&str) -> PortResult<RemovedContent>,
     derive_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
     item: fn(&str) -> PortResult<NewItem>,
@@ -58,8 +58,8 @@ impl Kind {
             has_times: T::HAS_TIMES,
             is_configuration: T::IS_CONFIGURATION,
             put: |body| put_writes(&T::from_body(body)?),
-            lead_keys: |body| {
-                Ok(T::from_body(body)?
+            lead_keys: |key, body| {
+                Ok(T::from_stored(key, body)?
                     .leads()
                     .into_iter()
                     .map(|lead| lead.key)
@@ -86,7 +86,7 @@ impl Kind {
 
     /// Returns the writes that delete an item, given its body, with its leads. Of a record that cannot be read the leads are not known.
     pub fn delete_writes(&self, key: Key, body: &str) -> Vec<Write> {
-        let leads = (self.lead_keys)(body).unwrap_or_default();
+        let leads = (self.lead_keys)(&key, body).unwrap_or_default();
         let all = std::iter::once(key).chain(leads);
         all.map(|key| Write::Delete(key, Condition::Always)).collect()
     }

@@ -139,4 +139,9 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn from_body(body: &str) -> PortResult<Self> {
         serde_json::from_str(body).map_err(|error| PortError::invalid(Self::KIND, error))
     }
+
+    /// Reads the record that is stored under a key. A kind may make one that tells what the key tells, where the JSON cannot be read.
+    fn from_stored(_key: &Key, body: &str) -> PortResult<Self> {
+        Self::from_body(body)
+    }
 }

@@ -172,7 +172,8 @@ pub async fn find_or_new<T: Record>(table: &dyn Table, new: T) -> PortResult<Ver
 }
 
 fn parse_item<T: Record>(item: &Item) -> PortResult<Versioned<T>> {
-    Ok(Versioned::stored(T::from_body(&item.body)?, item.version))
+    let record = T::from_stored(&item.key, &item.body)?;
+    Ok(Versioned::stored(record, item.version))
 }
 
 /// Reads a record by its owner and place. `None`: there is none.
@@ -182,7 +183,9 @@ pub async fn find_record<T: Record>(
     sort: &str,
 ) -> PortResult<Option<T>> {
     let found = table.get(&Key::new(T::KIND, owner, sort)).await?;
-    found.map(|item| T::from_body(&item.body)).transpose()
+    found
+        .map(|item| T::from_stored(&item.key, &item.body))
+        .transpose()
 }
 
 /// Reads those records of an owner that exist and can be read, in the order of `sorts`.
@@ -320,12 +323,20 @@ pub async fn list_versions<T: Record>(
 
 /// Reads the record that the lead at `key` leads to. `None`: there is no such lead, or its record is gone.
 pub async fn find_led<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Option<Versioned<T>>> {
-    let Some(lead) = table.get(key).await? else {
-        return Ok(None);
-    };
-    let own = parse_lead::<T>(&lead)?;
-    let found = table.get(&own).await?;
-    found.map(|item| parse_item(&item)).transpose()
+    let mut seen = None;
+    loop {
+        let Some(lead) = table.get(key).await? else {
+            return Ok(None);
+        };
+        // A lead that changed between the two reads leads to another record.
+        if seen == Some(lead.version) {
+            return Ok(None);
+        }
+        if let Some(item) = table.get(&parse_lead::<T>(&lead)?).await? {
+            return parse_item(&item).map(Some);
+        }
+        seen = Some(lead.version);
+    }
 }
 
 /// Lists the records to which the leads lead that `query` finds, as [`list_records`] does.
@@ -377,7 +388,8 @@ struct LedKey {
     sort: String,
 }
 
-fn parse_lead<T: Record>(lead: &Item) -> PortResult<Key> {
+/// Returns the key of the record to which a lead leads.
+pub fn parse_lead<T: Record>(lead: &Item) -> PortResult<Key> {
     let own: LedKey = serde_json::from_str(&lead.body).map_err(|error| PortError::invalid(T::KIND, error))?;
     Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
 }

@@ -31,16 +31,16 @@ async fn a_declared_kind_is_served_in_every_way() {
         let published = from.publish_changes(&changes, DEFAULT_EVENT_RETENTION).await;
         assert_eq!(published.unwrap().come_back, None);
     };
-    let story = declared_kind_story::a_declared_kind_is_served_in_every_way(&from, &to, &clock, publish);
-    Box::pin(story).await;
+    let played = declared_kind_story::a_declared_kind_is_served_in_every_way(&from, &to, &clock, publish);
+    Box::pin(played).await;
 }
 
 #[tokio::test]
 async fn an_item_is_absent_from_the_second_of_its_expiry_on() {
     let clock = RetentionClock::default();
     let (dynamo, store) = open(&clock, list_all_kinds());
-    let story = expiry_story::an_item_is_absent_from_the_second_of_its_expiry_on(&store, &clock);
-    Box::pin(story).await;
+    let played = expiry_story::an_item_is_absent_from_the_second_of_its_expiry_on(&store, &clock);
+    Box::pin(played).await;
     let before = dynamo.records().unwrap().len();
     let expired = dynamo.expire().unwrap();
     assert!(

@@ -12,10 +12,12 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, DeadLetters, InboundWrite, Inbox, InstanceStates, OutboxStore,
-    RecordEventOutcome, StoreInboundOutcome, System,
+    CommitOutcome, Conversations, InboundWrite, Inbox, InstanceStates, OutboxStore, RecordEventOutcome,
+    StoreInboundOutcome, System,
 };
+use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_testkit::builders::{BASE, Fixture, claimed, seen};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 /// An event that is recorded, and what it brings.
@@ -246,10 +248,14 @@ fn a_claim_whose_answer_is_lost_is_the_claimants() {
 fn a_removal_whose_answer_is_lost_has_removed_it() {
     let (world, fixture) = (World::with_attempts(3), Fixture::new());
     let dead_letter = fixture.dead_letter();
-    block_on(world.store.put_dead_letter(&dead_letter)).unwrap();
-    world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.remove_dead_letter(&dead_letter.id, dead_letter.at)).unwrap());
-    assert!(!block_on(world.store.remove_dead_letter(&dead_letter.id, dead_letter.at)).unwrap());
+    block_on(put_dead_letter(&world.store, &dead_letter)).unwrap();
+    let left = AtomicI64::new(1);
+    world.fails(move |operation| {
+        let is_lost = operation.verb.writes() && left.fetch_sub(1, Ordering::SeqCst) > 0;
+        if is_lost { Fault::FailAfter } else { Fault::None }
+    });
+    assert!(block_on(remove_dead_letter(&world.store, &dead_letter.id, dead_letter.at)).unwrap());
+    assert!(!block_on(remove_dead_letter(&world.store, &dead_letter.id, dead_letter.at)).unwrap());
 }
 
 #[test]

@@ -10,12 +10,14 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, DeadLetterFilter, DeadLetters,
-    Gauges, InvitationRecords, PageRequest, PortResult, ScheduledMessages, UnacknowledgedFilter,
-    UsageRecords, WriteOutcome,
+    ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, Gauges, InvitationRecords,
+    PageRequest, PortResult, ScheduledMessages, UnacknowledgedFilter, UsageRecords, WriteOutcome,
 };
 use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::dead_letters::{
+    DeadLetterFilter, count_dead_letters, find_dead_letter, list_dead_letters, put_dead_letter,
+};
 use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::records::tokens::list_tokens;
 use recado_testkit::builders::{BASE, Fixture, far_ahead};
@@ -55,7 +57,7 @@ fn fill(world: &World, fixture: &Fixture, minute: i64) -> (Conversation, Inbound
         at,
         ..contact.dead_letter()
     };
-    assert!(block_on(world.store.put_dead_letter(&dead_letter)).unwrap());
+    assert!(block_on(put_dead_letter(&world.store, &dead_letter)).unwrap());
     let _ = block_on(world.store.put_scheduled(&scheduled_message(fixture), None)).unwrap();
     (conversation, job)
 }
@@ -157,11 +159,14 @@ fn measure_others(rows: &mut Rows<'_>, own: &Fixture, job: &InboundJob) {
         tenant: tenant.cloned(),
         ..AuditFilter::default()
     };
-    let found = rows.measure("`GET /v1/dead-letters`", store.list_dead_letters(&letters, &page));
+    let found = rows.measure(
+        "`GET /v1/dead-letters`",
+        list_dead_letters(store, &letters, &page),
+    );
     assert_eq!(found.items.len(), 50);
-    rows.measure("the number of 60 dead letters", store.count_dead_letters(tenant));
+    rows.measure("the number of 60 dead letters", count_dead_letters(store, tenant));
     let id = &found.items[0].id;
-    rows.measure("`GET /v1/dead-letters/{id}`", store.find_dead_letter(id));
+    rows.measure("`GET /v1/dead-letters/{id}`", find_dead_letter(store, id));
     let trace = store.find_by_correlation(&job.correlation, tenant, 100);
     let found = rows.measure("`GET /v1/trace?correlation=`, one message", trace);
     assert_eq!(found.messages.len(), 1);

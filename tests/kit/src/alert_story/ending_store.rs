@@ -7,16 +7,15 @@ use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use recado_domain::usage::{Date, UsageSum};
 use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
-    OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
-    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
+    ConfigurationStore, ConversationFilter, Gauges, OpenWork, Page, PageRequest, PortResult, Store,
+    TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson,
+    WriteOutcome,
 };
 use recado_ports::table::{Item, ItemPage, Key, Kind, Query, Table, Write, WriteResult};
 use std::sync::Arc;
@@ -111,16 +110,6 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
 impl<S: Store> UsageRecords for EndingStore<'_, S> {
     delegate_calls! {
         list_usage(tenant: &TenantId, from: Date, to: Date) -> Vec<UsageSum>;
-    }
-}
-
-impl<S: Store> DeadLetters for EndingStore<'_, S> {
-    delegate_calls! {
-        put_dead_letter(dead_letter: &DeadLetter) -> bool;
-        find_dead_letter(id: &str) -> Option<DeadLetter>;
-        remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
-        list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
-        count_dead_letters(tenant: Option<&TenantId>) -> DeadLetterCounts;
     }
 }
 

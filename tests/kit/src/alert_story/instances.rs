@@ -8,6 +8,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{Store, System};
 use recado_ports::records::alerts::list_live_alerts;
+use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use serde_json::json;
 
 impl<S: Store> AlertStory<'_, S> {
@@ -73,11 +74,11 @@ async fn one_gives_up<S: Store>(scene: &AlertStory<'_, S>, other: &Fixture) {
         .map(Fixture::dead_letter)
         .into();
     for one in &dead[..4] {
-        succeed(scene.store.put_dead_letter(one)).await;
+        succeed(put_dead_letter(scene.store, one)).await;
     }
     assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
     assert_eq!(scene.owners_of(kind).await, [None], "each instance has two");
-    succeed(scene.store.put_dead_letter(&dead[4])).await;
+    succeed(put_dead_letter(scene.store, &dead[4])).await;
     assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
     let owners = scene.owners_of(kind).await;
     assert!(
@@ -85,7 +86,7 @@ async fn one_gives_up<S: Store>(scene: &AlertStory<'_, S>, other: &Fixture) {
         "{owners:?}"
     );
     for one in &dead {
-        assert!(succeed(scene.store.remove_dead_letter(&one.id, one.at)).await);
+        assert!(succeed(remove_dead_letter(scene.store, &one.id, one.at)).await);
     }
     assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED); 2]);
 }

@@ -12,6 +12,7 @@ use recado_domain::ids::{IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, TokenUsage};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{InboundWrite, PageRequest, RecordEventOutcome, Store, StoreInboundOutcome};
+use recado_ports::records::dead_letters::find_dead_letter;
 use serde_json::{Value, json};
 
 /// Text that stores stumble over: characters outside the basic plane, joined ones, U+0000, line separators, what looks
@@ -93,7 +94,7 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
         assert_same(payload(&record.job), &expected);
         let dead_letter = fixture.dead_letter_of(&job, at(1));
         succeed(store.settle_event(&job.event, Some(&dead_letter), at(1), at(1))).await;
-        let kept = succeed(store.find_dead_letter(&dead_letter.id)).await;
+        let kept = succeed(find_dead_letter(store, &dead_letter.id)).await;
         assert_eq!(kept, Some(dead_letter));
         assert!(succeed(store.revive_event(&job.event, at(1))).await);
         let record = succeed(store.find_event(&job.event)).await.unwrap();

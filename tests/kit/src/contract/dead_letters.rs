@@ -1,13 +1,19 @@
 //! Dead letters.
 
+use super::items::put_unreadable;
 use super::patience::{INDEX, eventually};
-use crate::builders::{Fixture, at, fresh, newest};
+use crate::builders::{Fixture, at, correlation, fresh, newest};
 use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::Ordinal;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{DeadLetterFilter, PageRequest, Store};
+use recado_ports::ports::{PageRequest, Store};
+use recado_ports::records::dead_letters::{
+    DeadLetterFilter, count_dead_letters, find_dead_letter, find_failure_time, list_dead_letters,
+    put_dead_letter, remove_dead_letter,
+};
+use recado_ports::table::Record;
 use serde_json::{Value, json};
 
 /// More pages than any list here has.
@@ -15,6 +21,7 @@ const PAGES_MAX: usize = 100;
 
 fn of_instance(fixture: &Fixture) -> DeadLetterFilter {
     DeadLetterFilter {
+        tenant: Some(fixture.bound.tenant.id.clone()),
         instance: Some(fixture.instance().clone()),
         ..DeadLetterFilter::default()
     }
@@ -23,7 +30,7 @@ fn of_instance(fixture: &Fixture) -> DeadLetterFilter {
 async fn listed<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize) -> Vec<DeadLetter> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = succeed(store.list_dead_letters(filter, &PageRequest { limit, cursor })).await;
+        let page = succeed(list_dead_letters(store, filter, &PageRequest { limit, cursor })).await;
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -50,7 +57,7 @@ async fn settled<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize, e
 
 async fn count<S: Store>(store: &S, fixture: &Fixture, expected: u64) {
     let read = async || {
-        succeed(store.count_dead_letters(None))
+        succeed(count_dead_letters(store, None))
             .await
             .count_of(Some(fixture.instance()))
     };
@@ -70,7 +77,7 @@ async fn six<S: Store>(store: &S, fixture: &Fixture) -> Vec<DeadLetter> {
             at: at(minutes * 60_000),
             ..fixture.dead_letter()
         };
-        succeed(store.put_dead_letter(&dead_letter)).await;
+        succeed(put_dead_letter(store, &dead_letter)).await;
         dead_letters.push(dead_letter);
     }
     dead_letters.sort_by_key(|dead_letter| std::cmp::Reverse(dead_letter.at));
@@ -107,20 +114,20 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
     let batch =
         of_turns(json!({"job": "batch", "tenant": tenant, "batch": "b", "from": 40, "correlation": "k"}));
     for dead_letter in [fixture.dead_letter(), outgoing, unreadable, turn, batch] {
-        assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
-        succeed(store.put_dead_letter(&dead_letter)).await;
+        assert_eq!(succeed(find_dead_letter(store, &dead_letter.id)).await, None);
+        succeed(put_dead_letter(store, &dead_letter)).await;
         assert_eq!(
-            succeed(store.find_dead_letter(&dead_letter.id)).await,
+            succeed(find_dead_letter(store, &dead_letter.id)).await,
             Some(dead_letter.clone())
         );
-        assert!(succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
+        assert!(succeed(remove_dead_letter(store, &dead_letter.id, dead_letter.at)).await);
     }
 }
 
 pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let first = fixture.dead_letter();
-    assert!(succeed(store.put_dead_letter(&first)).await);
+    assert!(succeed(put_dead_letter(store, &first)).await);
     let second = DeadLetter {
         queue: QueueName::Turns,
         reason: Reason::Stale,
@@ -128,9 +135,9 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
         attempts: 9,
         ..first
     };
-    assert!(succeed(store.put_dead_letter(&second)).await);
+    assert!(succeed(put_dead_letter(store, &second)).await);
     assert_eq!(
-        succeed(store.find_dead_letter(&second.id)).await,
+        succeed(find_dead_letter(store, &second.id)).await,
         Some(second.clone())
     );
     settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&second)).await;
@@ -142,26 +149,129 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
     count(store, &fixture, 1).await;
 }
 
+pub async fn one_that_replaces_anothers_leaves_nothing_of_it<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let of_nobody = DeadLetter {
+        tenant: None,
+        instance: None,
+        ..fixture.dead_letter()
+    };
+    assert!(succeed(put_dead_letter(store, &of_nobody)).await);
+    let owned = DeadLetter {
+        at: at(60_000),
+        tenant: Some(fixture.bound.tenant.id.clone()),
+        instance: Some(fixture.instance().clone()),
+        ..of_nobody.clone()
+    };
+    assert!(succeed(put_dead_letter(store, &owned)).await);
+    let nobodys = DeadLetterFilter {
+        of_nobody: true,
+        ..DeadLetterFilter::default()
+    };
+    for filter in [nobodys, DeadLetterFilter::default()] {
+        let found = listed(store, &filter, 100).await;
+        assert!(!found.contains(&of_nobody), "{filter:?}");
+    }
+    settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&owned)).await;
+    count(store, &fixture, 1).await;
+    let removed = succeed(remove_dead_letter(store, &of_nobody.id, of_nobody.at)).await;
+    assert!(!removed, "it is gone");
+    assert!(succeed(remove_dead_letter(store, &owned.id, owned.at)).await);
+    count(store, &fixture, 0).await;
+}
+
+pub async fn one_that_is_replaced_meanwhile_is_found<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let first = fixture.dead_letter();
+    let later = |time| DeadLetter {
+        at: at(time),
+        ..first.clone()
+    };
+    let letters: Vec<DeadLetter> = (0..40).map(later).collect();
+    succeed(put_dead_letter(store, &letters[0])).await;
+    let replacing = async {
+        for later in &letters[1..] {
+            assert!(succeed(put_dead_letter(store, later)).await);
+        }
+    };
+    let finding = async {
+        for _ in &letters {
+            let found = succeed(find_dead_letter(store, &first.id)).await;
+            assert!(found.is_some());
+        }
+    };
+    futures::join!(replacing, finding);
+    let found = succeed(find_dead_letter(store, &first.id)).await;
+    assert_eq!(found.as_ref(), letters.last());
+    let time = succeed(find_failure_time(store, &first.id)).await;
+    assert_eq!(time, found.map(|found| found.at));
+}
+
+pub async fn an_unreadable_body_is_kept_whatever_its_characters<S: Store>(store: &S) {
+    for character in ["a", "\"", "\\", "\u{0}", "\n", "é", "\u{1F33B}"] {
+        let body = character.repeat(400_000);
+        let error = "it is no JSON".to_owned();
+        let unreadable =
+            DeadLetter::from_unreadable_body(QueueName::Inbound, &body, at(1), error, correlation());
+        let letter = DeadLetter {
+            id: fresh("unreadable"),
+            ..unreadable
+        };
+        succeed(put_dead_letter(store, &letter)).await;
+        let DeadLetterContent::Unreadable { body: kept } = &letter.what else {
+            panic!("{:?}", letter.kind_name())
+        };
+        assert!(body.starts_with(kept.as_str()) && kept.len() >= 50_000);
+        let found = succeed(find_dead_letter(store, &letter.id)).await;
+        assert!(found.as_ref() == Some(&letter), "{character:?}");
+        assert!(succeed(remove_dead_letter(store, &letter.id, letter.at)).await);
+    }
+}
+
+pub async fn an_id_that_no_letter_has_leads_to_none<S: Store>(store: &S) {
+    let long = "9".repeat(3_000);
+    for id in ["", "#", "a/b", &long] {
+        assert_eq!(succeed(find_dead_letter(store, id)).await, None);
+        assert_eq!(succeed(find_failure_time(store, id)).await, None);
+        assert!(!succeed(remove_dead_letter(store, id, at(0))).await);
+    }
+}
+
+pub async fn a_removed_tenant_has_none<S: Store>(store: &S) {
+    let (gone, stays) = (Fixture::new(), Fixture::new());
+    let theirs = six(store, &gone).await;
+    let others = six(store, &stays).await;
+    put_unreadable(store, theirs[0].key()).await;
+    while succeed(store.delete_tenant_records(&gone.bound.tenant.id, &[], 2)).await >= 2 {}
+    settled(store, &of_instance(&gone), 10, &[]).await;
+    settled(store, &of_instance(&stays), 10, &others).await;
+    count(store, &gone, 0).await;
+    count(store, &stays, 6).await;
+    for letter in &theirs {
+        assert_eq!(succeed(find_failure_time(store, &letter.id)).await, None);
+    }
+}
+
 pub async fn one_of_the_same_or_an_earlier_death_replaces_none<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let later = DeadLetter {
         at: at(60_000),
         ..fixture.dead_letter()
     };
-    assert!(succeed(store.put_dead_letter(&later)).await);
+    assert!(succeed(put_dead_letter(store, &later)).await);
     for failed_at in [0, 59_999, 60_000] {
         let earlier = DeadLetter {
             at: at(failed_at),
             attempts: 9,
             ..later.clone()
         };
-        assert!(!succeed(store.put_dead_letter(&earlier)).await, "{failed_at}");
+        assert!(!succeed(put_dead_letter(store, &earlier)).await, "{failed_at}");
         assert_eq!(
-            succeed(store.find_dead_letter(&later.id)).await,
+            succeed(find_dead_letter(store, &later.id)).await,
             Some(later.clone())
         );
     }
-    assert!(!succeed(store.remove_dead_letter(&later.id, at(59_999))).await);
+    assert!(!succeed(remove_dead_letter(store, &later.id, at(59_999))).await);
     settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&later)).await;
     count(store, &fixture, 1).await;
 }
@@ -170,14 +280,14 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let dead_letter = fixture.dead_letter();
     assert!(
-        !succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await,
+        !succeed(remove_dead_letter(store, &dead_letter.id, dead_letter.at)).await,
         "there is none"
     );
-    succeed(store.put_dead_letter(&dead_letter)).await;
-    assert!(succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
-    assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
+    succeed(put_dead_letter(store, &dead_letter)).await;
+    assert!(succeed(remove_dead_letter(store, &dead_letter.id, dead_letter.at)).await);
+    assert_eq!(succeed(find_dead_letter(store, &dead_letter.id)).await, None);
     assert!(
-        !succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await,
+        !succeed(remove_dead_letter(store, &dead_letter.id, dead_letter.at)).await,
         "it is gone"
     );
     settled(store, &of_instance(&fixture), 10, &[]).await;
@@ -186,25 +296,25 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
 
 pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
     let dead_letter = Fixture::new().dead_letter();
-    succeed(store.put_dead_letter(&dead_letter)).await;
+    succeed(put_dead_letter(store, &dead_letter)).await;
     for other in [-1, 1] {
-        let removed = store.remove_dead_letter(&dead_letter.id, at(other)).await;
+        let removed = remove_dead_letter(store, &dead_letter.id, at(other)).await;
         assert!(!removed.unwrap(), "{other} ms beside it");
     }
     assert_eq!(
-        succeed(store.find_dead_letter(&dead_letter.id)).await,
+        succeed(find_dead_letter(store, &dead_letter.id)).await,
         Some(dead_letter)
     );
 }
 
 pub async fn of_ten_removals_at_once_one_counts<S: Store>(store: &S) {
     let dead_letter = Fixture::new().dead_letter();
-    succeed(store.put_dead_letter(&dead_letter)).await;
-    let removal = || store.remove_dead_letter(&dead_letter.id, dead_letter.at);
+    succeed(put_dead_letter(store, &dead_letter)).await;
+    let removal = || remove_dead_letter(store, &dead_letter.id, dead_letter.at);
     let removed = join_all((0..10).map(|_| removal())).await;
     let removed: Vec<bool> = removed.into_iter().map(Result::unwrap).collect();
     assert_eq!(removed.iter().filter(|removed| **removed).count(), 1);
-    assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
+    assert_eq!(succeed(find_dead_letter(store, &dead_letter.id)).await, None);
 }
 
 pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
@@ -218,7 +328,7 @@ pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
 pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
     let fixture = Fixture::new();
     for _ in 0..5 {
-        succeed(store.put_dead_letter(&fixture.dead_letter())).await;
+        succeed(put_dead_letter(store, &fixture.dead_letter())).await;
     }
     let read = async || {
         let mut ids: Vec<String> = listed(store, &of_instance(&fixture), 2)
@@ -237,7 +347,11 @@ pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
 pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S) {
     let (fixture, other) = (Fixture::new(), Fixture::new());
     let dead_letters = six(store, &fixture).await;
-    six(store, &other).await;
+    let of_another_instance = DeadLetter {
+        instance: Some(other.instance().clone()),
+        ..fixture.dead_letter()
+    };
+    succeed(put_dead_letter(store, &of_another_instance)).await;
     let queues = [
         None,
         Some(QueueName::Inbound),
@@ -297,7 +411,7 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
     (known.at, unknown.at) = (newest(), newest());
     unknown.instance = None;
     for dead_letter in [&known, &unknown] {
-        succeed(store.put_dead_letter(dead_letter)).await;
+        succeed(put_dead_letter(store, dead_letter)).await;
     }
     let page = PageRequest {
         limit: 100,
@@ -308,12 +422,12 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
             queue,
             ..DeadLetterFilter::default()
         };
-        let read = async || succeed(store.list_dead_letters(&filter, &page)).await.items;
+        let read = async || succeed(list_dead_letters(store, &filter, &page)).await.items;
         let there = |found: &Vec<DeadLetter>| found.contains(&known) && found.contains(&unknown);
         assert!(there(&eventually(INDEX, read, there).await));
     }
     for dead_letter in [&known, &unknown] {
-        assert!(succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
+        assert!(succeed(remove_dead_letter(store, &dead_letter.id, dead_letter.at)).await);
     }
 }
 
@@ -322,7 +436,7 @@ pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
     count(store, &fixture, 0).await;
     let dead_letters = six(store, &fixture).await;
     count(store, &fixture, 6).await;
-    assert!(succeed(store.count_dead_letters(None)).await.count_of(None) >= 6);
-    assert!(succeed(store.remove_dead_letter(&dead_letters[0].id, dead_letters[0].at)).await);
+    assert!(succeed(count_dead_letters(store, None)).await.count_of(None) >= 6);
+    assert!(succeed(remove_dead_letter(store, &dead_letters[0].id, dead_letters[0].at)).await);
     count(store, &fixture, 5).await;
 }

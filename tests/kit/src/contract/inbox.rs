@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use recado_domain::event::{EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{RecordEventOutcome, Store};
+use recado_ports::records::dead_letters::{find_dead_letter, put_dead_letter};
 use std::time::Duration;
 
 async fn record<S: Store>(store: &S, job: &InboundJob) -> EventRecord {
@@ -129,7 +130,7 @@ pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
         let again = store.settle_event(&job.event, would_die.then_some(&second), at(9), long_ago());
         assert!(!succeed(again).await);
         assert_eq!(record(store, &job).await, before);
-        let letter = succeed(store.find_dead_letter(&first.id)).await;
+        let letter = succeed(find_dead_letter(store, &first.id)).await;
         assert_eq!(letter, dies.then_some(first));
     }
 }
@@ -142,7 +143,7 @@ pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
         let settled = store.settle_event(&job.event, letter, at(5), far_ahead());
         assert!(!succeed(settled).await);
         assert_eq!(succeed(store.find_event(&job.event)).await, None);
-        assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
+        assert_eq!(succeed(find_dead_letter(store, &dead_letter.id)).await, None);
     }
     assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
 }
@@ -153,7 +154,7 @@ pub async fn an_event_is_given_up_with_its_dead_letter<S: Store>(store: &S) {
     let _ = succeed(store.record_event(&job)).await;
     give_up(store, (&fixture, &job), at(5)).await;
     let dead_letter = fixture.dead_letter_of(&job, at(5));
-    let found = succeed(store.find_dead_letter(&dead_letter.id)).await;
+    let found = succeed(find_dead_letter(store, &dead_letter.id)).await;
     assert_eq!(found, Some(dead_letter));
 }
 
@@ -165,9 +166,9 @@ pub async fn the_dead_letter_of_an_earlier_failure_is_replaced<S: Store>(store: 
         let _ = succeed(store.record_event(&job)).await;
         let mut left = fixture.dead_letter_of(&job, earlier);
         left.attempts = 9;
-        assert!(succeed(store.put_dead_letter(&left)).await);
+        assert!(succeed(put_dead_letter(store, &left)).await);
         give_up(store, (&fixture, &job), at(5)).await;
-        let found = succeed(store.find_dead_letter(&left.id)).await;
+        let found = succeed(find_dead_letter(store, &left.id)).await;
         assert_eq!(found, Some(fixture.dead_letter_of(&job, at(5))));
     }
 }
@@ -343,7 +344,7 @@ pub async fn two_workers_that_settle_at_once_settle_once<S: Store>(store: &S) {
         .map(Result::unwrap);
     assert!(settled.collect::<Vec<bool>>().contains(&true));
     let first = record(store, &job).await;
-    let letter = succeed(store.find_dead_letter(&dead_letter.id)).await;
+    let letter = succeed(find_dead_letter(store, &dead_letter.id)).await;
     assert_eq!(letter.is_some(), first.state == EventState::Dead);
     assert_eq!(
         first.reason.is_some(),

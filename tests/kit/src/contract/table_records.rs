@@ -102,7 +102,7 @@ pub async fn a_record_is_saved_only_over_the_one_that_was_read<S: Store>(store: 
         assert_eq!(save(store, &mut first).await, SaveOutcome::Saved);
         assert_found(store, &first.record, true).await;
     }
-    late.record.text = "late".to_owned();
+    "late".clone_into(&mut late.record.text);
     late.record.number = Some(fresh("number"));
     assert_eq!(save(store, &mut late).await, SaveOutcome::Conflict);
     assert_found(store, &first.record, true).await;
@@ -114,7 +114,7 @@ pub async fn a_record_is_saved_only_over_the_one_that_was_read<S: Store>(store: 
     let mut old = read(store, &tenant, "a").await;
     assert!(succeed(remove_record(store, &first)).await);
     save_note(store, first.record.clone()).await;
-    old.record.text = "of before".to_owned();
+    "of before".clone_into(&mut old.record.text);
     assert_eq!(save(store, &mut old).await, SaveOutcome::Conflict);
     assert!(!succeed(remove_record(store, &old)).await);
     assert_found(store, &first.record, true).await;
@@ -304,12 +304,12 @@ pub async fn a_record_that_cannot_be_read_is_an_error_alone_and_passed_over_in_a
 
 /// Saves all of these at once. Returns the one that was saved, and what became of the others.
 async fn save_at_once<S: Store>(store: &S, writers: Vec<Versioned<Note>>) -> (Note, Vec<SaveOutcome>) {
-    let saves = writers.into_iter().map(|mut writer| async move {
+    let writing = writers.into_iter().map(|mut writer| async move {
         let outcome = save(store, &mut writer).await;
         (writer.record, outcome)
     });
-    let outcomes = join_all(saves).await;
-    let (mut saved, lost): (Vec<_>, Vec<_>) = outcomes
+    let (mut saved, lost): (Vec<_>, Vec<_>) = join_all(writing)
+        .await
         .into_iter()
         .partition(|(_, outcome)| *outcome == SaveOutcome::Saved);
     assert_eq!(saved.len(), 1, "{saved:?}, {lost:?}");

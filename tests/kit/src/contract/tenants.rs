@@ -7,8 +7,9 @@ use crate::ports::succeed;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{DEFAULT_PATIENCE, ParkedConversation};
-use recado_ports::ports::{
-    ConversationFilter, CorrelatedRecords, DeadLetterFilter, OpenWork, PageRequest, Store,
+use recado_ports::ports::{ConversationFilter, CorrelatedRecords, OpenWork, PageRequest, Store};
+use recado_ports::records::dead_letters::{
+    DeadLetterFilter, count_dead_letters, list_dead_letters, put_dead_letter,
 };
 
 /// More pages than any list here has.
@@ -97,7 +98,7 @@ async fn put_letters<S: Store>(store: &S, fixtures: &[&Fixture]) -> Vec<DeadLett
         ..Fixture::new().dead_letter()
     });
     for dead_letter in &dead_letters {
-        succeed(store.put_dead_letter(dead_letter)).await;
+        succeed(put_dead_letter(store, dead_letter)).await;
     }
     dead_letters
 }
@@ -112,7 +113,12 @@ pub async fn dead_letters_are_listed_and_counted_by_tenant<S: Store>(store: &S) 
     let read = async || {
         let (mut all, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
-            let page = succeed(store.list_dead_letters(&filter, &PageRequest { limit: 1, cursor })).await;
+            let page = succeed(list_dead_letters(
+                store,
+                &filter,
+                &PageRequest { limit: 1, cursor },
+            ))
+            .await;
             all.extend(page.items);
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -127,7 +133,7 @@ pub async fn dead_letters_are_listed_and_counted_by_tenant<S: Store>(store: &S) 
     instances.sort_unstable();
     expected.sort_unstable();
     assert_eq!(instances, expected);
-    let counts = async || succeed(store.count_dead_letters(Some(tenant(&one)))).await;
+    let counts = async || succeed(count_dead_letters(store, Some(tenant(&one)))).await;
     let counts = eventually(INDEX, counts, |counts| counts.count_of(None) == 2).await;
     assert_eq!(
         (counts.count_of(None), counts.count_of(Some(one.instance()))),
@@ -148,7 +154,7 @@ pub async fn dead_letters_of_an_instance_are_found_without_its_tenant<S: Store>(
             limit: 10,
             cursor: None,
         };
-        let read = async || succeed(store.list_dead_letters(&filter, &page)).await.items;
+        let read = async || succeed(list_dead_letters(store, &filter, &page)).await.items;
         let expected = vec![letter.clone()];
         let found = eventually(INDEX, read, |found| *found == expected).await;
         assert_eq!(found, expected);
@@ -163,7 +169,7 @@ pub async fn dead_letters_of_an_instance_are_found_without_its_tenant<S: Store>(
             ),
             ..filter.clone()
         };
-        let found = succeed(store.list_dead_letters(&of_other, &page)).await;
+        let found = succeed(list_dead_letters(store, &of_other, &page)).await;
         assert_eq!(found.items, [], "another tenant's list has none of them");
     }
 }
@@ -179,7 +185,12 @@ pub async fn dead_letters_of_nobody_are_listed_apart<S: Store>(store: &S) {
     let read = async || {
         let (mut all, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
-            let page = succeed(store.list_dead_letters(&filter, &PageRequest { limit: 50, cursor })).await;
+            let page = succeed(list_dead_letters(
+                store,
+                &filter,
+                &PageRequest { limit: 50, cursor },
+            ))
+            .await;
             all.extend(page.items);
             cursor = page.next_cursor;
             if cursor.is_none() {

@@ -8,9 +8,8 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, Ordinal, TenantId};
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::operate::dead_letters::redrive_dead_letter;
-use recado_ports::ports::{
-    DeadLetterFilter, DeadLetterQueues, Files, PageRequest, Queues, Store, VectorStore,
-};
+use recado_ports::ports::{DeadLetterQueues, Files, PageRequest, Queues, Store, VectorStore};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 
 /// Makes a tenant with the same ids in each run.
 fn keep_fixture(name: &str) -> Fixture {
@@ -85,7 +84,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S
             limit: 100,
             cursor: None,
         };
-        let found = succeed(self.deps.store.list_dead_letters(&filter, &page)).await;
+        let found = succeed(list_dead_letters(&self.deps.store, &filter, &page)).await;
         found.items.into_iter().map(|letter| letter.id).collect()
     }
 }

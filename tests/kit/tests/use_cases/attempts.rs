@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, EventPayload, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{DeadLetters, Inbox, OutboxStore, Queues};
+use recado_pipeline::ports::{Inbox, OutboxStore, Queues};
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_pipeline::{Settings, Verdict, process};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -96,7 +97,7 @@ async fn a_turn_job_that_cannot_be_sent_is_sent_when_its_applied_event_comes_aga
         for receives in first..first + 10 {
             let verdict = process::process(&world, &body, receives).await;
             assert!(matches!(verdict, Verdict::Retry { .. }));
-            let letter = succeed(setup.world.store.find_dead_letter(job.event.as_str())).await;
+            let letter = succeed(find_dead_letter(&setup.world.store, job.event.as_str())).await;
             assert_eq!(letter, None);
             setup.pass(60);
         }
@@ -141,7 +142,7 @@ async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts
         assert_eq!(record(&setup, &job).await.attempts, attempts);
     }
     assert_eq!(setup.receive(&job, 5).await, Verdict::Done);
-    let dead_letter = succeed(setup.world.store.find_dead_letter(job.event.as_str())).await;
+    let dead_letter = succeed(find_dead_letter(&setup.world.store, job.event.as_str())).await;
     let dead_letter = dead_letter.unwrap();
     assert_eq!((dead_letter.reason, dead_letter.attempts), (Reason::Poison, 3));
 }

@@ -15,11 +15,12 @@ use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
-    FileBytes, FileError, Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult,
-    Queues, RecordEventOutcome, System, VectorStore,
+    ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files,
+    InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult, Queues, RecordEventOutcome,
+    System, VectorStore,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
 use recado_pipeline::{Components, Settings, deliver, handle_outbound_message, operate, process, upload};
 use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
 use recado_testkit::delegate_calls;
@@ -277,7 +278,7 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
     let world = world(&setup, 3);
     let accepted = waiting(&setup, &world).await;
     days(&setup, &world, 40).await;
-    let dead_letter = succeed(world.store.find_dead_letter(accepted.id.as_str()))
+    let dead_letter = succeed(find_dead_letter(&world.store, accepted.id.as_str()))
         .await
         .unwrap();
     assert_eq!(dead_letter.reason, Reason::InstanceDisconnected);
@@ -351,10 +352,7 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
         limit: 10,
         cursor: None,
     };
-    let dead_letters = world
-        .store
-        .list_dead_letters(&DeadLetterFilter::default(), &page)
-        .await;
+    let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     let dead_letter = dead_letters.unwrap().items.remove(0);
     assert_eq!(dead_letter.reason, Reason::Poison);
     let why = dead_letter.last_error.unwrap();
@@ -393,10 +391,7 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
         limit: 10,
         cursor: None,
     };
-    let dead_letters = world
-        .store
-        .list_dead_letters(&DeadLetterFilter::default(), &page)
-        .await;
+    let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     assert_eq!(dead_letters.unwrap().items.len(), 1);
 }
 
@@ -419,10 +414,7 @@ async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receivi
         limit: 100,
         cursor: None,
     };
-    let dead_letters = world
-        .store
-        .list_dead_letters(&DeadLetterFilter::default(), &page)
-        .await;
+    let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     let entered = dead_letters.unwrap().items.len();
     let left = world.queues.dead.lock().unwrap().len();
     assert!(left > 0, "there was no time for all");

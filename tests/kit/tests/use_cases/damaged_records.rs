@@ -12,8 +12,9 @@ use recado_pipeline::configure::{ApplyOptions, EntryMatch, apply_configuration, 
 use recado_pipeline::deliver::{self, InvitationRequest, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterSelection};
-use recado_pipeline::ports::{ConfigurationStore, DeadLetterFilter, DeadLetters, InvitationRecords};
+use recado_pipeline::ports::{ConfigurationStore, InvitationRecords};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_testkit::builders::{Fixture, address, fresh};
 use recado_testkit::ports::succeed;
 use std::path::{Path, PathBuf};
@@ -171,7 +172,7 @@ async fn dead_letters_are_looked_at_though_the_record_that_one_names_cannot_be_r
         ..setup.fixture.dead_letter()
     };
     for letter in [&kept, &setup.fixture.dead_letter()] {
-        succeed(store.put_dead_letter(letter)).await;
+        succeed(put_dead_letter(store, letter)).await;
     }
     site.damage("messages");
     let selection = DeadLetterSelection {
@@ -186,7 +187,7 @@ async fn dead_letters_are_looked_at_though_the_record_that_one_names_cannot_be_r
     setup.pass(86_400 * 400 - setup.now().as_second().rem_euclid(86_400));
     reconcile(&setup.world).await.unwrap();
     let (all, first) = (DeadLetterFilter::default(), page());
-    let left = store.list_dead_letters(&all, &first);
+    let left = list_dead_letters(store, &all, &first);
     let left: Vec<String> = succeed(left).await.items.into_iter().map(|one| one.id).collect();
     assert_eq!(left, [kept.id]);
 }

@@ -14,8 +14,9 @@ use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::operate::dead_letters::{
     DeadLetterSelection, RedriveForecast, forecast_redrive, redrive_dead_letter,
 };
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, PageRequest, Queues};
+use recado_pipeline::ports::{PageRequest, Queues};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message};
 use recado_testkit::builders::{Fixture, fresh};
@@ -29,11 +30,10 @@ async fn list_letters(setup: &Setup) -> Vec<DeadLetter> {
         limit: 10,
         cursor: None,
     };
-    let listed = setup
-        .world
-        .store
-        .list_dead_letters(&DeadLetterFilter::default(), &page);
-    succeed(listed).await.items
+    let all = DeadLetterFilter::default();
+    succeed(list_dead_letters(&setup.world.store, &all, &page))
+        .await
+        .items
 }
 
 /// Has the queue `turns` hand out its one job until it gives it up. Returns the dead letter that `reconcile` makes of it.
@@ -171,7 +171,7 @@ async fn an_erasure_takes_the_dead_letters_of_a_contacts_jobs_with_their_copies_
             ..setup.fixture.dead_letter()
         };
         succeed(setup.world.queues.enqueue_dead_copy(&letter)).await;
-        succeed(setup.world.store.put_dead_letter(&letter)).await;
+        succeed(put_dead_letter(&setup.world.store, &letter)).await;
     }
     let query = ContactQuery {
         tenant,

@@ -10,10 +10,12 @@ use recado_domain::event::{EventKind, EventState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::{OperateError, dead_letters};
 use recado_pipeline::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, Inbox, OverdueIndex, PageRequest, Queues,
-    RecordEventOutcome, SendOutcome,
+    DeadLetterQueues, Inbox, OverdueIndex, PageRequest, Queues, RecordEventOutcome, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::{
+    DeadLetterFilter, find_dead_letter, list_dead_letters, put_dead_letter,
+};
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -36,7 +38,7 @@ async fn a_copy_without_a_dead_letter_stays_for_as_long_as_one_may_still_come() 
         setup.pass(60);
         assert_eq!(reconcile(&setup.world).await.unwrap().collected, 0);
         if comes {
-            setup.world.store.put_dead_letter(&dead_letter).await.unwrap();
+            put_dead_letter(&setup.world.store, &dead_letter).await.unwrap();
         }
         for _ in 0..3 {
             setup.pass(60);
@@ -63,7 +65,7 @@ async fn a_pending_event_whose_record_tells_nothing_is_given_up_and_its_dead_let
             limit: 9,
             cursor: None,
         };
-        let letters = succeed(store.list_dead_letters(&DeadLetterFilter::default(), &page)).await;
+        let letters = succeed(list_dead_letters(store, &DeadLetterFilter::default(), &page)).await;
         let [letter] = &letters.items[..] else {
             panic!("{letters:?}")
         };
@@ -97,7 +99,7 @@ async fn the_event_of_a_message_that_cannot_be_read_is_given_up_with_it_and_can_
             limit: 9,
             cursor: None,
         };
-        let letters = succeed(store.list_dead_letters(&DeadLetterFilter::default(), &page)).await;
+        let letters = succeed(list_dead_letters(store, &DeadLetterFilter::default(), &page)).await;
         let [letter] = &letters.items[..] else {
             panic!("{letters:?}")
         };
@@ -150,7 +152,7 @@ async fn what_stands_behind_a_message_that_could_not_be_redriven_is_left_too() {
         .unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 0, 2));
     for message in &messages {
-        let dead_letter = world.store.find_dead_letter(message.id.as_str()).await.unwrap();
+        let dead_letter = find_dead_letter(&world.store, message.id.as_str()).await.unwrap();
         assert!(dead_letter.is_some());
     }
     let done = dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
@@ -175,7 +177,7 @@ async fn what_is_redriven_has_all_its_attempts_again() {
         }
     };
     let dead_letter = async || {
-        let dead_letter = setup.world.store.find_dead_letter(message.id.as_str()).await;
+        let dead_letter = find_dead_letter(&setup.world.store, message.id.as_str()).await;
         dead_letter.unwrap()
     };
     for attempts in [5, 10] {

@@ -15,10 +15,10 @@ use recado_pipeline::configure::{
 };
 use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetters, Inbox, OutboxStore, PageRequest,
-    ScheduledMessages,
+    ConfigurationStore, ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest, ScheduledMessages,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::count_dead_letters;
 use recado_pipeline::{NotSendable, Verdict, catch_up, health};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -69,7 +69,7 @@ async fn the_events_of_a_disabled_instance_or_tenant_are_acknowledged_and_ignore
         assert_eq!(latest, None);
         let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_eq!(record.processed.unwrap().enqueued, FollowUpJob::Ignored);
-        assert_eq!(succeed(store.count_dead_letters(None)).await.count_of(None), 0);
+        assert_eq!(succeed(count_dead_letters(store, None)).await.count_of(None), 0);
         // The same webhook again.
         assert_eq!(setup.receive(&job, 2).await, Verdict::Done);
         let (caller, mut assessed) = (Caller::installation(), 0);

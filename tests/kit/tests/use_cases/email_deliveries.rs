@@ -15,10 +15,9 @@ use recado_domain::invitations::{
     InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, SendTime, parse_guest_list,
 };
 use recado_pipeline::deliver::{InvitationError, InvitationRequest, InvitationView, NamedGuest};
-use recado_pipeline::ports::{
-    AcceptedEmail, DeadLetterFilter, DeadLetters, EmailError, EmailSenders, InvitationRecords, PageRequest,
-};
+use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, InvitationRecords, PageRequest};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
@@ -157,12 +156,11 @@ pub(crate) async fn letters(setup: &Setup) -> Vec<recado_domain::dead_letter::De
         limit: 10,
         cursor: None,
     };
-    succeed(
-        setup
-            .world
-            .store
-            .list_dead_letters(&DeadLetterFilter::default(), &page),
-    )
+    succeed(list_dead_letters(
+        &setup.world.store,
+        &DeadLetterFilter::default(),
+        &page,
+    ))
     .await
     .items
 }

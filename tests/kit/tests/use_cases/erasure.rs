@@ -24,10 +24,11 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals, ErasableRecords,
-    InboundEntry, Inbox, InvitationRecords, OutboxStore, PageRequest, Queues, SendOutcome,
+    ConfigurationStore, Conversations, Deliveries, EffectJournals, ErasableRecords, InboundEntry, Inbox,
+    InvitationRecords, OutboxStore, PageRequest, Queues, SendOutcome,
 };
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
@@ -906,9 +907,9 @@ async fn what_another_tenant_holds_of_the_same_person_stays() {
     };
     succeed(store.record_event(&job)).await;
     succeed(queues.enqueue_dead_copy(&letter)).await;
-    succeed(store.put_dead_letter(&letter)).await;
+    succeed(put_dead_letter(store, &letter)).await;
     site.erase(NUMBER).await;
-    assert!(succeed(store.find_dead_letter(&letter.id)).await.is_some());
+    assert!(succeed(find_dead_letter(store, &letter.id)).await.is_some());
     let copies = succeed(queues.list_dead_messages(QueueName::Inbound, 100)).await;
     assert_eq!(copies.len(), 1);
     let record = succeed(store.find_event(&job.event)).await.unwrap();

@@ -7,8 +7,9 @@ use recado_domain::message::{Message, MessageStatus};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{ConnectionAnswer, DeadLetters, System};
+use recado_pipeline::ports::{ConnectionAnswer, System};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -54,7 +55,7 @@ async fn a_message_that_always_times_out_stops_no_other_contact() {
         let found = state(&setup).await;
         assert_eq!((found.timeouts, found.timed_out), (0, None));
         setup.send(&reply.conversation).await;
-        let dead_letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
+        let dead_letter = succeed(find_dead_letter(&setup.world.store, reply.message_id().as_str())).await;
         assert_eq!(dead_letter.unwrap().reason, Reason::UnknownOutcome);
     }
 }

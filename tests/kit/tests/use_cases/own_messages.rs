@@ -12,7 +12,8 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{Conversations, DeadLetters, Deliveries, SendOutcome};
+use recado_pipeline::ports::{Conversations, Deliveries, SendOutcome};
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_testkit::builders::{Fixture, far_ahead};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ async fn assert_failed(setup: &Setup, reply: &Message, what: &str) {
         .unwrap();
     let state = found.out.unwrap().state;
     assert!(matches!(state, OutboxState::Dead { .. }), "{what}: {state:?}");
-    let letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
+    let letter = succeed(find_dead_letter(&setup.world.store, reply.message_id().as_str())).await;
     assert!(letter.is_some(), "{what}");
 }
 

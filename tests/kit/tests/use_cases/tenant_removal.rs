@@ -13,8 +13,9 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
 use recado_pipeline::configure::{self, ApplyOptions};
 use recado_pipeline::knowledge::{NewDocument, add_source};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, Queues, WriteOutcome};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox, Queues, WriteOutcome};
 use recado_pipeline::records::alerts::commit_alerts;
+use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::records::notices::put_notice;
 use recado_pipeline::records::samples::put_samples;
 use recado_pipeline::records::tokens::put_token;
@@ -112,7 +113,7 @@ impl Two {
             last_error: Some(text.to_owned()),
             ..fixture.dead_letter()
         };
-        succeed(store.put_dead_letter(&kept)).await;
+        succeed(put_dead_letter(store, &kept)).await;
         succeed(self.site.setup.world.queues.enqueue_dead_copy(&kept)).await;
         let sample = MinuteSample::from_instances(now, Some(tenant.clone()), Vec::new());
         succeed(put_samples(store, &[sample], far_ahead())).await;
@@ -433,7 +434,7 @@ async fn webhooks_of_a_tenant_that_is_being_removed_and_later_ones_are_acknowled
         let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_eq!(record.state, EventState::Applied);
         assert!(
-            succeed(store.find_dead_letter(job.event.as_str()))
+            succeed(find_dead_letter(store, job.event.as_str()))
                 .await
                 .is_none()
         );
@@ -449,7 +450,7 @@ async fn webhooks_of_a_tenant_that_is_being_removed_and_later_ones_are_acknowled
     succeed(store.record_event(&job)).await;
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(process::process(world, &body, 1).await, Verdict::Done);
-    let letter = succeed(store.find_dead_letter(job.event.as_str())).await;
+    let letter = succeed(find_dead_letter(store, job.event.as_str())).await;
     assert!(letter.is_some(), "an unknown instance again");
 }
 

@@ -12,8 +12,9 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
-use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome, System};
+use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, System};
 use recado_pipeline::records::aliases::save_alias;
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -90,7 +91,7 @@ async fn five_attempts_of_unknown_outcome_end_in_a_marked_dead_letter() {
         }
     ));
     assert!(out.maybe_sent && out.attempts == 5);
-    let dead_letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
+    let dead_letter = succeed(find_dead_letter(&setup.world.store, reply.message_id().as_str())).await;
     assert_eq!(dead_letter.unwrap().reason, Reason::UnknownOutcome);
 }
 
@@ -258,7 +259,7 @@ async fn a_late_second_failure_makes_no_dead_letter_of_what_was_purged() {
     let reply = setup.replied().await;
     setup.send(&reply.conversation).await;
     let id = reply.message_id();
-    let dead_letter = async || setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
+    let dead_letter = async || find_dead_letter(&setup.world.store, id.as_str()).await.unwrap();
     let first = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     assert!(dead_letter().await.is_some());

@@ -14,7 +14,7 @@ use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_pipeline::ports::{
     ConnectionAnswer, ConversationFilter, Conversations, OutboxStore, PageRequest, ParkedConversations,
-    Queues, SendOutcome,
+    SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, handle_outbound_message, operate};

@@ -15,10 +15,11 @@ use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
-    ClaimOutcome, ConnectionAnswer, Conversations, DeadLetters, InstanceStates, OutboxStore, OverdueIndex,
-    OverdueWork, ParkedConversations, SendOutcome, System, WriteOutcome,
+    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork,
+    ParkedConversations, SendOutcome, System, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
 use serde_json::Value;
@@ -45,7 +46,7 @@ pub(crate) async fn out(setup: &Setup, message: &Message) -> Outbox {
 
 pub(crate) async fn dead_letter(setup: &Setup, message: &Message) -> Option<DeadLetter> {
     let id = message.message_id();
-    setup.world.store.find_dead_letter(id.as_str()).await.unwrap()
+    find_dead_letter(&setup.world.store, id.as_str()).await.unwrap()
 }
 
 fn unreached() -> SendOutcome {
@@ -391,7 +392,7 @@ async fn of_a_contacts_messages_each_is_given_up_by_its_own_age() {
         setup.pass(600);
         reconcile(&setup.world).await.unwrap();
         for id in [&first.id, &second.id] {
-            let dead_letter = setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
+            let dead_letter = find_dead_letter(&setup.world.store, id.as_str()).await.unwrap();
             if dead_letter.is_some() && !given_up.iter().any(|(known, _)| *known == id) {
                 given_up.push((id, (setup.now().as_second() - begun.as_second()) / 3_600));
             }

@@ -10,7 +10,8 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome, TemplateAnswer};
+use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, TemplateAnswer};
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -60,7 +61,7 @@ async fn api_send(setup: &Setup, fixture: &Fixture) -> MessageId {
 }
 
 async fn why_dead(setup: &Setup, id: &MessageId) -> String {
-    let dead_letter = succeed(setup.world.store.find_dead_letter(id.as_str()))
+    let dead_letter = succeed(find_dead_letter(&setup.world.store, id.as_str()))
         .await
         .unwrap();
     assert_eq!(dead_letter.reason, Reason::WindowClosed);
@@ -203,9 +204,12 @@ async fn a_clients_template_that_cannot_be_sent_is_given_up_before_an_attempt() 
     succeed(setup.world.store.commit_message(&conversation, &message, None)).await;
     setup.send(&conversation.id).await;
     assert_eq!(setup.world.providers.sent(), 0);
-    let dead = succeed(setup.world.store.find_dead_letter(message.message_id().as_str()))
-        .await
-        .unwrap();
+    let dead = succeed(find_dead_letter(
+        &setup.world.store,
+        message.message_id().as_str(),
+    ))
+    .await
+    .unwrap();
     assert_eq!(dead.reason, Reason::WhatsappPermanentError);
     assert_eq!(
         dead.last_error,

@@ -7,6 +7,7 @@ use crate::simulator::{Erasure, Simulator, Spoken};
 use futures::executor::block_on;
 use recado_domain::ids::EventId;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
@@ -94,7 +95,7 @@ where
 {
     let is_left = |event: &EventId| {
         let record = block_on(sim.store.find_event(event)).expect("events are read");
-        let letter = block_on(sim.store.find_dead_letter(event.as_str())).expect("letters are read");
+        let letter = block_on(find_dead_letter(&sim.store, event.as_str())).expect("letters are read");
         let body = record.map(|record| format!("{:?}", record.job.payload));
         letter.is_some() || body.is_some_and(|body| body.contains(erasure.contact.as_str()))
     };

@@ -8,6 +8,7 @@ use recado_domain::event::EventState;
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
@@ -111,6 +112,6 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let dead_letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
+    let dead_letter = block_on(find_dead_letter(&sim.store, id.as_str())).expect("letters are read");
     dead_letter.is_some()
 }

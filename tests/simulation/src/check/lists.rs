@@ -13,7 +13,8 @@ use recado_domain::ids::{ConversationId, MessageId};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConversationFilter, DeadLetterFilter, PageRequest, SearchWords, Store};
+use recado_pipeline::ports::{ConversationFilter, PageRequest, SearchWords, Store};
+use recado_pipeline::records::dead_letters::DeadLetterFilter;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 

@@ -5,6 +5,7 @@ use crate::simulator::Simulator;
 use futures::executor::block_on;
 use recado_domain::config::ConfigDocument;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::dead_letters::count_dead_letters;
 use std::fmt::Debug;
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>)
@@ -36,7 +37,7 @@ where
             left.len()
         ));
     }
-    let letters = block_on(sim.store.count_dead_letters(None)).expect("dead letters are counted");
+    let letters = block_on(count_dead_letters(&sim.store, None)).expect("dead letters are counted");
     if letters.count_of(None) > 0 || !sim.queues.dead().is_empty() {
         sim.common
             .broken("dead letters of a removed tenant are left".to_owned());

@@ -16,6 +16,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -102,7 +103,7 @@ where
         let unmarked = count.unmarked;
         broken(format!("arrived {arrived} times, {unmarked} of them unmarked"));
     }
-    let dead_letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
+    let dead_letter = block_on(find_dead_letter(&sim.store, id.as_str())).expect("letters are read");
     let is_dead = matches!(state, OutboxState::Dead { .. });
     if is_dead != dead_letter.is_some() {
         broken(format!(

@@ -19,7 +19,6 @@ use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
@@ -35,11 +34,10 @@ use recado_domain::tools::Tool;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex,
-    DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, ErasableRecords, Gauges,
-    IdempotencyClaim, IdentityKeyStore, OpenWork, Page, PageRequest, PortResult, RetainedRecords,
-    ScheduledMessages, Store, TenantRecords, TroubledInstances, TypingSigns, UnacknowledgedCounts,
-    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
+    CommitOutcome, ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex, Deliveries,
+    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, OpenWork, Page, PageRequest,
+    PortResult, RetainedRecords, ScheduledMessages, Store, TenantRecords, TroubledInstances, TypingSigns,
+    UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -117,16 +115,6 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
             sums.clear();
         }
         Ok(sums)
-    }
-}
-
-impl<S: Store> DeadLetters for FaultyPort<S> {
-    delegate_calls! {
-        put_dead_letter(dead_letter: &DeadLetter) -> bool;
-        find_dead_letter(id: &str) -> Option<DeadLetter>;
-        remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
-        list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
-        count_dead_letters(tenant: Option<&TenantId>) -> DeadLetterCounts;
     }
 }
 

@@ -5,9 +5,6 @@ use super::{TableKey, hash_to_number, hash_to_shard};
 use recado_domain::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
 
-/// The `list_key` of dead letters.
-pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
-
 /// The number of lists over which a tenant's conversations are spread, by their instances.
 const LISTS_OF_TENANT: u32 = 4;
 
@@ -37,11 +34,6 @@ pub(crate) fn unlisted_list_key(tenant: &TenantId) -> String {
 /// Returns the `list_key` of the retention of a tenant's conversations.
 pub(crate) fn retention_list_key(tenant: &TenantId) -> String {
     format!("KEEP#{tenant}")
-}
-
-/// Returns the `tenant_list` of a tenant's dead letters, or of those of nobody (`None`).
-pub(crate) fn tenant_dead_letters(tenant: Option<&TenantId>) -> String {
-    format!("X#{}", tenant.map_or("", TenantId::as_str))
 }
 
 /// Returns the `tenant_list` of the pending scheduled messages of an instance.

@@ -3,7 +3,6 @@
 use super::super::batches::encode_batch;
 use super::super::client_keys::client_key_item;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
-use super::super::dead_letters::dead_letter_item;
 use super::super::deliveries::{ACKNOWLEDGED, ERASED};
 use super::super::effects::{journal_actions, take_cell_action};
 use super::super::invitation_items::{
@@ -89,7 +88,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
             key.into_item(item)
         }
         MovedRecord::Scheduled(scheduled) => scheduled_item(what, scheduled)?,
-        MovedRecord::DeadLetter(dead_letter) => dead_letter_item(what, dead_letter)?,
         _ => build_listed_item(what, record, now)?,
     })
 }

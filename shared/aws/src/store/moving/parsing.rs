@@ -69,7 +69,6 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "K" => parse_client_key(what, (rest, sk), item)?,
         "D" => parse_moved_delivery(what, rest, item)?,
         "I" => return parse_of_instance(what, (rest, sk), item),
-        "X" => MovedRecord::DeadLetter(decode(what, item)?),
         "J" if sk == "J" => MovedRecord::Journal(Box::new(parse_journal(what, item)?)),
         "Y" => {
             let calendar = sk

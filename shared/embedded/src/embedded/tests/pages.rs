@@ -7,7 +7,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::{
     EventKind, EventPayload, FollowUpJob, InboundJob, ProcessingRecord, derive_event_id,
 };
-use recado_domain::ids::ExternalId;
+use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};

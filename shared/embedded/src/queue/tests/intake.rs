@@ -1,7 +1,8 @@
 //! Events are recorded and enqueued in one transaction.
 
 use super::*;
-use recado_ports::ports::{DeadLetters, Inbox, OverdueIndex, OverdueWork, PortResult, RecordEventOutcome};
+use recado_ports::ports::{Inbox, OverdueIndex, OverdueWork, PortResult, RecordEventOutcome};
+use recado_ports::records::dead_letters::find_dead_letter;
 use recado_ports::settings::VisibilityTimeouts;
 use recado_testkit::builders::{Fixture, at, far_ahead};
 
@@ -115,7 +116,7 @@ fn an_event_whose_record_is_damaged_holds_up_no_other_and_is_settled() {
                 .queues
                 .settle_event(&jobs[0].event, Some(&letter), at(1), far_ahead());
             assert!(succeed(settled).await, "{sql}");
-            let kept = succeed(bench.queues.find_dead_letter(&letter.id)).await;
+            let kept = succeed(find_dead_letter(&bench.queues, &letter.id)).await;
             assert_eq!(kept, Some(letter), "{sql}");
             let outcomes = succeed(take_in(&bench, &jobs)).await;
             assert_eq!(outcomes[0], RecordEventOutcome::Settled, "{sql}");

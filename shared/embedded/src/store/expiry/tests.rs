@@ -14,9 +14,10 @@ use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{
-    CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, RecordEventOutcome,
-    ScheduledMessages, WriteOutcome,
+    CommitOutcome, Conversations, Inbox, OutboxStore, Queues, RecordEventOutcome, ScheduledMessages,
+    WriteOutcome,
 };
+use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -225,7 +226,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         assert!(!there("nobodys").await);
 
         let dead_letter = dead_letter_of(&dead, now);
-        store.put_dead_letter(&dead_letter).await.unwrap();
+        put_dead_letter(&store, &dead_letter).await.unwrap();
         dead.out.as_mut().unwrap().mark_dead_lettered();
         assert_eq!(
             store.settle_message(&dead, None, None, None).await.unwrap(),
@@ -234,7 +235,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         let later = millis::add_millis(now, 40 * 24 * HOUR);
         store.delete_expired(later).await.unwrap();
         assert!(there("dead").await, "it can be redriven");
-        assert!(store.remove_dead_letter(&dead_letter.id, now).await.unwrap());
+        assert!(remove_dead_letter(&store, &dead_letter.id, now).await.unwrap());
         store.delete_expired(later).await.unwrap();
         assert!(!there("dead").await, "its letter was deleted");
         assert!(there("waits").await);

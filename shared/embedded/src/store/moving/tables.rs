@@ -89,7 +89,6 @@ pub(super) const TABLES: &[MovedTable] = &[
     ),
     whole!("parked", &["instance", "conversation"], Parked),
     whole!("scheduled", &["id"], Scheduled),
-    whole!("dead_letters", &["id"], DeadLetter),
     whole!("journals", &["thread"], Journal),
     parsed!(
         "cells",

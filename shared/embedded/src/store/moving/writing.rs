@@ -2,7 +2,6 @@
 
 use super::super::batches::{upsert_batch, upsert_chunk};
 use super::super::conversation_row::ConversationRow;
-use super::super::dead_letters::upsert_dead_letter;
 use super::super::deliveries::upsert_moved_delivery;
 use super::super::directory::apply_document;
 use super::super::effects::{JournalRow, insert_held_cell};
@@ -59,7 +58,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::InFlight(note) => InFlightRow::for_instance(&note.instance, &note.record).write_row(c),
         MovedRecord::Parked(parked) => upsert_parked(c, (**parked).clone()),
         MovedRecord::Scheduled(scheduled) => ScheduledRow::from_scheduled(scheduled)?.write_row(c),
-        MovedRecord::DeadLetter(dead_letter) => upsert_dead_letter(c, dead_letter).map(drop),
         MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
         // Events are written after what the others published is removed, and records of the table beside all of these.
         MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),

@@ -83,7 +83,8 @@ async fn count_rows(store: &Embedded) -> i64 {
 }
 
 async fn count_events(store: &Embedded) -> usize {
-    let page = store.list_published_events(Some(&tenant()), EventCursor::START, 10);
+    let tenant = tenant();
+    let page = store.list_published_events(Some(&tenant), EventCursor::START, 10);
     succeed(page).await.events.len()
 }
 

@@ -18,7 +18,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::dead_letters::{self as dead_letters, DeadLetterSelection};
-use recado_pipeline::ports::DeadLetterFilter;
+use recado_pipeline::records::dead_letters::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

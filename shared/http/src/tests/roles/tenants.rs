@@ -17,9 +17,10 @@ use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    ConfigurationStore, DeadLetters, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords, WriteOutcome,
+    ConfigurationStore, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords, WriteOutcome,
 };
 use recado_pipeline::records::alerts::{commit_alerts, list_live_alerts};
+use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_pipeline::records::notices::put_notice;
 use recado_pipeline::records::samples::put_samples;
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
@@ -191,7 +192,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     store_unknown_effect(site, &conversation.id.to_string(), (&said, &said)).await;
     annotate_conversation(site, &conversation.id, &said).await;
     let dead_letter = fixture.dead_letter();
-    succeed(store.put_dead_letter(&dead_letter)).await;
+    succeed(put_dead_letter(store, &dead_letter)).await;
     add_notice(site, fixture, &said).await;
     add_simulated_send(outbox, fixture, &conversation.id, &said);
     add_samples(site, fixture).await;

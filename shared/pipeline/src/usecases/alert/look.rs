@@ -17,8 +17,7 @@ use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
-    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
-    WaitingForPerson,
+    ConfigurationStore, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords, WaitingForPerson,
 };
 use recado_ports::records::endpoints::list_endpoint_states;
 use recado_ports::table::Table;
@@ -53,7 +52,7 @@ pub struct KnownState<'a> {
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
 pub(super) async fn look_at_installation(
-    store: &(impl Gauges + DeadLetters + ConfigurationStore + UsageRecords + Table),
+    store: &(impl Table + Gauges + ConfigurationStore + UsageRecords),
     depths: &impl QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
@@ -216,7 +215,7 @@ fn known<T>(what: &'static str, read: PortResult<T>) -> Option<T> {
 
 /// Reads the state of the installation, unless it is known; `None`, and a warning, if it could not be read.
 async fn read_unless_known(
-    store: &(impl Gauges + DeadLetters + ConfigurationStore),
+    store: &(impl Gauges + Table + ConfigurationStore),
     reading: Option<&InstallationReading>,
     now: Timestamp,
 ) -> Option<InstallationReading> {

@@ -9,10 +9,8 @@ use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
-    PortResult,
-};
+use recado_ports::ports::{ConfigurationStore, ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of conversations that are counted at most.
@@ -117,7 +115,7 @@ pub(super) async fn plan_removal(
     let mut with_history = BTreeSet::new();
     for instance in document.unnamed_instances(wanted) {
         let conversations = count_conversations(deps, &instance.id).await?;
-        if conversations > 0 || has_dead_letters(deps, &instance.id).await? {
+        if conversations > 0 || has_dead_letters(deps, instance).await? {
             with_history.insert(instance.id.clone());
         }
         counted.insert(instance.id.clone(), conversations);
@@ -171,19 +169,16 @@ async fn count_conversations(deps: &impl Deps, id: &InstanceId) -> PortResult<us
     Ok(found.items.len())
 }
 
-async fn has_dead_letters(deps: &impl Deps, id: &InstanceId) -> PortResult<bool> {
+async fn has_dead_letters(deps: &impl Deps, instance: &Instance) -> PortResult<bool> {
     let filter = DeadLetterFilter {
-        instance: Some(id.clone()),
+        tenant: Some(instance.tenant.clone()),
+        instance: Some(instance.id.clone()),
         ..DeadLetterFilter::default()
     };
     let page = PageRequest {
         limit: 1,
         cursor: None,
     };
-    Ok(!deps
-        .store()
-        .list_dead_letters(&filter, &page)
-        .await?
-        .items
-        .is_empty())
+    let found = list_dead_letters(deps.store(), &filter, &page).await?;
+    Ok(!found.items.is_empty())
 }

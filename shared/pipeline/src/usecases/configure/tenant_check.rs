@@ -4,9 +4,8 @@ use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use recado_domain::access::{Caller, Permission};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Instance, Tenant};
-use recado_ports::ports::{
-    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult,
-};
+use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 
 /// Checks that the caller may make or remove each tenant that `changes` make or remove.
 pub(super) fn check_tenant_permission<'a>(
@@ -75,6 +74,6 @@ async fn has_history(deps: &impl Deps, instance: &Instance) -> PortResult<bool> 
         instance: Some(instance.id.clone()),
         ..DeadLetterFilter::default()
     };
-    let found = deps.store().list_dead_letters(&dead_letters, &page).await?;
+    let found = list_dead_letters(deps.store(), &dead_letters, &page).await?;
     Ok(!found.items.is_empty())
 }

@@ -10,7 +10,8 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{DeadLetterFilter, DeadLetters, ErasableRecords, PageRequest, PortResult, Queues};
+use recado_ports::ports::{ErasableRecords, PageRequest, PortResult, Queues};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::opt_outs::find_opt_outs;
 use serde::Serialize;
 use serde_json::Value;
@@ -53,7 +54,7 @@ pub(super) async fn list_unapplied_events(
             cursor: None,
         };
         loop {
-            let found = deps.store().list_dead_letters(&filter, &page).await?;
+            let found = list_dead_letters(deps.store(), &filter, &page).await?;
             for dead_letter in found.items {
                 if let DeadLetterContent::Event(job) = dead_letter.what
                     && groups.contains(&job.group)

@@ -14,6 +14,7 @@ pub use selection::DeadLetterSelection;
 use super::OperateError;
 use crate::Deps;
 use crate::steps::audit::audit_action;
+use crate::steps::unreadable::pass_over_unreadable;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
@@ -21,9 +22,9 @@ use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use recado_domain::invitations::InvitationState;
 use recado_ports::ports::{
-    Conversations, DeadLetterFilter, DeadLetters, InvitationRecords, Page, PageRequest, PortError,
-    PortResult, Queues,
+    ConfigurationStore, Conversations, InvitationRecords, Page, PageRequest, PortError, PortResult, Queues,
 };
+use recado_ports::records::dead_letters::{self, DeadLetterFilter};
 use serde_json::{Value, json};
 
 /// Number of dead letters that are handled at the same time.
@@ -46,8 +47,22 @@ pub async fn list_dead_letters(
     filter: DeadLetterFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadLetter>, OperateError> {
-    let filter = filter.within_scope(&caller.scope);
-    Ok(deps.store().list_dead_letters(&filter, page).await?)
+    let filter = narrow_filter(deps, caller, filter).await?;
+    Ok(dead_letters::list_dead_letters(deps.store(), &filter, page).await?)
+}
+
+/// Limits a filter to what the caller may see. If it names an instance, it is limited to that one's tenant, whose list is the shorter.
+async fn narrow_filter(
+    deps: &impl Deps,
+    caller: &Caller,
+    filter: DeadLetterFilter,
+) -> PortResult<DeadLetterFilter> {
+    let mut filter = filter.within_scope(&caller.scope);
+    if let (None, Some(instance)) = (&filter.tenant, &filter.instance) {
+        let bound = pass_over_unreadable(deps.store().instance_config(instance).await)?;
+        filter.tenant = bound.map(|bound| bound.tenant.id.clone());
+    }
+    Ok(filter)
 }
 
 /// Returns a dead letter with its payload.
@@ -84,7 +99,7 @@ pub async fn newest_with_payloads(
 
 /// Returns a dead letter; `None` if it does not exist or is outside the caller's scope.
 async fn find_letter_within(deps: &impl Deps, caller: &Caller, id: &str) -> PortResult<Option<DeadLetter>> {
-    let found = deps.store().find_dead_letter(id).await?;
+    let found = dead_letters::find_dead_letter(deps.store(), id).await?;
     Ok(found.filter(|found| caller.scope.covers_owner(found.tenant.as_ref())))
 }
 
@@ -103,7 +118,7 @@ pub async fn count_dead_letters(
     caller: &Caller,
     instance: Option<&InstanceId>,
 ) -> Result<u64, OperateError> {
-    let counts = deps.store().count_dead_letters(caller.scope.tenant()).await?;
+    let counts = dead_letters::count_dead_letters(deps.store(), caller.scope.tenant()).await?;
     Ok(counts.count_of(instance))
 }
 

@@ -13,9 +13,8 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::retention::RetentionPeriod;
-use recado_ports::ports::{
-    ConfigurationStore, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult, Queues, System,
-};
+use recado_ports::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, Queues, System};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use std::collections::BTreeMap;
 
 /// Number of dead letters that one read returns, and number that are handled at the same time.
@@ -40,10 +39,7 @@ pub(super) async fn look_at_dead_letters(deps: &impl Deps) -> PortResult<usize> 
     };
     let mut given_up = 0;
     loop {
-        let found = deps
-            .store()
-            .list_dead_letters(&DeadLetterFilter::default(), &page)
-            .await?;
+        let found = list_dead_letters(deps.store(), &DeadLetterFilter::default(), &page).await?;
         let periods = &read_periods(deps, &found.items).await?;
         // A record that cannot be read keeps its own letter, and no other.
         let ended: Vec<Option<bool>> = stream::iter(found.items)
@@ -97,10 +93,7 @@ async fn keep_or_give_up(
     if let DeadLetterContent::Event(job) = &dead_letter.what {
         erase_event_body(deps, job).await?;
     }
-    let removed = deps
-        .store()
-        .remove_dead_letter(&dead_letter.id, dead_letter.at)
-        .await?;
+    let removed = remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     if removed {
         tracing::warn!(
             dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation,

@@ -20,9 +20,10 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_ports::ports::{
-    ConfigurationStore, Conversations, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PortError,
-    PortResult, Queues, System,
+    ConfigurationStore, Conversations, DeadLetterQueues, DeadQueueMessage, Inbox, PortError, PortResult,
+    Queues, System,
 };
+use recado_ports::records::dead_letters::{find_dead_letter, find_failure_time};
 
 /// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
 /// behind many copies.
@@ -86,8 +87,8 @@ async fn is_obsolete_copy(
     if add_duration(copy.sent_at, COPY_GRACE) > deps.system().now() {
         return Ok(false);
     }
-    let kept = deps.store().find_dead_letter(&dead_letter.dead_letter).await?;
-    Ok(kept.is_none_or(|kept| kept.at != dead_letter.failed_at))
+    let kept = find_failure_time(deps.store(), &dead_letter.dead_letter).await?;
+    Ok(kept != Some(dead_letter.failed_at))
 }
 
 /// Enters the failure of a message that its queue gave up into the message's record. A body that cannot be read is kept unchanged in a
@@ -102,7 +103,7 @@ async fn record_queue_failure(deps: &impl Deps, dead: &DeadQueueMessage) -> Port
         Ok(QueuedJob::Outbound(OutboundJob::Email(_))) => Ok(()),
         Err(error) => {
             let id = unreadable_letter_id(dead.queue, &dead.body);
-            if deps.store().find_dead_letter(&id).await?.is_none() {
+            if find_failure_time(deps.store(), &id).await?.is_none() {
                 dead_letter_unreadable(deps, dead.queue, &dead.body, &error).await?;
             }
             Ok(())
@@ -128,7 +129,7 @@ async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<
             let why = Some(GIVEN_UP_BY_QUEUE.to_owned());
             give_up_event(deps, job, Reason::Poison, record.attempts, why).await
         }
-        EventState::Dead => match deps.store().find_dead_letter(job.event.as_str()).await? {
+        EventState::Dead => match find_dead_letter(deps.store(), job.event.as_str()).await? {
             // The message was the redriven copy of this dead letter: make the copy again.
             Some(dead_letter) if job.redrive == Some(dead_letter.at) => {
                 deps.queues().enqueue_dead_copy(&dead_letter).await
@@ -159,7 +160,7 @@ async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<(
                 .as_ref()
                 .is_some_and(|redrive| redrive.failed_at == at);
             if let Some(dead_letter) = build_message_letter(&message)
-                && (redriven || deps.store().find_dead_letter(&dead_letter.id).await?.is_none())
+                && (redriven || find_failure_time(deps.store(), &dead_letter.id).await?.is_none())
             {
                 save_dead_letter(deps, &dead_letter).await?;
             }
@@ -178,7 +179,7 @@ async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<(
 async fn dead_letter_turns_job(deps: &impl Deps, job: TurnsJob) -> PortResult<()> {
     let json = serde_json::to_string(&job).map_err(|error| PortError::invalid("job", error))?;
     let id = turns_letter_id(&json);
-    if deps.store().find_dead_letter(&id).await?.is_some() {
+    if find_failure_time(deps.store(), &id).await?.is_some() {
         return Ok(());
     }
     let conversation = match job.conversation() {

@@ -17,9 +17,10 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_ports::ports::{
-    Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult, RetainedRecords,
-    System, WriteOutcome,
+    Conversations, DELETED_MESSAGES_MAX, OutboxStore, PortError, PortResult, RetainedRecords, System,
+    WriteOutcome,
 };
+use recado_ports::records::dead_letters::find_failure_time;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
 
@@ -275,5 +276,5 @@ async fn can_be_redriven(deps: &impl Deps, message: &Message) -> PortResult<bool
         return Ok(false);
     }
     let id = message.message_id();
-    Ok(deps.store().find_dead_letter(id.as_str()).await?.is_some())
+    Ok(find_failure_time(deps.store(), id.as_str()).await?.is_some())
 }

@@ -5,8 +5,9 @@ use crate::Deps;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{
-    ConversationFilter, Conversations, DeadLetters, ErasableRecords, PageRequest, PortResult, TenantRecords,
+    ConversationFilter, Conversations, ErasableRecords, PageRequest, PortResult, TenantRecords,
 };
+use recado_ports::records::dead_letters::count_dead_letters;
 use recado_ports::records::tokens::list_tokens;
 
 /// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
@@ -21,7 +22,7 @@ pub(super) async fn count_contents(
         ..ConversationFilter::default()
     };
     let page = |limit| PageRequest { limit, cursor: None };
-    let dead_letters = store.count_dead_letters(Some(tenant)).await?.count_of(None);
+    let dead_letters = count_dead_letters(store, Some(tenant)).await?.count_of(None);
     let mut report = RemovalReport {
         agents: document.agents.len(),
         instances: document.instances.len(),

@@ -17,9 +17,10 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
 use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
-    EffectJournals, ErasableRecords, PageRequest, PortResult, System, TenantRecords,
+    ConfigurationStore, ConversationFilter, Conversations, DeadQueueMessage, EffectJournals, ErasableRecords,
+    PageRequest, PortResult, System, TenantRecords,
 };
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::knowledge::list_knowledge;
 use recado_ports::records::notices::delete_notices;
 use recado_ports::records::removed_instances::note_removed_instances;
@@ -140,7 +141,7 @@ impl Removed<'_> {
                 limit: RECORDS,
                 cursor,
             };
-            let found = deps.store().list_dead_letters(&filter, &page).await?;
+            let found = list_dead_letters(deps.store(), &filter, &page).await?;
             ids.extend(found.items.into_iter().map(|dead_letter| dead_letter.id));
             match found.next_cursor {
                 Some(next) => cursor = Some(next),

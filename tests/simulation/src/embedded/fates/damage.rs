@@ -17,8 +17,8 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::DeadLetters;
 use recado_pipeline::reconcile;
+use recado_pipeline::records::dead_letters::count_dead_letters;
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -234,7 +234,7 @@ pub fn play(seed: u64, damaged: Damaged, traced: bool) -> Day {
     sim.go_on_until(DAY_MS, false);
     let row = locked(&row).take();
     let hurts = check_answers(&sim, row.as_deref().unwrap_or_default(), damaged.concerns);
-    let letters = block_on(sim.store.count_dead_letters(None)).map(|counts| counts.count_of(None));
+    let letters = block_on(count_dead_letters(&sim.store, None)).map(|counts| counts.count_of(None));
     Day {
         outcome: outcome(&sim),
         row,

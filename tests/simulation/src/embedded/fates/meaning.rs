@@ -13,7 +13,8 @@ use recado_domain::conversation::{Conversation, ConversationMode, ConversationSt
 use recado_domain::ids::{EventId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
-use recado_pipeline::ports::{ConversationFilter, Conversations, DeadLetters, Page, PageRequest, PortResult};
+use recado_pipeline::ports::{ConversationFilter, Conversations, Page, PageRequest, PortResult};
+use recado_pipeline::records::dead_letters::find_dead_letter;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose phone, and what it means.
@@ -240,7 +241,7 @@ fn list_questions_with_reason(sim: &Machine) -> BTreeSet<Meaning> {
 
 /// Whether no message is stored of an event for a reason: its author is refused, or it was given up and its dead letter says so.
 fn is_not_stored(sim: &Machine, event: &EventId) -> bool {
-    let letter = block_on(sim.store.find_dead_letter(event.as_str()));
+    let letter = block_on(find_dead_letter(&sim.store, event.as_str()));
     is_left_out(sim, event) || letter.expect("letters are read").is_some()
 }
 

@@ -10,6 +10,7 @@ use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
 };
+use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_testkit::delegate_calls;
 use std::sync::atomic::Ordering;
 
@@ -70,7 +71,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         self.mutate_state(&mut message, landed);
         if is_dead(&message) && self.injector.lacks(Mutation::LetterBeforeDead) {
             let dead_letter = dead_letter_of(&message);
-            self.around("put_dead_letter", self.inner.put_dead_letter(&dead_letter))
+            self.around("put_dead_letter", put_dead_letter(&self.inner, &dead_letter))
                 .await?;
         }
         let written = self

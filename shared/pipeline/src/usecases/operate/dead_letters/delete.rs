@@ -9,7 +9,8 @@ use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::DeadLetter;
-use recado_ports::ports::{DeadLetters, PortResult};
+use recado_ports::ports::PortResult;
+use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};
 
 /// The result of deleting several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -81,7 +82,7 @@ async fn delete_listed_letter(
     id: String,
     caller: &Caller,
 ) -> PortResult<Option<DeadLetter>> {
-    match deps.store().find_dead_letter(&id).await? {
+    match find_dead_letter(deps.store(), &id).await? {
         Some(dead_letter) => Ok(delete_audited_letter(deps, &dead_letter, caller)
             .await?
             .then_some(dead_letter)),
@@ -99,10 +100,7 @@ async fn delete_audited_letter(
 ) -> PortResult<bool> {
     audit_letter(deps, caller, AuditAction::DeadLetterDeleted, dead_letter).await?;
     purge_named_record(deps, dead_letter, Some(&caller.name)).await?;
-    let deleted = deps
-        .store()
-        .remove_dead_letter(&dead_letter.id, dead_letter.at)
-        .await?;
+    let deleted = remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     if deleted {
         tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "deleted by an operator");
     }

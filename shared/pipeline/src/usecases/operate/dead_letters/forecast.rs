@@ -16,7 +16,8 @@ use recado_domain::outbox::{Author, Outbox};
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_domain::wake_up::{BatchJob, TurnJob, TurnsJob};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
+use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult, System};
+use recado_ports::records::dead_letters::find_dead_letter;
 
 /// The expected result of a redrive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -81,7 +82,7 @@ const ALREADY_ALIVE: LetterForecast = LetterForecast {
 };
 
 async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForecast> {
-    let Some(dead_letter) = deps.store().find_dead_letter(&id).await? else {
+    let Some(dead_letter) = find_dead_letter(deps.store(), &id).await? else {
         return Ok(ALREADY_ALIVE);
     };
     match &dead_letter.what {

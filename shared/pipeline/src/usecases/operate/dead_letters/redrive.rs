@@ -12,8 +12,9 @@ use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
-use recado_ports::ports::{DeadLetterQueues, DeadLetters, Inbox, PortError, PortResult};
+use recado_ports::ports::{DeadLetterQueues, Inbox, PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The result of redriving several dead letters.
@@ -164,7 +165,7 @@ async fn redrive_listed_letter(
     caller: &Caller,
     id: &str,
 ) -> PortResult<Option<(DeadLetter, bool)>> {
-    let Some(dead_letter) = deps.store().find_dead_letter(id).await? else {
+    let Some(dead_letter) = find_dead_letter(deps.store(), id).await? else {
         return Ok(None);
     };
     let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
@@ -186,9 +187,7 @@ async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLe
         revive_record(deps, caller, dead_letter).await?;
         tracing::info!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "redriven by an operator");
     }
-    deps.store()
-        .remove_dead_letter(&dead_letter.id, dead_letter.at)
-        .await?;
+    remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     Ok(dead)
 }
 

@@ -1,9 +1,10 @@
-use super::find_letter_within;
+use super::{find_letter_within, narrow_filter};
 use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_ports::ports::{DeadLetterFilter, DeadLetters, PageRequest, PortResult};
+use recado_ports::ports::{PageRequest, PortResult};
+use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use std::collections::BTreeMap;
 
 /// The dead letters that an operator's request is about.
@@ -91,9 +92,9 @@ pub(super) async fn select_letters(
             limit: PAGE,
             cursor: None,
         };
-        let filter = selection.filter.clone().within_scope(&caller.scope);
+        let filter = narrow_filter(deps, caller, selection.filter.clone()).await?;
         loop {
-            let found = deps.store().list_dead_letters(&filter, &page).await?;
+            let found = list_dead_letters(deps.store(), &filter, &page).await?;
             found.items.iter().for_each(&mut take);
             page.cursor = found.next_cursor;
             if page.cursor.is_none() {
