@@ -2,7 +2,6 @@
 
 mod batches;
 mod changed_record;
-mod client_keys;
 mod configuration_writes;
 mod conversation_lists;
 mod conversations;
@@ -32,9 +31,9 @@ mod push_connections;
 mod records;
 mod request_attempts;
 mod retention;
-mod scheduled;
 mod stream_record;
 mod table;
+mod table_actions;
 mod table_port;
 mod tenant_records;
 mod trace;

@@ -22,7 +22,6 @@ use crate::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplat
 use crate::message::{Message, MessageFile, StoredFile};
 use crate::millis::add_duration;
 use crate::price::PriceList;
-use crate::scheduled::ScheduledMessage;
 use crate::tools::Tool;
 use crate::usage::UsageSum;
 use jiff::Timestamp;
@@ -117,16 +116,12 @@ moved_kinds! {
     Message(Message) = "messages",
     /// Events, pending and settled.
     Event(MovedEvent) = "events",
-    /// Idempotency keys of clients.
-    ClientKey(HeldKey) = "client-keys",
     /// Deliveries of sent messages.
     Delivery(MovedDelivery) = "deliveries",
     /// Notes of sends whose outcome is not known.
     InFlight(OfInstance<InFlightSend>) = "in-flight-sends",
     /// Conversations that wait for their instance.
     Parked(ParkedConversation) = "parked-conversations",
-    /// Messages that are to be sent later.
-    Scheduled(ScheduledMessage) = "scheduled-messages",
     /// Journals of what agents' tools changed outside.
     Journal(Journal) = "journals",
     /// Cells of calendars that events hold.
@@ -192,10 +187,8 @@ impl MovedRecord {
     pub fn expires_at(&self) -> Option<Timestamp> {
         match self {
             Self::Event(event) => event.expires,
-            Self::ClientKey(key) => Some(key.expires),
             Self::Delivery(delivery) => Some(delivery.expires),
             Self::InFlight(note) => Some(add_duration(note.record.claimed_at, InFlightSend::RETENTION)),
-            Self::Scheduled(scheduled) => scheduled.expires_at(),
             Self::Cell(cell) => Some(cell.expires),
             Self::Guest(guest) => Some(guest.keep_until),
             Self::Invitation(invitation) => Some(invitation.keep_until),

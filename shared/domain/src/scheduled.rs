@@ -148,8 +148,6 @@ pub struct ScheduledMessage {
     /// State of the scheduled message.
     #[serde(flatten)]
     pub state: ScheduledState,
-    /// Revision, which grows from 1 at every write. A write is conditional on the revision that was read.
-    pub rev: u64,
 }
 
 /// The error for a change of a scheduled message that is no longer pending. Holds the name of its state.
@@ -163,7 +161,6 @@ impl ScheduledMessage {
             return Err(NotPending(self.state.as_str()));
         }
         self.state = state;
-        self.rev += 1;
         self.remove_content();
         Ok(())
     }
@@ -203,14 +200,12 @@ impl ScheduledMessage {
             return Err(NotPending(self.state.as_str()));
         }
         self.send_at = send_at;
-        self.rev += 1;
         Ok(())
     }
 
     /// Marks a message of a backup that was made at `taken_at`: it may have been sent since.
     pub fn doubt_restored(&mut self, taken_at: Timestamp) {
         self.restored_from = Some(taken_at);
-        self.rev += 1;
     }
 
     /// Returns `true` if the record comes from a backup, and the message may have been sent since.
@@ -259,7 +254,6 @@ mod tests {
             reminds_of: None,
             restored_from: None,
             state: ScheduledState::Pending,
-            rev: 1,
         }
     }
 
@@ -281,7 +275,7 @@ mod tests {
                 !text.contains("5511900000001") && !text.contains("amanhã"),
                 "{text}"
             );
-            assert_eq!((scheduled.send_due_at(), scheduled.rev), (None, 2));
+            assert_eq!(scheduled.send_due_at(), None);
             assert!(
                 scheduled
                     .become_message(message.clone(), from_unix_millis(2_000))
@@ -306,6 +300,9 @@ mod tests {
         for record in [pending, cancelled] {
             let text = serde_json::to_string(&record).unwrap();
             assert_eq!(serde_json::from_str::<ScheduledMessage>(&text).unwrap(), record);
+            let with_revision = text.replacen('{', r#"{"rev":3,"#, 1);
+            let of_before = serde_json::from_str::<ScheduledMessage>(&with_revision).unwrap();
+            assert_eq!(of_before, record, "records before format 6 had a revision");
         }
     }
 

@@ -239,31 +239,6 @@ CREATE TABLE cells (
 -- The sweep (`delete_expired_rows`).
 CREATE INDEX cells_expires ON cells (expires);
 
--- The keys of clients' requests, by which a repeat is known.
-CREATE TABLE keys (
-    scope TEXT NOT NULL,
-    key TEXT NOT NULL,
-    request_hash TEXT NOT NULL,
-    message TEXT NOT NULL,
-    expires INTEGER NOT NULL,
-    PRIMARY KEY (scope, key)
-) STRICT;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX keys_expires ON keys (expires);
-
--- Messages that are to be sent later.
-CREATE TABLE scheduled (
-    id TEXT PRIMARY KEY,
-    rev INTEGER NOT NULL,
-    due INTEGER,
-    expires INTEGER, -- of one that is no longer pending
-    body TEXT NOT NULL
-) STRICT;
--- The messages that fall due (`select_overdue`, `list_due_scheduled`).
-CREATE INDEX scheduled_due ON scheduled (due) WHERE due IS NOT NULL;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX scheduled_expires ON scheduled (expires) WHERE expires IS NOT NULL;
-
 -- The conversations whose messages wait until their instance can send.
 CREATE TABLE parked (
     instance TEXT NOT NULL,
@@ -489,8 +464,8 @@ CREATE TABLE records (
     due INTEGER, -- in milliseconds
     PRIMARY KEY (partition, sort)
 ) STRICT, WITHOUT ROWID;
--- The sweep (`delete_expired_items`).
-CREATE INDEX records_expires ON records (expires) WHERE expires IS NOT NULL;
+-- The sweep (`delete_expired_items`), by kind: what expired of some is kept longer than that of others.
+CREATE INDEX records_expires ON records (substr(partition, 1, instr(partition, '#') - 1), expires) WHERE expires IS NOT NULL;
 -- The records of a kind that are due (`select_due`).
 CREATE INDEX records_due ON records (substr(partition, 1, instr(partition, '#') - 1), due) WHERE due IS NOT NULL;
 CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON records WHEN old.partition GLOB 'audit#*'

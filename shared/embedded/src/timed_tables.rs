@@ -30,8 +30,8 @@ pub(crate) struct TimedTable {
     pub(crate) name: &'static str,
     /// The rows that are work once they are overdue.
     pub(crate) overdue: &'static [OverdueRows],
-    /// Sets times that lie ahead back to now; `None` where people chose all of them.
-    pub(crate) set_back: Option<SetBack>,
+    /// Sets times that lie ahead back to now.
+    set_back: SetBack,
     /// Frees what a process held that ended; `None` where nothing is held.
     pub(crate) free: Option<Free>,
 }
@@ -41,7 +41,7 @@ impl TimedTable {
         Self {
             name,
             overdue: &[],
-            set_back: Some(set_back),
+            set_back,
             free: None,
         }
     }
@@ -59,7 +59,7 @@ impl TimedTable {
 }
 
 /// The tables, in the order in which they are corrected and freed.
-pub(crate) static TIMED_TABLES: [TimedTable; 15] = [
+pub(crate) static TIMED_TABLES: [TimedTable; 14] = [
     TimedTable::new("queue_messages", set_back::reset_queue_messages).freed_by(recovery::free_queue_messages),
     TimedTable::new("queue_groups", set_back::reset_queue_groups),
     TimedTable::new("queue_dedup", set_back::reset_queue_dedup),
@@ -90,12 +90,6 @@ pub(crate) static TIMED_TABLES: [TimedTable; 15] = [
         "",
     )]),
     TimedTable::new("installation", reset_installation_times),
-    TimedTable {
-        name: "scheduled",
-        overdue: &[("scheduled", "id, 0", "")],
-        set_back: None,
-        free: None,
-    },
 ];
 
 /// Writes the query for overdue work. Each kind gives its own longest overdue records, so that many of one do not hide the others.
@@ -117,7 +111,7 @@ pub(crate) fn write_overdue_query() -> String {
 }
 
 fn set_all_times_back(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let parts = TIMED_TABLES.iter().filter_map(|table| table.set_back);
+    let parts = TIMED_TABLES.iter().map(|table| table.set_back);
     parts.map(|part| part(connection, back)).sum()
 }
 

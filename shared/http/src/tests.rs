@@ -338,7 +338,7 @@ impl Site {
             out: None,
         };
         assert_eq!(
-            succeed(self.store.commit_message(&conversation, &message, None)).await,
+            succeed(self.store.commit_message(&conversation, &message, &[])).await,
             CommitOutcome::Committed
         );
         id

@@ -3,13 +3,17 @@
 use crate::compose::{LocalDeps, LocalEmails};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::QueueName;
+use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
 use recado_http::{BackgroundBeats, LoopBeat};
-use recado_pipeline::ports::System;
+use recado_pipeline::ports::{PortResult, System};
+use recado_pipeline::records::scheduled_messages::list_due_scheduled;
 use recado_pipeline::settings::VisibilityTimeouts;
+use recado_pipeline::table::Kind;
 use recado_pipeline::{Deps, Verdict, deliver, handle_outbound_message, handle_turns_message, process};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -277,16 +281,16 @@ async fn run_scheduled_sends(
     loop {
         beat.pass();
         let now = deps.system().now();
-        let (due, next) = match queues.list_due_scheduled(now, DUE_AT_ONCE).await {
+        let (due, next) = match read_due_messages(&queues, now).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::error!(%error, "scheduled messages cannot be read");
                 Default::default()
             }
         };
-        for id in due {
+        for (tenant, id) in due {
             beat.pass();
-            if let Err(error) = deliver::release_due_message(&*deps, &id).await {
+            if let Err(error) = deliver::release_due_message(&*deps, &tenant, &id).await {
                 tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
             }
         }
@@ -299,6 +303,16 @@ async fn run_scheduled_sends(
             _ = stop.changed() => return,
         }
     }
+}
+
+/// Returns the scheduled messages that are due, and the time at which the next one is.
+async fn read_due_messages(
+    queues: &Embedded,
+    now: Timestamp,
+) -> PortResult<(Vec<(TenantId, ScheduledId)>, Option<Timestamp>)> {
+    let due = list_due_scheduled(queues, now, DUE_AT_ONCE).await?;
+    let kind = Kind::of::<ScheduledMessage>();
+    Ok((due, queues.find_next_due(&kind, now).await?))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::error::MovingError;
 use crate::file_copies::read_list;
 use crate::folder::open_file;
+use crate::key_owners::KeyOwners;
 use crate::kinds::MovedKinds;
 use crate::manifest::{ExportManifest, records_path};
 use crate::tallies::{Tallies, read_all};
@@ -92,6 +93,7 @@ async fn put_records<S: MovableRecords>(
     progress: MovingProgress<'_>,
 ) -> Result<Tallies, MovingError> {
     let mut expected = Tallies::default();
+    let mut owners = KeyOwners::read_scopes(folder)?;
     for kind in kinds.list_all() {
         let listed = report.manifest.kinds.get(kind.as_str());
         if !store.keeps_kind(kind) {
@@ -108,6 +110,7 @@ async fn put_records<S: MovableRecords>(
                     report.expired += 1;
                     continue;
                 };
+                let record = owners.complete_record(record)?;
                 expected.add_record(&record)?;
                 records.push(record);
                 if records.len() == BATCH {

@@ -11,6 +11,7 @@ mod export;
 mod file_copies;
 mod folder;
 mod import;
+mod key_owners;
 mod kinds;
 mod manifest;
 mod report;

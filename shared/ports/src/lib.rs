@@ -4,6 +4,7 @@
 //! It is a crate of its own, so that a change of a use case does not compile the adapters again.
 
 pub mod deps;
+pub mod overdue_work;
 pub mod ports;
 pub mod random_id;
 pub mod records;

@@ -44,7 +44,6 @@ mod published_events;
 mod push_ticket;
 mod queues;
 mod retention;
-mod scheduled;
 mod search_words;
 mod secrets;
 mod system;
@@ -60,9 +59,7 @@ mod vector_store;
 pub use applied_files::AppliedFiles;
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
-pub use conversations::{
-    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
-};
+pub use conversations::{CommitOutcome, ConversationFilter, Conversations, Page, PageRequest};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
@@ -102,7 +99,6 @@ pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, OutboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
-pub use scheduled::ScheduledMessages;
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;
@@ -224,7 +220,6 @@ join_ports!(
         + IdentityKeyStore
         + OutboxStore
         + RetainedRecords
-        + ScheduledMessages
         + Deliveries
         + ErasableRecords
         + TenantRecords

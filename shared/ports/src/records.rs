@@ -3,6 +3,7 @@
 pub mod alerts;
 pub mod aliases;
 pub mod audit;
+pub mod client_keys;
 pub mod dead_letters;
 pub mod endpoints;
 pub mod knowledge;
@@ -11,6 +12,7 @@ pub mod notifications;
 pub mod opt_outs;
 pub mod removed_instances;
 pub mod samples;
+pub mod scheduled_messages;
 pub mod sessions;
 pub mod tokens;
 pub mod turn_places;
@@ -22,20 +24,23 @@ use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::knowledge::AgentKnowledge;
-use recado_domain::moving::{Dated, MovedAlias, RemovedInstance};
+use recado_domain::moving::{Dated, HeldKey, MovedAlias, RemovedInstance};
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
 use recado_domain::sample::MinuteSample;
+use recado_domain::scheduled::ScheduledMessage;
 use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 16] = [
+pub static KINDS: [Kind; 18] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
     Kind::of::<RemovedInstance>(),
     Kind::of::<MovedAlias>(),
+    Kind::of::<HeldKey>(),
+    Kind::of::<ScheduledMessage>(),
     Kind::of::<DeadLetter>(),
     Kind::of::<AgentKnowledge>(),
     Kind::of::<OptOut>(),

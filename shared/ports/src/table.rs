@@ -15,9 +15,9 @@ pub use key::{Key, Partition};
 pub use kind::{Kind, RemovedContent};
 pub use record::{Lead, LeadContent, Record};
 pub use typed::{
-    Change, SaveOutcome, Versioned, delete_page, delete_record, find_led, find_many, find_or_new,
-    find_readable, find_record, find_versions, find_with_version, list_led, list_led_versions, list_records,
-    list_versions, parse_lead, put_record, remove_record, save_record, save_record_with,
+    Change, SaveOutcome, Versioned, commit_change, delete_page, delete_record, find_led, find_many,
+    find_or_new, find_readable, find_record, find_versions, find_with_version, list_led, list_led_versions,
+    list_records, list_versions, parse_lead, put_record, remove_record, save_record, save_record_with,
 };
 
 use crate::ports::PortResult;

@@ -155,9 +155,9 @@ def lists_of(tenant, batch):
         *([f"/deliver/batches/{batch}/recipients?tenant={tenant.id}"] if batch else [])]
 
 
-RUN_TIME_TABLES = ("messages", "conversations", "invitations", "deliveries", "scheduled", "guests", "batches", "batch_chunks",
-                   "events", "parked", "instance_states", "journals", "published_events",
-                   "audit", "dead-letters", "endpoints", "opt-outs", "samples", "tokens", "turn-places")
+RUN_TIME_TABLES = ("messages", "conversations", "invitations", "deliveries", "guests", "batches", "batch_chunks", "events", "parked",
+                   "instance_states", "journals", "published_events", "audit", "client-keys", "dead-letters", "endpoints", "opt-outs",
+                   "samples", "scheduled-messages", "tokens", "turn-places")
 
 
 @attack("Whatever table of a tenant is damaged, all lists of the tenant can be read, and its contacts are answered",

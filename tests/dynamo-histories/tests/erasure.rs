@@ -11,9 +11,8 @@ use recado_testkit::kept_queues::{KeptQueues, KillPoint};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What names a removed tenant: the audit, messages that were to be sent later, without address and content, and wake-up jobs,
-/// which SQS does not delete.
-const KEPT_OF_TENANT: [&str; 4] = ["audit#", "audit.all#", "S#", "waiting "];
+/// What names a removed tenant: the audit, and wake-up jobs, which SQS does not delete.
+const KEPT_OF_TENANT: [&str; 3] = ["audit#", "audit.all#", "waiting "];
 
 struct Place {
     dynamo: Dynamo,

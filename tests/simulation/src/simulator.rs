@@ -42,6 +42,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::ids::InstanceId;
 use recado_domain::tools::Tool;
+use recado_pipeline::overdue_work::list_overdue_work;
 use recado_pipeline::ports::{OverdueWork, Store};
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
@@ -308,7 +309,7 @@ where
         if let Some(due) = &self.aids.due {
             return (due.0)().is_some_and(|due| due <= soon);
         }
-        block_on(self.store.list_overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
+        block_on(list_overdue_work(&self.store, soon, 1)).is_ok_and(|open| !open.is_empty())
     }
 
     /// Returns `true` if a journal waits for nothing but the next look at what is booked.
@@ -337,7 +338,7 @@ where
             }
         }
         let far = recado_domain::millis::add_millis(self.simulation().now(), 400 * 86_400_000);
-        block_on(self.store.list_overdue(far, 20))
+        block_on(list_overdue_work(&self.store, far, 20))
             .is_ok_and(|open| open.iter().all(|work| self.is_only_booked(work)))
     }
 }

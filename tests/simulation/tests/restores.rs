@@ -78,7 +78,7 @@ const MISSED: &[(Missing, Story)] = &[
     (Missing::Doubt("messages"), Story::Crowd),
     (Missing::Doubt("conversations"), Story::Burst),
     (Missing::Doubt("batches"), Story::BatchPaused),
-    (Missing::Doubt("scheduled"), Story::ClientsAtMeta),
+    (Missing::Doubt("records"), Story::ClientsAtMeta),
     (Missing::RestoreTime, Story::Burst),
 ];
 

@@ -1,23 +1,24 @@
 use super::DynamoStore;
-use super::client_keys::{client_key_item, commit_outcome, key_is_free, parse_key_record};
 use super::effects::check_journal_action;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
+use super::table_actions::list_refused;
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
+use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::revision::is_first_write;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, OutboxStore, Page,
-    PageRequest, PortError, PortResult, System, WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, OutboxStore, Page, PageRequest, PortError, PortResult,
+    System, WriteOutcome,
 };
+use recado_ports::table::Write;
 use std::collections::BTreeMap;
 
 /// Returns the condition that the stored conversation is the one from which `conversation` was made.
@@ -213,19 +214,23 @@ impl<A: System> Conversations for DynamoStore<A> {
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&IdempotencyClaim>,
+        beside: &[Write],
     ) -> PortResult<CommitOutcome> {
         const WHAT: &str = "committing a message";
         let mut actions = commit_actions(WHAT, conversation, std::slice::from_ref(message))?;
-        let at = key.map(|claim| {
-            let item = client_key_item(claim, &message.message_id());
-            actions.push(TransactionAction::Put(item, Some(key_is_free(message.stored_at))));
-            actions.len() - 1
-        });
-        match self.table.run_transaction(WHAT, actions).await? {
-            Ok(()) => Ok(CommitOutcome::Committed),
-            Err(refusals) => commit_outcome(WHAT, &refusals, at),
-        }
+        let first = actions.len();
+        actions.extend(self.build_actions(beside));
+        let written = self.table.run_transaction(WHAT, actions).await;
+        self.forget_items(beside);
+        let Err(failed) = written? else {
+            return Ok(CommitOutcome::Committed);
+        };
+        let refused = list_refused(&failed, first, beside.len());
+        Ok(if refused.is_empty() {
+            CommitOutcome::Conflict
+        } else {
+            CommitOutcome::Refused(refused)
+        })
     }
 
     async fn commit_reply(
@@ -243,20 +248,6 @@ impl<A: System> Conversations for DynamoStore<A> {
             Ok(()) => WriteOutcome::Written,
             Err(_) => WriteOutcome::Conflict,
         })
-    }
-
-    async fn find_idempotency_key(
-        &self,
-        scope: &str,
-        key: &IdempotencyKey,
-    ) -> PortResult<Option<IdempotencyRecord>> {
-        const WHAT: &str = "reading a client's key";
-        let found = self
-            .table
-            .get_record(WHAT, TableKey::for_client_key(scope, key))
-            .await?;
-        let found = found.and_then(|item| item::unexpired(item, self.table.system.now()));
-        found.map(|item| parse_key_record(WHAT, &item)).transpose()
     }
 
     async fn search_conversations(

@@ -3,7 +3,6 @@ use super::deliveries::ERASED;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
-use super::lists::ListSource;
 use super::records;
 use super::table::RecordQuery;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -11,10 +10,9 @@ use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventRecord, EventState};
-use recado_domain::ids::{IdempotencyKey, InstanceId};
+use recado_domain::ids::InstanceId;
 use recado_domain::instance::InFlightSend;
 use recado_domain::millis::add_duration;
-use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{ErasableRecords, PortResult, System};
 use std::collections::BTreeSet;
 
@@ -74,23 +72,6 @@ impl<A: System> ErasableRecords for DynamoStore<A> {
         Ok(found)
     }
 
-    async fn list_pending_scheduled(&self, instance: &InstanceId) -> PortResult<Vec<ScheduledMessage>> {
-        const WHAT: &str = "listing scheduled messages";
-        let list = ListSource::OfTenant(keys::scheduled_of_instance(instance));
-        let query = RecordQuery {
-            index: Some(list.index()),
-            keys: list.key_condition(i64::MIN, i64::MAX),
-            filter: None,
-            reverse: false,
-            limit: None,
-        };
-        let indexed = self.table.query_records(WHAT, &query).await?;
-        let items = self.get_indexed_records(indexed).await?;
-        let mut scheduled: Vec<ScheduledMessage> = item::decode_readable(WHAT, &items);
-        scheduled.retain(|scheduled| scheduled.send_due_at().is_some());
-        Ok(scheduled)
-    }
-
     async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
         for key in keys {
             let item = Item::from([
@@ -101,11 +82,6 @@ impl<A: System> ErasableRecords for DynamoStore<A> {
             let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
         }
         Ok(())
-    }
-
-    async fn delete_idempotency_key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<()> {
-        self.delete_any("deleting a client's key", TableKey::for_client_key(scope, key))
-            .await
     }
 
     async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {

@@ -10,7 +10,6 @@
 //! | sign of a contact's typing | `P#{thread}` | `P` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{thread}` | `{number}#{ordinal}` |
-//! | client's key | `K#{scope}` | `{key}` |
 //! | delivery; under the key of the provider's id, what leads to the one under the key of Recado's own | `D#{key}` | `D` |
 //! | instance's state | `I#{instance}` | `STATE` |
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
@@ -18,7 +17,6 @@
 //! | journal of effects: its revision, its content | `J#{thread}` | `H`, `J` |
 //! | cell of a calendar | `Y#{tenant}` | `{calendar}#{start}` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
-//! | scheduled message | `S#{id}` | `S` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
 //! | tenant by its part of variables' names | `G#V` | `{part}#{tenant}` |
@@ -37,8 +35,8 @@
 //! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages. Index
-//! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, under `W#{tenant}` its conversations in which a person owes an answer, and under
-//! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
+//! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, and under `W#{tenant}` its conversations in which a person owes an answer.
+//! Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
 mod configuration;
@@ -61,7 +59,7 @@ pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_co
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
     active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,
-    retention_list_key, scheduled_of_instance, tenant_conversation_list_keys, unlisted_list_key,
+    retention_list_key, tenant_conversation_list_keys, unlisted_list_key,
 };
 pub(super) use open::{OPEN_KINDS, count_shards, due_shard, list_due_shards};
 pub(super) use trace::{event_owner, index_trace, message_owner};
@@ -70,11 +68,8 @@ pub(super) use usage::{usage_day_boundary, usage_partition_key};
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{
-    ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, ThreadId, hash_parts,
-};
+use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal, ThreadId, hash_parts};
 use recado_domain::instance::InFlightSend;
-use recado_domain::scheduled::ScheduledId;
 use recado_ports::table::Key;
 
 /// The key of a record: its place in the table.
@@ -135,11 +130,6 @@ impl TableKey {
         )
     }
 
-    /// Returns the key of a client's idempotency key.
-    pub(crate) fn for_client_key(scope: &str, key: &IdempotencyKey) -> Self {
-        Self::new(client_keys_pk(scope), key.as_str())
-    }
-
     /// Returns the key of a delivery.
     pub(crate) fn for_delivery(key: &DeliveryKey) -> Self {
         Self::new(format!("D#{}", key.as_str()), "D")
@@ -166,11 +156,6 @@ impl TableKey {
     /// Returns the key of a conversation's retention.
     pub(crate) fn for_retention(id: &ConversationId) -> Self {
         Self::new(format!("R#{id}"), "R")
-    }
-
-    /// Returns the key of a scheduled message.
-    pub(crate) fn for_scheduled(id: &ScheduledId) -> Self {
-        Self::new(format!("S#{id}"), "S")
     }
 
     /// Returns the key of an item.
@@ -244,11 +229,6 @@ pub(crate) fn thread_pk(id: &ThreadId) -> String {
 /// Returns the `pk` of a contact's open messages.
 pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
     format!("O#{}", id.as_str())
-}
-
-/// Returns the `pk` of the idempotency keys of a scope.
-pub(crate) fn client_keys_pk(scope: &str) -> String {
-    format!("K#{scope}")
 }
 
 /// Returns the `pk` of the records of an instance.

@@ -8,7 +8,6 @@ use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
-use recado_domain::scheduled::ScheduledId;
 use recado_ports::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
 
 /// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
@@ -41,9 +40,6 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
         Some(("V", _)) => {
             let (tenant, batch) = keys::invitations::parse_batch_key(item).ok_or_else(malformed)?;
             OverdueWork::Batch { tenant, batch }
-        }
-        Some(("S", id)) => {
-            OverdueWork::Scheduled(ScheduledId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
         _ => return Err(PortError::invalid(what, "an open record of an unknown kind")),
     })

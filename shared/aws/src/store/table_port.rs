@@ -64,9 +64,7 @@ impl<A: System> Table for DynamoStore<A> {
                 _ => self.write_together(writes, version).await,
             };
             // After an error, too: the items may have been written.
-            for write in writes {
-                self.items.remove_key(&TableKey::for_table_item(write.key()));
-            }
+            self.forget_items(writes);
             if Kind::touches_configuration(self.kinds, writes) {
                 self.forget_configuration();
             }
@@ -177,13 +175,6 @@ impl<A: System> DynamoStore<A> {
         Ok(if is_done { Ok(()) } else { Err(Refusal(vec![0])) })
     }
 
-    /// Returns the actions of writes that are made in a transaction with others. None of them may be of a kind that is remembered.
-    pub(super) fn build_actions(&self, writes: &[Write]) -> Vec<TransactionAction> {
-        let (version, now) = (Version(self.table.system.random_u64()), self.table.system.now());
-        let actions = writes.iter().map(|write| to_action(write, version, now));
-        actions.collect()
-    }
-
     async fn write_together(&self, writes: &[Write], version: Version) -> PortResult<Result<(), Refusal>> {
         let now = self.table.system.now();
         let what = writes.first().map_or("items", |write| write.key().partition.name);
@@ -219,7 +210,7 @@ fn require_nothing() -> Expression {
     Expression::new("attribute_exists(#pk) OR attribute_not_exists(#pk)")
 }
 
-fn to_action(write: &Write, version: Version, now: Timestamp) -> TransactionAction {
+pub(super) fn to_action(write: &Write, version: Version, now: Timestamp) -> TransactionAction {
     let key = TableKey::for_table_item(write.key());
     let condition = to_expression(write.condition(), now);
     match write {

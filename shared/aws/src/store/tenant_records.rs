@@ -28,7 +28,6 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     ];
     for instance in instances {
         parts.push((keys::instance_pk(&instance.id), None));
-        parts.push((keys::client_keys_pk(instance.id.as_str()), None));
     }
     parts
 }

@@ -96,13 +96,16 @@ pub struct MovedEvent {
 /// The idempotency key of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldKey {
-    /// The scope within which the key is used once.
+    /// The tenant. An export before format 6 does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<TenantId>,
+    /// The scope within which the key is used once: an instance or a conversation.
     pub scope: String,
     /// The key.
     pub key: IdempotencyKey,
-    /// The hash of the request.
+    /// The hash of the request. Another hash under the same key means another request.
     pub request_hash: String,
-    /// The message that the request made.
+    /// The message, or the scheduled message, that the request made.
     pub message: MessageId,
     /// Time at which the key is free again.
     #[serde(with = "millis")]

@@ -1,9 +1,9 @@
 use super::contact_words::IDS_BY_CONTACT;
 use super::conversation_row::{ConversationRow, IDS_BY_LABEL, UNLISTED, mode_name, status_name};
 use super::effects::journal_has_revision;
-use super::idempotency_keys::{insert_key, select_key, select_used_key};
 use super::message_words::{IDS_BY_WORDS, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
+use super::table::{find_refused, make_writes};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -13,15 +13,14 @@ use crate::sql_records::{
 };
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode};
-use recado_domain::ids::{
-    ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
-};
+use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
-    PortResult, SearchWords, WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, Page, PageRequest, PortResult, SearchWords,
+    WriteOutcome,
 };
+use recado_ports::table::{Kind, Write};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Returns whether the conversation is in the mode `ai` and in this epoch.
@@ -125,18 +124,18 @@ pub(super) fn update_row(
     Ok(WriteOutcome::Written)
 }
 
-/// Writes a new message with its conversation. A used key is reported before a changed conversation, since a client
-/// that repeats its request meets both.
+/// Writes a new message with its conversation, and makes the writes beside them, of these kinds. A refused one is reported before a
+/// changed conversation: a client that repeats its request meets both.
 fn commit_message_row(
     connection: &Connection,
     conversation: &ConversationRow,
     message: &MessageRow,
-    id: &MessageId,
-    claim: Option<&IdempotencyClaim>,
+    (beside, kinds): (&[Write], &[Kind]),
     now: Timestamp,
 ) -> Result<CommitOutcome, DbError> {
-    if let Some(taken) = select_used_key(connection, claim, now)? {
-        return Ok(CommitOutcome::KeyTaken(taken));
+    let refused = find_refused(connection, beside, now)?;
+    if !refused.is_empty() {
+        return Ok(CommitOutcome::Refused(refused));
     }
     let (Some(conversation), Some(message)) = (
         conversation.check_stored(connection)?,
@@ -146,7 +145,7 @@ fn commit_message_row(
     };
     conversation.write_row(connection, now)?;
     message.write_row(connection, now)?;
-    insert_key(connection, claim, id)?;
+    make_writes(connection, beside, kinds, now)?;
     Ok(CommitOutcome::Committed)
 }
 
@@ -154,7 +153,6 @@ fn commit_message_row(
 pub(super) struct CommittedMessage {
     conversation: ConversationRow,
     message: MessageRow,
-    id: MessageId,
 }
 
 impl CommittedMessage {
@@ -162,14 +160,13 @@ impl CommittedMessage {
         Ok(Self {
             conversation: ConversationRow::from_conversation(conversation)?,
             message: MessageRow::from_message(message)?,
-            id: message.message_id(),
         })
     }
 
     /// Writes the rows. Returns `false`, and writes nothing, if another writer changed the conversation.
     pub(super) fn write_rows(&self, connection: &Connection, now: Timestamp) -> Result<bool, DbError> {
-        let written = commit_message_row(connection, &self.conversation, &self.message, &self.id, None, now)?;
-        Ok(matches!(written, CommitOutcome::Committed))
+        let written = commit_message_row(connection, &self.conversation, &self.message, (&[], &[]), now)?;
+        Ok(written == CommitOutcome::Committed)
     }
 }
 
@@ -295,14 +292,14 @@ impl Conversations for Embedded {
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&IdempotencyClaim>,
+        beside: &[Write],
     ) -> PortResult<CommitOutcome> {
         let conversation = ConversationRow::from_conversation(conversation)
             .map_err(|fault| fault.into_port_error("commit"))?;
         let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error("commit"))?;
-        let (id, key, now) = (message.message_id(), key.cloned(), self.current_time());
+        let (beside, kinds, now) = (beside.to_vec(), self.known_kinds(), self.current_time());
         self.run_write("commit", move |c| {
-            commit_message_row(c, &conversation, &row, &id, key.as_ref(), now)
+            commit_message_row(c, &conversation, &row, (&beside, kinds), now)
         })
         .await
     }
@@ -318,16 +315,6 @@ impl Conversations for Embedded {
         let rows = rows.map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         self.run_write(WHAT, move |c| rows.write_rows(c, now)).await
-    }
-
-    async fn find_idempotency_key(
-        &self,
-        scope: &str,
-        id: &IdempotencyKey,
-    ) -> PortResult<Option<IdempotencyRecord>> {
-        let (scope, id, now) = (scope.to_owned(), id.clone(), self.current_time());
-        self.run_lookup("key", move |c| select_key(c, &scope, id.as_str(), now))
-            .await
     }
 
     async fn search_conversations(

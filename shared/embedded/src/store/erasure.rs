@@ -5,9 +5,8 @@ use crate::sql_records::{encode_json, execute_sql, query_all};
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{IdempotencyKey, InstanceId};
+use recado_domain::ids::InstanceId;
 use recado_domain::instance::InFlightSend;
-use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{ErasableRecords, PortResult};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
@@ -61,15 +60,6 @@ impl ErasableRecords for Embedded {
             .await
     }
 
-    async fn list_pending_scheduled(&self, instance: &InstanceId) -> PortResult<Vec<ScheduledMessage>> {
-        let instance = instance.clone();
-        let sql = "SELECT body FROM scheduled WHERE due IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END = ?1";
-        self.run_read("pending_scheduled", move |c| {
-            query_all(c, sql, [instance.as_str()])
-        })
-        .await
-    }
-
     async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
         let keys = keys.to_vec();
         let work = move |c: &Connection| {
@@ -81,15 +71,6 @@ impl ErasableRecords for Embedded {
             keys.iter().try_for_each(erase)
         };
         self.run_write("erase_deliveries", work).await
-    }
-
-    async fn delete_idempotency_key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<()> {
-        let (scope, key) = (scope.to_owned(), key.clone());
-        let sql = "DELETE FROM keys WHERE scope = ?1 AND key = ?2";
-        self.run_write("delete_key", move |c| {
-            execute_sql(c, sql, params![scope, key.as_str()]).map(drop)
-        })
-        .await
     }
 
     async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {

@@ -1,5 +1,5 @@
 use super::published_events::delete_old_events;
-use super::table::delete_expired_items;
+use super::table::{PARTITION_NAME, delete_expired_items};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use recado_domain::instance::InFlightSend;
 use recado_domain::millis;
 use recado_domain::outgoing::upload_payload_key;
+use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::PortResult;
 use recado_ports::records::dead_letters::BY_ID;
+use recado_ports::table::{Kind, Record};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
@@ -20,8 +22,8 @@ const SWEEP_MAX: usize = 1000;
 /// time that SQS keeps a message. The dead letter itself stays.
 const COPY_MS: i64 = 14 * 86_400_000;
 
-/// The time for which clients' keys and the claims of invitations stay after their end, in milliseconds: 7 days. Those that a clock
-/// which runs ahead takes for over are valid again once it is set back, so that nothing is sent twice.
+/// The time for which the claims of invitations stay after their end, in milliseconds: 7 days. Those that a clock which runs ahead takes
+/// for over are valid again once it is set back, so that nothing is sent twice.
 const CLAIM_MS: i64 = 7 * 86_400_000;
 
 /// The numbers of records that a sweep deleted.
@@ -31,8 +33,6 @@ pub struct SweepCounts {
     pub events: usize,
     /// Delivery records.
     pub deliveries: usize,
-    /// Scheduled messages that were sent, cancelled or given up long ago.
-    pub scheduled: usize,
     /// Sums of what models used.
     pub usage: usize,
     /// Items of the table: records of its kinds, and what leads to them.
@@ -53,8 +53,6 @@ pub struct SweepCounts {
     pub page_changes: usize,
     /// Published events.
     pub published_events: usize,
-    /// Clients' idempotency keys.
-    pub keys: usize,
     /// Deduplication ids of the queues.
     pub deduplications: usize,
     /// In-flight notes of sends whose outcome was never learnt.
@@ -67,6 +65,7 @@ pub struct SweepCounts {
 
 fn delete_expired_rows(
     connection: &Connection,
+    kinds: &[Kind],
     now: Timestamp,
     events_before: Timestamp,
 ) -> Result<SweepCounts, DbError> {
@@ -87,9 +86,8 @@ fn delete_expired_rows(
     Ok(SweepCounts {
         events: delete("events", "id", "expires")?,
         deliveries: delete("deliveries", "key", "expires")?,
-        scheduled: delete("scheduled", "id", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
-        records: delete_expired_items(connection, now, SWEEP_MAX)?,
+        records: delete_expired_items(connection, kinds, now, SWEEP_MAX)?,
         cells: delete("cells", "tenant, calendar, start", "expires")?,
         guests: delete("guests", "tenant, occasion, id", "expires")?,
         invitations: delete("invitations", "tenant, id", "expires")?,
@@ -98,7 +96,6 @@ fn delete_expired_rows(
         batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
         page_changes: delete("page_changes", "tenant, occasion", "expires")?,
         published_events: delete_old_events(connection, events_before, SWEEP_MAX)?,
-        keys: delete_at(claims_before, "keys", "rowid", "expires")?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(
             millis::add_duration(now, -InFlightSend::RETENTION),
@@ -121,7 +118,9 @@ fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, Db
     const UPLOAD: &str =
         "CASE WHEN json_valid(body) THEN json_extract(body, '$.content.source') END LIKE 'upload:%'";
     let open = format!("{NAMED} messages WHERE open = 1 AND {UPLOAD}");
-    let scheduled = format!("{NAMED} scheduled WHERE due IS NOT NULL AND {UPLOAD}");
+    let kind = ScheduledMessage::KIND;
+    let scheduled =
+        format!("{NAMED} records WHERE {PARTITION_NAME} = '{kind}' AND due IS NOT NULL AND {UPLOAD}");
     // The id of a message, and that of its dead letter, consists of its conversation and its ordinal.
     let dead = format!(
         "{NAMED} messages WHERE {UPLOAD} AND (conversation, ordinal) IN
@@ -144,9 +143,11 @@ impl Embedded {
     /// Deletes expired records and large bodies that nothing needs, at most 1000 of a kind. Records that expired at
     /// `now` or before count as expired; readers do not see them any more. To be called from time to time.
     pub async fn delete_expired(&self, now: Timestamp) -> PortResult<SweepCounts> {
-        let events_before = self.events_kept_since(now);
+        let (kinds, events_before) = (self.known_kinds(), self.events_kept_since(now));
         let swept = self
-            .run_write("sweep", move |c| delete_expired_rows(c, now, events_before))
+            .run_write("sweep", move |c| {
+                delete_expired_rows(c, kinds, now, events_before)
+            })
             .await?;
         self.wait_for_intake("sweep").await?;
         let payloads = self.payload_store();

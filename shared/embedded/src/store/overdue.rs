@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use recado_domain::ids::{
     BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
 };
-use recado_domain::scheduled::ScheduledId;
 use recado_ports::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
@@ -34,9 +33,6 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
             ordinal: Ordinal(count_from_sql(row.get(2)?)),
         }),
         "owed" => Ok(OverdueWork::Owed(ConversationId::parse(&what).map_err(damaged)?)),
-        "scheduled" => Ok(OverdueWork::Scheduled(
-            ScheduledId::parse(&what).map_err(damaged)?,
-        )),
         "email" => {
             let (tenant, id) = what.split_once('/').unwrap_or_default();
             Ok(OverdueWork::Email {

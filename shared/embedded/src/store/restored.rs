@@ -7,7 +7,7 @@ use super::instances::upsert_state;
 use super::invitations::write_invitation;
 use super::messages::MessageRow;
 use super::published_events::skip_lost_numbers;
-use super::scheduled::ScheduledRow;
+use super::table::{PARTITION_NAME, apply_writes};
 use super::table_kinds::delete_unmoved_records;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, keep_readable, query_all};
@@ -18,7 +18,8 @@ use recado_domain::invitations::{Batch, BatchOrder, BatchState, Invitation, Invi
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
-use rusqlite::Connection;
+use recado_ports::table::{Kind, Record};
+use rusqlite::{Connection, params};
 
 /// The numbers of records that the first start on a backup doubts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,11 +111,14 @@ fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
 
 /// Has scheduled messages that fell due since the backup looked for before they are sent.
 fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
-    let due = "SELECT body FROM scheduled WHERE due <= ?1";
-    let mut found: Vec<ScheduledMessage> = query_all(c, due, [now.as_millisecond()])?;
+    let due = format!("SELECT body FROM records WHERE {PARTITION_NAME} = ?1 AND due <= ?2");
+    let values = params![ScheduledMessage::KIND, now.as_millisecond()];
+    let mut found: Vec<ScheduledMessage> = query_all(c, &due, values)?;
     for scheduled in &mut found {
         scheduled.doubt_restored(taken_at);
-        ScheduledRow::from_scheduled(scheduled)?.write_row(c)?;
+        let writes = Kind::of::<ScheduledMessage>().put_writes(&encode_json(scheduled)?);
+        let writes = writes.map_err(|_| DbError::Argument("a scheduled message that cannot be written"))?;
+        apply_writes(c, &writes)?;
     }
     Ok(found.len())
 }
@@ -167,9 +171,8 @@ mod tests {
     use futures::executor::block_on;
     use recado_domain::access::ConsoleSession;
     use recado_domain::instance::InstanceState;
-    use recado_ports::ports::{
-        BatchRecords, Conversations, InstanceStates, InvitationRecords, ScheduledMessages,
-    };
+    use recado_ports::ports::{BatchRecords, Conversations, InstanceStates, InvitationRecords};
+    use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled};
     use recado_ports::records::sessions::{find_session, put_session};
     use recado_testkit::builders::{Fixture, at, identity_key};
     use serde_json::{Value, json};
@@ -185,7 +188,7 @@ mod tests {
         record(
             json!({"id": format!("s_{}", id.repeat(32)), "tenant": "t", "instance": "i", "to": "5511999998888",
                 "content": {"type": "text", "text": "Oi"}, "send_at": at(send_at).as_millisecond(), "created_at": 0, "correlation": "k"}),
-            &json!({"state": "pending", "rev": 1}),
+            &json!({"state": "pending"}),
         )
     }
 
@@ -270,8 +273,8 @@ mod tests {
     fn what_fell_due_since_the_backup_what_ran_and_what_waited_for_a_carrier_is_doubted() {
         let store = Embedded::in_memory(Clock::new(|| at(100))).unwrap();
         let (due, ahead) = (scheduled("a", 90), scheduled("b", 110));
-        block_on(store.put_scheduled(&due, None)).unwrap();
-        block_on(store.put_scheduled(&ahead, None)).unwrap();
+        block_on(put_scheduled(&store, &due, &[])).unwrap();
+        block_on(put_scheduled(&store, &ahead, &[])).unwrap();
         let _ = block_on(store.begin_batch(&batch(), None, at(0))).unwrap();
         let _ = block_on(store.begin_invitation(&invitation(), &[], at(0))).unwrap();
         let fixture = Fixture::new();
@@ -284,7 +287,10 @@ mod tests {
         let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
         let counts = block_on(store.run_write("test", doubt)).unwrap();
         assert_eq!((counts.scheduled, counts.batches, counts.emails), (1, 1, 1));
-        let found = |id| block_on(store.find_scheduled(id)).unwrap().unwrap();
+        let found = |id| {
+            let found = block_on(find_scheduled(&store, &due.tenant, id)).unwrap();
+            found.unwrap().record
+        };
         assert_eq!(found(&due.id).restored_from, Some(at(50)));
         assert_eq!(
             found(&ahead.id).restored_from,

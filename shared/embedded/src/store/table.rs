@@ -8,7 +8,7 @@ use crate::sql_records::{count_from_sql, execute_sql, keep_readable, read_lossy_
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
-use recado_domain::millis::from_unix_millis;
+use recado_domain::millis::{add_duration, from_unix_millis};
 use recado_ports::ports::{PortResult, System};
 use recado_ports::table::{
     Condition, Item, ItemPage, Key, Kind, NewItem, Partition, Query, Refusal, Table, Version, WRITES_MAX,
@@ -17,6 +17,9 @@ use recado_ports::table::{
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use std::collections::BTreeSet;
+
+/// The name of an item's partition, without its owner. Indexes are made of this expression.
+pub(super) const PARTITION_NAME: &str = "substr(partition, 1, instr(partition, '#') - 1)";
 
 /// Returns the second in which `at` lies. What expires then has expired at `at`.
 fn whole_second(at: Timestamp) -> i64 {
@@ -129,9 +132,11 @@ fn select_due(
     (due, now): (Timestamp, Timestamp),
     limit: usize,
 ) -> Result<Vec<Key>, DbError> {
-    let sql = "SELECT partition, sort FROM records WHERE substr(partition, 1, instr(partition, '#') - 1) = ?1
-        AND due <= ?2 AND (expires IS NULL OR expires > ?3) ORDER BY due, partition, sort LIMIT ?4";
-    let mut statement = c.prepare_cached(sql)?;
+    let sql = format!(
+        "SELECT partition, sort FROM records WHERE {PARTITION_NAME} = ?1
+            AND due <= ?2 AND (expires IS NULL OR expires > ?3) ORDER BY due, partition, sort LIMIT ?4"
+    );
+    let mut statement = c.prepare_cached(&sql)?;
     let values = params![kind, due.as_millisecond(), whole_second(now), to_sql_limit(limit)];
     let mut rows = statement.query(values)?;
     let mut keys = Vec::new();
@@ -173,6 +178,15 @@ fn write_items(
     kinds: &[Kind],
     now: Timestamp,
 ) -> Result<WriteResult, DbError> {
+    let refused = find_refused(c, writes, now)?;
+    if !refused.is_empty() {
+        return Ok(Err(Refusal(refused)));
+    }
+    make_writes(c, writes, kinds, now).map(Ok)
+}
+
+/// Returns the places of the writes whose conditions do not hold.
+pub(super) fn find_refused(c: &Connection, writes: &[Write], now: Timestamp) -> Result<Vec<usize>, DbError> {
     let keys: BTreeSet<&Key> = writes.iter().map(Write::key).collect();
     if writes.len() > WRITES_MAX || keys.len() < writes.len() {
         return Err(DbError::Argument("too many writes at once, or two to one key"));
@@ -183,9 +197,17 @@ fn write_items(
             refused.push(place);
         }
     }
-    if !refused.is_empty() {
-        return Ok(Err(Refusal(refused)));
-    }
+    Ok(refused)
+}
+
+/// Makes writes of which [`find_refused`] found none refused, and publishes what they tell. Returns the versions of the items that were
+/// put.
+pub(super) fn make_writes(
+    c: &Connection,
+    writes: &[Write],
+    kinds: &[Kind],
+    now: Timestamp,
+) -> Result<Vec<Version>, DbError> {
     for write in writes {
         let Write::Put(item, _) = write else { continue };
         let name = item.key.partition.name;
@@ -193,7 +215,7 @@ fn write_items(
             publish_change(c, kind, item, now)?;
         }
     }
-    apply_writes(c, writes).map(Ok)
+    apply_writes(c, writes)
 }
 
 /// Publishes what an item tells that is about to be stored. One that cannot be read tells nothing.
@@ -237,11 +259,44 @@ fn put_item(c: &Connection, item: &NewItem) -> Result<Version, DbError> {
     Ok(version)
 }
 
-/// Deletes items that expired at `now` or before, at most `most`.
-pub(super) fn delete_expired_items(c: &Connection, now: Timestamp, most: usize) -> Result<usize, DbError> {
-    let sql = "DELETE FROM records WHERE (partition, sort) IN
-        (SELECT partition, sort FROM records WHERE expires <= ?1 LIMIT ?2)";
-    execute_sql(c, sql, params![whole_second(now), to_sql_limit(most)])
+/// Deletes items that expired at `now` or before and are kept no longer, at most `most` of a kind, and of what leads to it.
+pub(super) fn delete_expired_items(
+    c: &Connection,
+    kinds: &[Kind],
+    now: Timestamp,
+    most: usize,
+) -> Result<usize, DbError> {
+    let sql = format!(
+        "DELETE FROM records WHERE (partition, sort) IN
+            (SELECT partition, sort FROM records WHERE {PARTITION_NAME} = ?1 AND expires <= ?2 LIMIT ?3)"
+    );
+    let mut deleted = 0;
+    for kind in kinds {
+        let before = whole_second(add_duration(now, -kind.kept_expired));
+        for name in std::iter::once(kind.name).chain(kind.leads.iter().copied()) {
+            deleted += execute_sql(c, &sql, params![name, before, to_sql_limit(most)])?;
+        }
+    }
+    Ok(deleted)
+}
+
+/// Returns the time at which the next item of a kind is due after `now`.
+fn select_next_due(c: &Connection, kind: &str, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+    let sql = format!("SELECT min(due) FROM records WHERE {PARTITION_NAME} = ?1 AND due > ?2");
+    let next: Option<i64> = c
+        .prepare_cached(&sql)?
+        .query_row(params![kind, now.as_millisecond()], |row| row.get(0))?;
+    Ok(next.map(from_unix_millis))
+}
+
+impl Embedded {
+    /// Returns the time at which the next item of a kind is due after `now`. So the serving process does not have to wait for
+    /// `reconcile`.
+    pub async fn find_next_due(&self, kind: &Kind, now: Timestamp) -> PortResult<Option<Timestamp>> {
+        let name = kind.name;
+        self.run_read("next_due", move |c| select_next_due(c, name, now))
+            .await
+    }
 }
 
 impl Table for Embedded {

@@ -13,7 +13,7 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 13] = [
+const BY_TENANT: [&str; 12] = [
     "DELETE FROM page_changes WHERE (tenant, occasion) IN
         (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM occasions WHERE (tenant, id) IN
@@ -37,16 +37,13 @@ const BY_TENANT: [&str; 13] = [
     "DELETE FROM journals WHERE thread IN (SELECT thread FROM journals WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM cells WHERE (tenant, calendar, start) IN
         (SELECT tenant, calendar, start FROM cells WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM scheduled WHERE rowid IN
-        (SELECT rowid FROM scheduled WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.tenant') END = ?1 LIMIT ?2)",
 ];
 
 /// What is found by the id of an instance, as `?1`.
-const BY_INSTANCE: [&str; 4] = [
+const BY_INSTANCE: [&str; 3] = [
     "DELETE FROM instance_states WHERE rowid IN (SELECT rowid FROM instance_states WHERE id = ?1 LIMIT ?2)",
     "DELETE FROM parked WHERE rowid IN (SELECT rowid FROM parked WHERE instance = ?1 LIMIT ?2)",
     "DELETE FROM in_flight WHERE rowid IN (SELECT rowid FROM in_flight WHERE instance = ?1 LIMIT ?2)",
-    "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE scope = ?1 LIMIT ?2)",
 ];
 
 /// What leads to records of a kind, in the partition `?1`, once none of these is left in `?2`: one that could not be read left its leads.

@@ -11,11 +11,13 @@ use recado_domain::ids::{IdempotencyKey, Nonce};
 use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
 use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
 use recado_domain::message::Message;
+use recado_domain::moving::HeldKey;
 use recado_domain::price::PriceList;
 use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, Gauges, IdempotencyClaim, Inbox,
-    InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations, WriteOutcome,
+    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, Gauges, Inbox, InstanceStates,
+    OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations, WriteOutcome,
 };
+use recado_ports::records::client_keys::{find_client_key, hold_client_key};
 use recado_ports::records::knowledge::save_knowledge;
 use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
 use recado_ports::table::Versioned;
@@ -50,7 +52,7 @@ fn parked(fixture: &Fixture, conversation: Conversation) -> ParkedConversation {
 async fn commit_first(store: &Embedded, fixture: &Fixture) -> (Conversation, Message) {
     let mut conversation = fixture.conversation(1);
     let message = fixture.answer(&mut conversation);
-    let committed = succeed(store.commit_message(&conversation, &message, None)).await;
+    let committed = succeed(store.commit_message(&conversation, &message, &[])).await;
     assert_eq!(committed, CommitOutcome::Committed);
     (conversation, message)
 }
@@ -59,25 +61,29 @@ async fn commit_first(store: &Embedded, fixture: &Fixture) -> (Conversation, Mes
 fn a_clients_key_is_free_at_the_very_time_at_which_it_expires() {
     let (store, fixture) = (store(), Fixture::new());
     block_on(async {
-        let key = |expires| IdempotencyClaim {
+        let mut conversation = fixture.conversation(1);
+        let tenant = conversation.tenant.clone();
+        let key = IdempotencyKey::parse("k").unwrap();
+        let held = |message: &Message, expires| HeldKey {
+            tenant: Some(tenant.clone()),
             scope: "s".to_owned(),
-            key: IdempotencyKey::parse("k").unwrap(),
+            key: key.clone(),
             request_hash: "r".to_owned(),
+            message: message.message_id(),
             expires,
         };
-        let mut conversation = fixture.conversation(1);
         for expires in [at(0), at(1)] {
             let message = fixture.answer(&mut conversation);
-            let claim = key(expires);
-            let found = succeed(store.commit_message(&conversation, &message, Some(&claim))).await;
+            let writes = hold_client_key(held(&message, expires)).unwrap();
+            let found = succeed(store.commit_message(&conversation, &message, &writes)).await;
             assert_eq!(found, CommitOutcome::Committed);
-            let stored = succeed(store.find_idempotency_key(&claim.scope, &claim.key)).await;
+            let stored = succeed(find_client_key(&store, &tenant, "s", &key)).await;
             assert_eq!(stored.is_some(), expires > at(0));
         }
         let message = fixture.answer(&mut conversation);
-        let claim = key(at(2));
-        let found = succeed(store.commit_message(&conversation, &message, Some(&claim))).await;
-        assert!(matches!(found, CommitOutcome::KeyTaken(_)));
+        let writes = hold_client_key(held(&message, at(2))).unwrap();
+        let found = succeed(store.commit_message(&conversation, &message, &writes)).await;
+        assert_eq!(found, CommitOutcome::Refused(vec![0]));
     });
 }
 

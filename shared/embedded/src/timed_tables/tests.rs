@@ -43,27 +43,23 @@ const WAITING_COLUMNS: [&str; 17] = [
     "invitations.due",
     "batches.due",
     "records.due",
-    "scheduled.due",
     "conversations.person_since",
 ];
 
 /// Columns named `due` that other queries look for.
 const LOOKED_FOR_ELSEWHERE: [&str; 1] = ["records.due"];
 
-/// Columns whose times people chose.
-const CHOSEN_COLUMNS: [&str; 1] = ["scheduled.due"];
-
 /// The other whole numbers: times of what happened or from which a row is deleted, and counts. Whether an acknowledgement is missing
 /// (`ack_due`) is only told, and not for long.
 const OTHER_COLUMNS: &str = "
     queue_messages.seq queue_messages.receives queue_messages.dead_at queue_messages.group_key queue_messages.event
     queue_groups.group_key queue_groups.head conversations.seq conversations.number conversations.epoch conversations.rev
-    conversations.kept_since messages.seq messages.ordinal messages.rev messages.open keys.expires deliveries.expires
+    conversations.kept_since messages.seq messages.ordinal messages.rev messages.open deliveries.expires
     deliveries.ack_since deliveries.ack_due events.seq events.expires batches.expires batches.rev
     batch_chunks.number batch_chunks.expires batch_chunks.rev journals.begun_at journals.unknown_since journals.booked_at
     journals.rev cells.start cells.expires guests.expires guests.rev invitations.expires invitations.rev
     invitation_claims.until page_changes.at page_changes.expires published_events.seq published_events.at records.version
-    records.expires scheduled.rev scheduled.expires
+    records.expires
     usage.replies usage.input_tokens usage.output_tokens usage.cache_read_tokens usage.cache_write_tokens usage.expires
     usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages";
 
@@ -201,8 +197,6 @@ fn every_column_with_a_time_is_known() {
     );
     for column in WAITING_COLUMNS {
         let table = find_table(column).unwrap_or_else(|| panic!("{column}"));
-        let is_chosen = CHOSEN_COLUMNS.contains(&column);
-        assert_eq!(table.set_back.is_none(), is_chosen, "{column}");
         let is_due = column.rsplit('.').next() == Some("due") && !LOOKED_FOR_ELSEWHERE.contains(&column);
         assert!(!is_due || !table.overdue.is_empty(), "{column} is overdue work");
     }
@@ -308,10 +302,7 @@ fn every_time_that_waits_is_set_back_with_the_clock() {
     for (field, table) in fields {
         assert!(!has_time(&read_bodies(&store, table), field, AHEAD), "{field}");
     }
-    for column in WAITING_COLUMNS
-        .iter()
-        .filter(|column| !CHOSEN_COLUMNS.contains(column))
-    {
+    for column in WAITING_COLUMNS {
         let (table, name) = column.split_once('.').unwrap();
         let sql = format!(
             "SELECT count(*) FROM {table} WHERE {name} > {}",

@@ -6,6 +6,7 @@ use recado_domain::content::{Content, MediaKind};
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_pipeline::ports::Conversations;
+use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -185,12 +186,10 @@ async fn a_scheduled_message_keeps_its_content_and_options() {
     assert_eq!(taken.status, StatusCode::ACCEPTED, "{}", taken.text);
     let id = taken.body["id"].as_str().unwrap();
     let id = recado_domain::scheduled::ScheduledId::parse(id).unwrap();
-    let kept = succeed(recado_pipeline::ports::ScheduledMessages::find_scheduled(
-        &site.store,
-        &id,
-    ))
-    .await
-    .unwrap();
+    let kept = succeed(find_scheduled_by_id(&site.store, &id))
+        .await
+        .unwrap()
+        .record;
     assert_eq!(serde_json::to_value(&kept.content).unwrap(), poll);
     assert_eq!(kept.options.reply_to.as_deref(), Some("3EB0A1"));
 }

@@ -43,7 +43,7 @@ pub(super) async fn reply(site: &Site, id: &ConversationId) -> Message {
     let ordinal = conversation.record_operator_answer(conversation.last, false, at);
     conversation.rev += 1;
     let message = outgoing(&conversation, ordinal, at);
-    let committed = succeed(site.store.commit_message(&conversation, &message, None)).await;
+    let committed = succeed(site.store.commit_message(&conversation, &message, &[])).await;
     assert_eq!(committed, CommitOutcome::Committed);
     message
 }

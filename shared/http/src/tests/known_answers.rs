@@ -2,8 +2,9 @@
 
 use super::{Site, TOKEN};
 use axum::http::StatusCode;
-use recado_domain::ids::IdempotencyKey;
-use recado_pipeline::ports::{Conversations, IdentityKeyStore};
+use recado_domain::ids::{IdempotencyKey, TenantId};
+use recado_pipeline::ports::IdentityKeyStore;
+use recado_pipeline::records::client_keys::find_client_key;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -17,10 +18,9 @@ async fn post(site: &Site, path: &str, body: &Value) {
 async fn kept(site: &Site, scope: &str) -> String {
     let secret = succeed(site.store.find_identity_key()).await.unwrap();
     let key = secret.hash_client_key(&IdempotencyKey::parse("k-1").unwrap());
-    succeed(site.store.find_idempotency_key(scope, &key))
-        .await
-        .unwrap()
-        .request_hash
+    let tenant = TenantId::parse("clinic").unwrap();
+    let held = succeed(find_client_key(&site.store, &tenant, scope, &key)).await;
+    held.unwrap().request_hash
 }
 
 #[tokio::test]

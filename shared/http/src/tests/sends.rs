@@ -4,7 +4,7 @@ use super::{Answered, NotCalled, Site, TOKEN};
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::ConversationId;
+use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::millis::add_millis;
 use recado_domain::scheduled::ScheduledId;
 use recado_embedded::{Clock, EmbeddedSystem};
@@ -223,13 +223,15 @@ async fn a_scheduled_message_is_found_by_its_id_before_and_after_it_falls_due() 
     assert_eq!((again.status, &again.body["id"]), (StatusCode::OK, &json!(id)));
     let scheduled = ScheduledId::parse(&id).unwrap();
     // Whether it is due is for the clock to say: until then nothing becomes of it.
+    let tenant = TenantId::parse("clinic").unwrap();
     assert!(
-        !deliver::release_due_message(&*site.deps(), &scheduled)
+        !deliver::release_due_message(&*site.deps(), &tenant, &scheduled)
             .await
             .unwrap()
     );
     let deps = in_an_hour(&site);
-    assert!(deliver::release_due_message(&deps, &scheduled).await.unwrap());
+    let released = deliver::release_due_message(&deps, &tenant, &scheduled).await;
+    assert!(released.unwrap());
     let after = site.operate("GET", &path, &Value::Null).await;
     assert_eq!(after.body["scheduled_id"], json!(id), "{}", after.text);
     let steps: Vec<&Value> = after.body["way"]
@@ -242,10 +244,8 @@ async fn a_scheduled_message_is_found_by_its_id_before_and_after_it_falls_due() 
     let again = post(&site, "suporte-01", &body).await;
     assert_eq!((again.status, &again.body["id"]), (StatusCode::OK, &json!(id)));
     assert_eq!(again.body["conversation_id"], after.body["conversation_id"]);
-    assert!(
-        !deliver::release_due_message(&deps, &scheduled).await.unwrap(),
-        "once"
-    );
+    let released = deliver::release_due_message(&deps, &tenant, &scheduled).await;
+    assert!(!released.unwrap(), "once");
     let late = site.operate("DELETE", &path, &Value::Null).await;
     assert_eq!(late.status, StatusCode::CONFLICT);
 }

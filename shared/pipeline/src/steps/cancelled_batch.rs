@@ -10,9 +10,8 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{
-    BatchRecords, Conversations, InvitationRecords, PortError, PortResult, ScheduledMessages, System,
-};
+use recado_ports::ports::{BatchRecords, Conversations, InvitationRecords, PortError, PortResult, System};
+use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Takes back the delivery of an invitation whose batch was cancelled, so that another invitation may go in its place. The delivery is
@@ -21,7 +20,7 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub(crate) async fn take_back_delivery(deps: &impl Deps, invitation: &Invitation) -> PortResult<bool> {
     match &invitation.state {
         InvitationState::Message { message } => match ScheduledId::parse(message.as_str()) {
-            Ok(scheduled) => take_back_scheduled(deps, &scheduled).await,
+            Ok(scheduled) => take_back_scheduled(deps, (&invitation.tenant, &scheduled)).await,
             Err(_) => take_back_message(deps, message).await,
         },
         InvitationState::Email { .. } => take_back_email(deps, (&invitation.tenant, &invitation.id)).await,
@@ -62,11 +61,12 @@ enum ScheduledLook {
     Stays,
 }
 
-async fn take_back_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
+async fn take_back_scheduled(deps: &impl Deps, (tenant, id): (&TenantId, &ScheduledId)) -> PortResult<bool> {
     let found = retry_lost_write(PortError::contended("scheduled message"), (), |()| async {
-        let Some(mut scheduled) = deps.store().find_scheduled(id).await? else {
+        let Some(mut found) = find_scheduled(deps.store(), tenant, id).await? else {
             return Ok(WriteAttempt::Done(ScheduledLook::Stays));
         };
+        let scheduled = &mut found.record;
         if let ScheduledState::Became { message, .. } = &scheduled.state {
             return Ok(WriteAttempt::Done(ScheduledLook::Became(message.clone())));
         }
@@ -77,7 +77,7 @@ async fn take_back_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<b
         {
             return Ok(WriteAttempt::Done(ScheduledLook::Stays));
         }
-        let written = deps.store().save_scheduled(&scheduled).await?;
+        let written = save_scheduled(deps.store(), &mut found).await?;
         PortResult::Ok(WriteAttempt::after_write(written, ScheduledLook::TakenBack))
     })
     .await?;

@@ -161,7 +161,7 @@ async fn erase_beside(deps: &impl Deps, instance: Option<&Instance>, message: &M
     }
     if let Some(key) = &message.idempotency_key {
         for scope in [message.instance.to_string(), message.conversation.to_string()] {
-            delete_claim(deps, &scope, key).await?;
+            delete_claim(deps, (&message.tenant, &scope), key).await?;
         }
     }
     if let Some(event) = &message.event {

@@ -9,9 +9,11 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{
-    DeadLetterQueues, DeadQueueMessage, Inbox, PageRequest, PortResult, Queues, ScheduledMessages, System,
+    DeadLetterQueues, DeadQueueMessage, Inbox, PageRequest, PortResult, Queues, System,
 };
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
+use recado_ports::records::scheduled_messages::save_scheduled;
+use recado_ports::table::Versioned;
 use std::collections::BTreeSet;
 
 /// Maximum number of messages that are received from one dead-letter queue, in batches of ten.
@@ -126,18 +128,20 @@ pub(crate) async fn erase_dead_queue(
 /// Cancels a message that is to be sent later, which removes its content. `false`: it was not pending any more.
 pub(crate) async fn erase_scheduled_message(
     deps: &impl Deps,
-    mut scheduled: ScheduledMessage,
+    mut found: Versioned<ScheduledMessage>,
 ) -> PortResult<bool> {
+    let scheduled = &mut found.record;
     if let Some(key) = upload_key(&scheduled.instance, &scheduled.content) {
         deps.queues().delete_payload(&key).await?;
     }
     if let Some(key) = &scheduled.idempotency_key {
-        delete_claim(deps, scheduled.instance.as_str(), key).await?;
+        let scope = (&scheduled.tenant, scheduled.instance.as_str());
+        delete_claim(deps, scope, key).await?;
     }
     if scheduled.cancel_pending(deps.system().now(), None).is_err() {
         return Ok(false);
     }
     // Lost to the message's own time: then it is a message of the conversation, which is erased next.
-    let _ = deps.store().save_scheduled(&scheduled).await?;
+    let _ = save_scheduled(deps.store(), &mut found).await?;
     Ok(true)
 }

@@ -6,28 +6,36 @@ use crate::steps::client_message::{
 };
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_stored_invitation;
+use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::context::MessageContext;
+use recado_domain::ids::TenantId;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_ports::deps::pair_rate;
 use recado_ports::ports::{
-    ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WriteOutcome,
+    CommitOutcome, ConfigurationStore, Conversations, PortError, PortResult, System, WriteOutcome,
 };
+use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::{Change, Versioned};
 
 /// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its tenant has its
 /// instance no longer, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
-/// `false` if there was nothing to do: the message was cancelled, another worker was faster, or the message is not due yet.
-pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
+/// `false` if there was nothing to do: the message was cancelled, another worker was faster, the message is not due yet, or its record
+/// cannot be read.
+pub async fn release_due_message(deps: &impl Deps, tenant: &TenantId, id: &ScheduledId) -> PortResult<bool> {
     retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let now = deps.system().now();
-        let found = deps.store().find_scheduled(id).await?;
-        let Some(scheduled) = found.filter(|scheduled| scheduled.send_due_at().is_some_and(|due| due <= now))
-        else {
+        let found = pass_over_unreadable(find_scheduled(deps.store(), tenant, id).await)?;
+        let is_due = |found: &Versioned<ScheduledMessage>| {
+            let due = found.record.send_due_at();
+            due.is_some_and(|due| due <= now)
+        };
+        let Some(scheduled) = found.filter(is_due) else {
             return Ok(WriteAttempt::Done(false));
         };
         let written = settle_due(deps, scheduled, now).await?;
@@ -39,19 +47,20 @@ pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResu
 /// Moves a scheduled message that is due out of its waiting, or puts it off.
 async fn settle_due(
     deps: &impl Deps,
-    scheduled: ScheduledMessage,
+    scheduled: Versioned<ScheduledMessage>,
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {
-    let found = deps.store().instance_config(&scheduled.instance).await?;
-    let Some(bound) = found.filter(|bound| bound.tenant.id == scheduled.tenant) else {
-        tracing::error!(message_id = %scheduled.id, "a scheduled message fell due on an instance that its tenant has no longer");
+    let record = &scheduled.record;
+    let found = deps.store().instance_config(&record.instance).await?;
+    let Some(bound) = found.filter(|bound| bound.tenant.id == record.tenant) else {
+        tracing::error!(message_id = %record.id, "a scheduled message fell due on an instance that its tenant has no longer");
         return give_up_scheduled(deps, scheduled, now, Reason::UnknownInstance).await;
     };
-    match judge_scheduled(deps, &bound, &scheduled).await? {
+    match judge_scheduled(deps, &bound, record).await? {
         DeliveryPermission::Granted => convert_to_message(deps, &bound, scheduled, now).await,
         DeliveryPermission::NotBefore(at) => postpone_scheduled(deps, scheduled, at).await,
         DeliveryPermission::OptedOut => {
-            tracing::info!(message_id = %scheduled.id, "an invitation fell due to somebody who opted out");
+            tracing::info!(message_id = %record.id, "an invitation fell due to somebody who opted out");
             give_up_scheduled(deps, scheduled, now, Reason::OptedOut).await
         }
     }
@@ -74,21 +83,22 @@ async fn judge_scheduled(
 
 async fn postpone_scheduled(
     deps: &impl Deps,
-    mut scheduled: ScheduledMessage,
+    mut scheduled: Versioned<ScheduledMessage>,
     at: Timestamp,
 ) -> PortResult<WriteOutcome> {
-    if scheduled.postpone_pending(at).is_err() {
+    if scheduled.record.postpone_pending(at).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
-    deps.store().save_scheduled(&scheduled).await
+    save_scheduled(deps.store(), &mut scheduled).await
 }
 
 async fn convert_to_message(
     deps: &impl Deps,
     bound: &InstanceConfig,
-    mut scheduled: ScheduledMessage,
+    mut found: Versioned<ScheduledMessage>,
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {
+    let scheduled = &mut found.record;
     let mut conversation = find_or_start_conversation(deps, bound, &scheduled.to).await?;
     let ready = PreparedContent {
         content: scheduled.content.clone(),
@@ -118,26 +128,27 @@ async fn convert_to_message(
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
-    let written = deps
-        .store()
-        .commit_scheduled(&scheduled, &conversation, &message.to_record())
-        .await?;
-    if written == WriteOutcome::Written {
-        tracing::info!(message_id = %message.message_id(), scheduled_id = %scheduled.id, "a scheduled message fell due");
-        wake_up::enqueue_send(deps, &message, &message.correlation).await?;
+    // In the same transaction, so that it becomes one message, whoever else finds it due.
+    let beside = Change::save(&found)?.writes;
+    let (made, store) = (message.to_record(), deps.store());
+    match store.commit_message(&conversation, &made, &beside).await? {
+        CommitOutcome::Committed => {}
+        CommitOutcome::Conflict | CommitOutcome::Refused(_) => return Ok(WriteOutcome::Conflict),
     }
-    Ok(written)
+    tracing::info!(message_id = %message.message_id(), scheduled_id = %found.record.id, "a scheduled message fell due");
+    wake_up::enqueue_send(deps, &message, &message.correlation).await?;
+    Ok(WriteOutcome::Written)
 }
 
 /// Gives up a scheduled message that nobody can or may send.
 async fn give_up_scheduled(
     deps: &impl Deps,
-    mut scheduled: ScheduledMessage,
+    mut scheduled: Versioned<ScheduledMessage>,
     now: Timestamp,
     reason: Reason,
 ) -> PortResult<WriteOutcome> {
-    if scheduled.give_up_pending(now, reason).is_err() {
+    if scheduled.record.give_up_pending(now, reason).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
-    deps.store().save_scheduled(&scheduled).await
+    save_scheduled(deps.store(), &mut scheduled).await
 }

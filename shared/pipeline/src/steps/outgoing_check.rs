@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage};
-use recado_domain::ids::{MessageId, ThreadId};
+use recado_domain::ids::{MessageId, TenantId, ThreadId};
 use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{Conversations, PortError, PortResult, Providers, ScheduledMessages};
+use recado_ports::ports::{Conversations, PortError, PortResult, Providers};
+use recado_ports::records::scheduled_messages::find_scheduled;
 
 /// The reason for which a message cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -165,7 +166,7 @@ async fn find_referenced_message(
     id: &str,
     field: &'static str,
 ) -> Result<ReferencedMessage, OutgoingContentError> {
-    if let Some(ours) = resolve_own_id(deps, id, field).await? {
+    if let Some(ours) = resolve_own_id(deps, &bound.tenant.id, id, field).await? {
         let message = deps.store().find_message(&ours).await?;
         let here = |message: &Message| message.conversation.thread_id() == thread;
         let message = message.filter(here).ok_or(NotSendable::NoSuchMessage(field))?;
@@ -198,13 +199,14 @@ async fn find_referenced_message(
 /// the id of the message that it became.
 async fn resolve_own_id(
     deps: &impl Deps,
+    tenant: &TenantId,
     text: &str,
     field: &'static str,
 ) -> Result<Option<MessageId>, OutgoingContentError> {
     if let Ok(id) = ScheduledId::parse(text) {
-        let scheduled = deps.store().find_scheduled(&id).await?;
+        let scheduled = find_scheduled(deps.store(), tenant, &id).await?;
         let scheduled = scheduled.ok_or(NotSendable::NoSuchMessage(field))?;
-        return match scheduled.state {
+        return match scheduled.record.state {
             ScheduledState::Became { message, .. } => Ok(Some(message)),
             _ => Err(NotSendable::NotYetSent(field).into()),
         };

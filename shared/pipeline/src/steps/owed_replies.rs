@@ -6,10 +6,11 @@ use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
+use recado_ports::overdue_work::list_overdue_work;
 use recado_ports::ports::{
-    BatchRecords, Conversations, Inbox, InvitationRecords, OverdueIndex, OverdueWork, PortResult,
-    ScheduledMessages, System,
+    BatchRecords, Conversations, Inbox, InvitationRecords, OverdueWork, PortResult, System,
 };
+use recado_ports::records::scheduled_messages::find_scheduled;
 use std::collections::BTreeMap;
 
 /// Number of open records of each kind that are looked through at most.
@@ -25,7 +26,7 @@ pub(crate) async fn count_owed(
     document: &ConfigDocument,
 ) -> PortResult<BTreeMap<InstanceId, usize>> {
     let horizon = add_duration(deps.system().now(), FAR_AHEAD);
-    let open = deps.store().list_overdue(horizon, OPEN_RECORDS_MAX).await?;
+    let open = list_overdue_work(deps.store(), horizon, OPEN_RECORDS_MAX).await?;
     let mut owed: BTreeMap<InstanceId, usize> = BTreeMap::new();
     for work in open {
         let owing = find_owing_instance(deps, document, work).await;
@@ -57,9 +58,9 @@ async fn find_owing_instance(
                 .find(named)
                 .map(|found| found.id.clone()));
         }
-        OverdueWork::Scheduled(id) => {
-            let found = deps.store().find_scheduled(&id).await?;
-            return Ok(found.map(|scheduled| scheduled.instance));
+        OverdueWork::Scheduled { tenant, scheduled } => {
+            let found = find_scheduled(deps.store(), &tenant, &scheduled).await?;
+            return Ok(found.map(|found| found.record.instance));
         }
         OverdueWork::Batch { tenant, batch } => {
             let Some(batch) = deps.store().find_batch(&tenant, &batch).await? else {

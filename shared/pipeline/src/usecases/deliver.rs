@@ -9,7 +9,7 @@ mod scheduling;
 
 use crate::Deps;
 pub use crate::steps::due_message::release_due_message;
-use crate::steps::idempotency::{find_claimed, make_claim};
+use crate::steps::idempotency::{IdempotencyClaim, find_claimed, make_claim};
 use crate::steps::identity;
 use crate::steps::linked_threads;
 use crate::steps::outgoing_check::{
@@ -28,18 +28,18 @@ use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, TenantId};
 use recado_domain::invitations::ScheduledInvitation;
 use recado_domain::message::{MessageStatus, PreparedContent};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+use recado_domain::moving::HeldKey;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, ScheduledMessages, System,
-};
+use recado_ports::ports::{Conversations, PortError, PortResult, System};
+use recado_ports::records::scheduled_messages;
 pub use scheduling::{cancel_scheduled, find_scheduled};
 use std::sync::Arc;
 
@@ -158,17 +158,18 @@ async fn accept_for_guest(
     if ahead.is_some_and(|at| at > add_duration(now, SCHEDULE_AHEAD_MAX)) {
         return Err(DeliverError::TooFarAhead);
     }
-    let claim = match send.key.clone() {
+    let claim = match &send.key {
         // The key of an invitation is its own, so whatever was sent by it is its message.
         Some(key) if invitation.is_some() => {
-            Some(make_claim(deps, instance.to_string(), key, &[], send.send_at).await?)
+            let scope = (&bound.tenant.id, instance.to_string());
+            Some(make_claim(deps, scope, key, &[], send.send_at).await?)
         }
-        Some(key) => Some(make_send_claim(deps, instance, &to, &send, key).await?),
+        Some(key) => Some(make_send_claim(deps, &bound, &to, &send, key).await?),
         None => None,
     };
     let needs_lookups = needs_store_lookups(&send.content, &send.options);
-    if needs_lookups && let Some(record) = find_claimed(deps, claim.as_ref()).await? {
-        return return_repeated_send(deps, claim.as_ref(), record).await;
+    if needs_lookups && let Some(repeated) = return_repeated_send(deps, claim.as_ref()).await? {
+        return Ok(repeated);
     }
     let mut thread = identity::derive_thread_id(deps, instance, to.as_str()).await?;
     if needs_lookups {
@@ -192,10 +193,10 @@ async fn accept_for_guest(
 
 async fn make_send_claim(
     deps: &impl Deps,
-    instance: &InstanceId,
+    bound: &InstanceConfig,
     to: &ContactAddress,
     send: &DeliverRequest,
-    key: IdempotencyKey,
+    key: &IdempotencyKey,
 ) -> PortResult<IdempotencyClaim> {
     let send_at = send.send_at.map(|at| at.as_millisecond().to_string());
     let metadata = send.metadata.as_ref().map_or("", Metadata::as_str);
@@ -211,35 +212,36 @@ async fn make_send_claim(
         send_at.as_deref().unwrap_or(""),
     ];
     parts.extend(more.iter().map(String::as_str));
-    make_claim(deps, instance.to_string(), key, &parts, send.send_at).await
+    let scope = (&bound.tenant.id, bound.instance.id.to_string());
+    make_claim(deps, scope, key, &parts, send.send_at).await
 }
 
-/// Returns the message of the first request with this key. If the message is still open, its send job is enqueued
-/// again, because a crash may have prevented it. If the first request was a different one, the error is `KeyReused`.
+/// Returns the message of the first request with this key; `None` if the key was not used. If the message is still open, its send job is
+/// enqueued again, because a crash may have prevented it. If the first request was a different one, the error is `KeyReused`.
 async fn return_repeated_send(
     deps: &impl Deps,
     claim: Option<&IdempotencyClaim>,
-    record: IdempotencyRecord,
-) -> Result<AcceptedMessage, DeliverError> {
-    if !record.is_of(claim) {
-        return Err(DeliverError::KeyReused);
+) -> Result<Option<AcceptedMessage>, DeliverError> {
+    match (claim, find_claimed(deps, claim).await?) {
+        (Some(claim), Some(held)) if claim.is_request_of(&held) => {
+            return_claimed_message(deps, &claim.tenant, held).await.map(Some)
+        }
+        (_, Some(_)) => Err(DeliverError::KeyReused),
+        (_, None) => Ok(None),
     }
-    return_claimed_message(deps, record).await
 }
 
 /// Returns the message that the first request with a key made. If it is still open, its send job is enqueued again, under its own
 /// correlation id.
 async fn return_claimed_message(
     deps: &impl Deps,
-    record: IdempotencyRecord,
+    tenant: &TenantId,
+    held: HeldKey,
 ) -> Result<AcceptedMessage, DeliverError> {
-    let (mut at, mut send_at) = (record.message.clone(), None);
-    if let Ok(id) = ScheduledId::parse(record.message.as_str()) {
-        let scheduled = deps
-            .store()
-            .find_scheduled(&id)
-            .await?
-            .ok_or(DeliverError::NotFound("message"))?;
+    let (mut at, mut send_at) = (held.message.clone(), None);
+    if let Ok(id) = ScheduledId::parse(held.message.as_str()) {
+        let scheduled = scheduled_messages::find_scheduled(deps.store(), tenant, &id).await?;
+        let scheduled = scheduled.ok_or(DeliverError::NotFound("message"))?.record;
         send_at = Some(scheduled.send_at);
         match &scheduled.state {
             ScheduledState::Became { message, .. } => at = message.clone(),
@@ -252,7 +254,7 @@ async fn return_claimed_message(
         wake_up::enqueue_send(deps, &message, &message.correlation).await?;
     }
     Ok(AcceptedMessage {
-        id: record.message,
+        id: held.message,
         status: message.status_with_delivery(None),
         conversation: Some(message.conversation),
         send_at,

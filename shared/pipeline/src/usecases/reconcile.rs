@@ -45,9 +45,10 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
+use recado_ports::overdue_work::list_overdue_work;
 use recado_ports::ports::{
-    Conversations, InstanceStates, OutboundEntry, OutboxStore, OverdueIndex, OverdueWork,
-    ParkedConversations, PortResult, Queues, System, WriteOutcome,
+    Conversations, InstanceStates, OutboundEntry, OutboxStore, OverdueWork, ParkedConversations, PortResult,
+    Queues, System, WriteOutcome,
 };
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;
@@ -77,7 +78,7 @@ enum ReconcileAction {
 pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
     let now = deps.system().now();
     let until = add_duration(now, overdue_effects::BEGIN_WITHIN);
-    let work = deps.store().list_overdue(now, PASS_LIMIT).await?;
+    let work = list_overdue_work(deps.store(), now, PASS_LIMIT).await?;
     let mut conversations = BTreeSet::new();
     let once = |item: &OverdueWork| match item {
         OverdueWork::Outgoing { conversation, .. } => conversations.insert(conversation.clone()),
@@ -189,7 +190,7 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork, end: Timestamp) -> 
         OverdueWork::Parked(parked) => handle_overdue_parked(deps, &parked)
             .await
             .map(|()| ReconcileAction::Parked),
-        OverdueWork::Scheduled(id) => release_due_message(deps, &id)
+        OverdueWork::Scheduled { tenant, scheduled } => release_due_message(deps, &tenant, &scheduled)
             .await
             .map(|done| did(done, ReconcileAction::Scheduled)),
         OverdueWork::Email { tenant, invitation } => wake_overdue_email(deps, &tenant, &invitation)

@@ -1,10 +1,9 @@
 use super::{PortResult, SearchWords, WriteOutcome};
+use crate::table::Write;
 use jiff::Timestamp;
 use recado_domain::access::Scope;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
-use recado_domain::ids::{
-    ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
-};
+use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use std::future::Future;
@@ -62,44 +61,15 @@ impl ConversationFilter {
     }
 }
 
-/// A client's idempotency key for a request that the client may repeat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyClaim {
-    /// Scope within which the key counts: an instance or a conversation.
-    pub scope: String,
-    /// Idempotency key.
-    pub key: IdempotencyKey,
-    /// Hash of the request. Another hash under the same key means another request.
-    pub request_hash: String,
-    /// Time until which the key is kept.
-    pub expires: Timestamp,
-}
-
-/// The earlier request for which an idempotency key was used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyRecord {
-    /// Hash of the earlier request.
-    pub request_hash: String,
-    /// Message, or scheduled message, that the earlier request created.
-    pub message: MessageId,
-}
-
-impl IdempotencyRecord {
-    /// Returns `true` if the earlier request is the request of `claim`.
-    pub fn is_of(&self, claim: Option<&IdempotencyClaim>) -> bool {
-        claim.is_some_and(|claim| claim.request_hash == self.request_hash)
-    }
-}
-
-/// The result of committing a message.
+/// The result of writing records together with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitOutcome {
-    /// The message is stored.
+    /// All of them are stored.
     Committed,
-    /// The conversation was changed by another writer (or the new scheduled message's id exists): nothing was written.
+    /// Another writer changed the record that was to be written: nothing was written.
     Conflict,
-    /// The client's idempotency key was used before: nothing was written.
-    KeyTaken(IdempotencyRecord),
+    /// Of the writes beside the record, the conditions of those at these places did not hold: nothing was written.
+    Refused(Vec<usize>),
 }
 
 /// A store of conversations and their messages.
@@ -151,13 +121,13 @@ pub trait Conversations: Send + Sync {
 
     /// Stores a new message of a conversation in one transaction. The transaction writes the conversation as
     /// [`Self::update_conversation`] does (with a `rev` of 1 it must not exist yet), the message (open if it is queued)
-    /// and, if given, the client's key `key`, which must be new or expired. [`CommitOutcome::KeyTaken`] takes precedence
+    /// and makes the writes `beside` as [`Table::write`](crate::table::Table::write) does. [`CommitOutcome::Refused`] takes precedence
     /// over [`CommitOutcome::Conflict`].
     fn commit_message(
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&IdempotencyClaim>,
+        beside: &[Write],
     ) -> impl Future<Output = PortResult<CommitOutcome>> + Send;
 
     /// Stores the agent's reply in one transaction. The transaction writes the conversation as
@@ -171,13 +141,6 @@ pub trait Conversations: Send + Sync {
         parts: &[Message],
         journal_rev: Option<u64>,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
-
-    /// Returns the request for which a client's idempotency key was used before; `None` if the key was not used.
-    fn find_idempotency_key(
-        &self,
-        scope: &str,
-        key: &IdempotencyKey,
-    ) -> impl Future<Output = PortResult<Option<IdempotencyRecord>>> + Send;
 
     /// Lists the conversations that match `filter`, the most recently active first.
     fn search_conversations(

@@ -2,9 +2,8 @@ use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{IdempotencyKey, InstanceId};
+use recado_domain::ids::InstanceId;
 use recado_domain::instance::InFlightSend;
-use recado_domain::scheduled::ScheduledMessage;
 use std::collections::BTreeSet;
 use std::future::Future;
 
@@ -16,24 +15,11 @@ pub trait ErasableRecords: Send + Sync {
         groups: &BTreeSet<String>,
     ) -> impl Future<Output = PortResult<Vec<EventRecord>>> + Send;
 
-    /// Lists the pending scheduled messages of an instance, all of them. The index may be some seconds old.
-    fn list_pending_scheduled(
-        &self,
-        instance: &InstanceId,
-    ) -> impl Future<Output = PortResult<Vec<ScheduledMessage>>> + Send;
-
     /// Deletes delivery records and notes that they were erased. Until `expires` a status of them is ignored.
     fn erase_deliveries(
         &self,
         keys: &[DeliveryKey],
         expires: Timestamp,
-    ) -> impl Future<Output = PortResult<()>> + Send;
-
-    /// Deletes a client's idempotency key.
-    fn delete_idempotency_key(
-        &self,
-        scope: &str,
-        key: &IdempotencyKey,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Writes `erased` in the place of the note of the same attempt on this instance, if that note still exists.

@@ -25,8 +25,13 @@ pub enum OverdueWork {
     Probe(InstanceId),
     /// A parked conversation whose time has come.
     Parked(ParkedConversation),
-    /// A scheduled message that is due.
-    Scheduled(ScheduledId),
+    /// A scheduled message that is due. It is a record of the table, which [`OverdueIndex`] does not list.
+    Scheduled {
+        /// Tenant of the scheduled message.
+        tenant: TenantId,
+        /// The scheduled message.
+        scheduled: ScheduledId,
+    },
     /// An invitation whose e-mail is to be sent.
     Email {
         /// Tenant of the invitation.
@@ -54,9 +59,10 @@ pub enum OverdueWork {
 
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
-/// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`, `Message::file_due_at`, `Journal::journal_due_at`,
+/// `ParkedConversation::release_due_at`, `Message::file_due_at`, `Journal::journal_due_at`,
 /// `Batch::due_at`, `Invitation::overdue_at`). The store keeps that time in an index
 /// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
+/// [`list_overdue_work`](crate::overdue_work::list_overdue_work) adds the records of the table that are due.
 pub trait OverdueIndex: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
     /// so that many of one kind do not hide another.

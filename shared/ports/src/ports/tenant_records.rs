@@ -23,10 +23,10 @@ pub trait TenantRecords: Send + Sync {
     ) -> impl Future<Output = PortResult<Vec<Conversation>>> + Send;
 
     /// Deletes records of a tenant that belong to no conversation, at most `limit` of each kind, and returns how many: of its
-    /// instances the states, parked conversations, notes of in-flight sends and idempotency keys; its samples, alerts,
+    /// instances the states, parked conversations and notes of in-flight sends; its samples, alerts,
     /// notifications. Entries of its audit stay, but what its configuration held is
     /// taken out of them (`recado_domain::audit::NOT_KEPT`). A store that can find
-    /// them deletes its events, scheduled messages and queue messages, too. Fewer than `limit`: nothing was left. An index may
+    /// them deletes its events and queue messages, too. Fewer than `limit`: nothing was left. An index may
     /// be some seconds old.
     fn delete_tenant_records(
         &self,

@@ -2,7 +2,7 @@ use super::item::{Condition, NewItem, Write};
 use super::key::Key;
 use super::record::{Lead, LeadContent, Record};
 use crate::ports::{PortError, PortResult};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::moving::MovedFile;
 use recado_domain::published_event::PublishedEvent;
@@ -36,6 +36,8 @@ pub struct Kind {
     pub has_times: bool,
     /// `true` if a write ends what a store keeps in memory of the configuration: [`Record::IS_CONFIGURATION`].
     pub is_configuration: bool,
+    /// The least time for which what expired stays stored: [`Record::KEPT_EXPIRED`].
+    pub kept_expired: SignedDuration,
     put: fn(&str) -> PortResult<Vec<Write>>,
     lead_keys: fn(&Key, &str) -> PortResult<Vec<Key>>,
     without_tenant: fn(&str) -> PortResult<RemovedContent>,
@@ -57,6 +59,7 @@ impl Kind {
             is_idle: T::IS_IDLE,
             has_times: T::HAS_TIMES,
             is_configuration: T::IS_CONFIGURATION,
+            kept_expired: T::KEPT_EXPIRED,
             put: |body| put_writes(&T::from_body(body)?),
             lead_keys: |key, body| {
                 Ok(T::from_stored(key, body)?

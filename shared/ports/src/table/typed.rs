@@ -1,11 +1,11 @@
 //! Reads and writes records of a kind.
 
 use super::Table;
-use super::item::{Condition, Item, Query, Version, Write};
+use super::item::{Condition, Item, Query, Refusal, Version, Write};
 use super::key::Key;
 use super::kind::{Kind, delete_left_leads, lead_writes, put_item};
 use super::record::{Lead, LeadContent, Record};
-use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
+use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
@@ -283,6 +283,28 @@ pub async fn delete_page<T: Record>(table: &dyn Table, mut query: Query) -> Port
         query.after = page.next;
         query.limit = limit - deleted;
     }
+}
+
+/// Makes a change together with the writes `beside`, in one transaction. [`CommitOutcome::Refused`] tells of the writes beside alone, and
+/// takes precedence over [`CommitOutcome::Conflict`].
+pub async fn commit_change(
+    table: &dyn Table,
+    change: &Change,
+    beside: &[Write],
+) -> PortResult<CommitOutcome> {
+    let writes = [change.writes.as_slice(), beside].concat();
+    let Err(Refusal(refused)) = table.write(&writes).await? else {
+        return Ok(CommitOutcome::Committed);
+    };
+    let places = refused.iter();
+    let places: Vec<usize> = places
+        .filter_map(|place| place.checked_sub(change.writes.len()))
+        .collect();
+    Ok(if places.is_empty() {
+        CommitOutcome::Conflict
+    } else {
+        CommitOutcome::Refused(places)
+    })
 }
 
 /// Lists the records of a partition that `query` finds and `is_wanted` accepts, as many as `page` asks for. The partition must be one of

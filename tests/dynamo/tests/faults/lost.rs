@@ -292,7 +292,7 @@ fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once(
         let answer = fixture.answer(&mut conversation);
         world.fails_times(i64::from(attempts), Fault::StillInProgress);
         // Without a client's key: only the transaction's own token tells its repetition.
-        let committed = block_on(world.store.commit_message(&conversation, &answer, None)).unwrap();
+        let committed = block_on(world.store.commit_message(&conversation, &answer, &[])).unwrap();
         assert_eq!(committed, CommitOutcome::Committed);
     }
 }

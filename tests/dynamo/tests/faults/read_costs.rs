@@ -11,7 +11,7 @@ use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
     ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, Gauges, InvitationRecords,
-    PageRequest, PortResult, ScheduledMessages, UnacknowledgedFilter, UsageRecords, WriteOutcome,
+    PageRequest, PortResult, UnacknowledgedFilter, UsageRecords, WriteOutcome,
 };
 use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
@@ -19,6 +19,7 @@ use recado_pipeline::records::dead_letters::{
     DeadLetterFilter, count_dead_letters, find_dead_letter, list_dead_letters, put_dead_letter,
 };
 use recado_pipeline::records::opt_outs::list_opt_outs;
+use recado_pipeline::records::scheduled_messages::put_scheduled;
 use recado_pipeline::records::tokens::list_tokens;
 use recado_testkit::builders::{BASE, Fixture, far_ahead};
 use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
@@ -58,7 +59,7 @@ fn fill(world: &World, fixture: &Fixture, minute: i64) -> (Conversation, Inbound
         ..contact.dead_letter()
     };
     assert!(block_on(put_dead_letter(&world.store, &dead_letter)).unwrap());
-    let _ = block_on(world.store.put_scheduled(&scheduled_message(fixture), None)).unwrap();
+    let _ = block_on(put_scheduled(&world.store, &scheduled_message(fixture), &[])).unwrap();
     (conversation, job)
 }
 

@@ -14,9 +14,10 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_dynamo_simulation::RecordKey;
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, ErasableRecords,
-    InboundWrite, Inbox, PageRequest, ScheduledMessages, System, TenantRecords,
+    InboundWrite, Inbox, PageRequest, System, TenantRecords,
 };
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
+use recado_pipeline::records::scheduled_messages::{list_pending_scheduled, put_scheduled};
 use recado_testkit::builders::{BASE, Fixture, correlation, far_ahead, fresh};
 use recado_testkit::{damaged_event_story, damaged_letter_story};
 use std::collections::BTreeSet;
@@ -98,7 +99,6 @@ pub(crate) fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {
         reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
-        rev: 1,
     }
 }
 
@@ -107,7 +107,7 @@ fn an_erasure_reads_no_record_of_other_contacts_pending_work() {
     let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
     let schedule = |fixture: &Fixture| {
         let scheduled = scheduled_message(fixture);
-        let put = block_on(world.store.put_scheduled(&scheduled, None)).unwrap();
+        let put = block_on(put_scheduled(&world.store, &scheduled, &[])).unwrap();
         assert_eq!(put, CommitOutcome::Committed);
         scheduled
     };
@@ -128,7 +128,9 @@ fn an_erasure_reads_no_record_of_other_contacts_pending_work() {
     let instances = [own.bound.instance.clone()];
     let events = block_on(world.store.list_pending_events_of(&instances, 10)).unwrap();
     assert_eq!(events.iter().map(|event| &event.job).collect::<Vec<_>>(), [&job]);
-    let found = block_on(world.store.list_pending_scheduled(own.instance())).unwrap();
+    let tenant = &own.bound.tenant.id;
+    let found = block_on(list_pending_scheduled(&world.store, tenant, own.instance())).unwrap();
+    let found: Vec<ScheduledMessage> = found.into_iter().map(|found| found.record).collect();
     assert_eq!(found, [scheduled]);
     let requests = world.trace().split_off(before);
     assert_eq!(

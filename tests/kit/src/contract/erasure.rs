@@ -1,14 +1,18 @@
 //! What an erasure finds and takes away.
 
-use super::given::{key_claim, with_reply};
+use super::given::{client_key, find_held, with_reply};
 use super::patience::{INDEX, eventually};
 use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::ids::EventId;
+use recado_domain::ids::{EventId, InstanceId};
 use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::ports::{CommitOutcome, DeliveryLink, Store};
+use recado_ports::records::client_keys::delete_client_key;
+use recado_ports::records::scheduled_messages::{
+    find_scheduled, list_pending_scheduled, put_scheduled, save_scheduled,
+};
 use std::collections::BTreeSet;
 
 async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {
@@ -69,28 +73,22 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
         reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
-        rev: 1,
     };
-    let put = succeed(store.put_scheduled(&scheduled, None)).await;
+    let put = succeed(put_scheduled(store, &scheduled, &[])).await;
     assert_eq!(put, CommitOutcome::Committed);
-    let instance = fixture.instance();
-    let found = async || succeed(store.list_pending_scheduled(instance)).await;
-    let expected = vec![scheduled.clone()];
-    assert_eq!(
-        eventually(INDEX, found, |found| *found == expected).await,
-        expected
-    );
+    let list = async |instance: &InstanceId| {
+        let found = succeed(list_pending_scheduled(store, &scheduled.tenant, instance)).await;
+        let records = found.into_iter().map(|found| found.record);
+        records.collect::<Vec<ScheduledMessage>>()
+    };
+    assert_eq!(list(fixture.instance()).await, std::slice::from_ref(&scheduled));
     let elsewhere = Fixture::new();
-    assert!(
-        succeed(store.list_pending_scheduled(elsewhere.instance()))
-            .await
-            .is_empty()
-    );
-    let mut cancelled = scheduled;
-    cancelled.cancel_pending(at(1), None).unwrap();
-    let _ = succeed(store.save_scheduled(&cancelled)).await;
-    let found = async || succeed(store.list_pending_scheduled(instance)).await;
-    assert!(eventually(INDEX, found, Vec::is_empty).await.is_empty());
+    assert!(list(elsewhere.instance()).await.is_empty());
+    let found = succeed(find_scheduled(store, &scheduled.tenant, &scheduled.id)).await;
+    let mut cancelled = found.unwrap();
+    cancelled.record.cancel_pending(far_ahead(), None).unwrap();
+    super::given::assert_written(save_scheduled(store, &mut cancelled)).await;
+    assert!(list(fixture.instance()).await.is_empty());
 }
 
 pub async fn erased_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
@@ -185,16 +183,14 @@ pub async fn what_was_sent_is_known_by_its_key_also_after_its_erasure<S: Store>(
 
 pub async fn a_deleted_idempotency_key_can_be_used_again<S: Store>(store: &S) {
     let (fixture, conversation, _) = with_reply(store).await;
-    let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
+    let key = client_key(&fixture, &fresh("scope"), "order-7", far_ahead());
+    let tenant = &fixture.bound.tenant.id;
     let mut conversation = conversation;
     for _ in 0..2 {
-        succeed(store.delete_idempotency_key(&claim.scope, &claim.key)).await;
-        assert_eq!(
-            succeed(store.find_idempotency_key(&claim.scope, &claim.key)).await,
-            None
-        );
+        succeed(delete_client_key(store, tenant, &key.scope, &key.key)).await;
+        assert_eq!(find_held(store, &key).await, None);
         let message = fixture.answer(&mut conversation);
-        super::given::committed_once(store, &conversation, &message, &claim).await;
+        super::given::committed_once(store, &conversation, &message, &key).await;
     }
 }
 

@@ -4,13 +4,16 @@ use crate::builders::Fixture;
 use crate::ports::succeed;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
+use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
+use recado_domain::moving::HeldKey;
 use recado_ports::ports::{
-    ClaimOutcome, CommitOutcome, IdempotencyClaim, InboundWrite, PortResult, RecordEventOutcome, Store,
-    StoreInboundOutcome, WriteOutcome,
+    ClaimOutcome, CommitOutcome, InboundWrite, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
+    WriteOutcome,
 };
+use recado_ports::records::client_keys::{find_client_key, hold_client_key};
+use recado_ports::table::Write;
 use std::panic::Location;
 
 /// Records `job` and stores the message that it brings to `conversation`, which becomes what is stored.
@@ -97,10 +100,26 @@ pub(crate) async fn committed_once<S: Store>(
     store: &S,
     conversation: &Conversation,
     message: &Message,
-    key: &IdempotencyClaim,
+    key: &HeldKey,
 ) {
-    let found = succeed(store.commit_message(conversation, message, Some(key))).await;
+    let beside = naming(key, &message.message_id());
+    let found = succeed(store.commit_message(conversation, message, &beside)).await;
     assert_eq!(found, CommitOutcome::Committed);
+}
+
+/// The writes by which a client's key names `message`.
+pub(crate) fn naming(key: &HeldKey, message: &MessageId) -> Vec<Write> {
+    let held = HeldKey {
+        message: message.clone(),
+        ..key.clone()
+    };
+    hold_client_key(held).unwrap()
+}
+
+/// Returns a client's key as it is stored.
+pub(crate) async fn find_held<S: Store>(store: &S, key: &HeldKey) -> Option<HeldKey> {
+    let tenant = key.tenant.as_ref().unwrap();
+    succeed(find_client_key(store, tenant, &key.scope, &key.key)).await
 }
 
 /// Lists the open messages of a conversation's contact.
@@ -116,7 +135,7 @@ pub(crate) async fn find_stored<S: Store>(store: &S, message: &Message) -> Optio
 /// Commits `message` with `conversation`.
 pub(crate) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
     assert_eq!(
-        succeed(store.commit_message(conversation, message, None)).await,
+        succeed(store.commit_message(conversation, message, &[])).await,
         CommitOutcome::Committed
     );
 }
@@ -130,12 +149,14 @@ pub(crate) async fn updated<S: Store>(store: &S, conversation: &mut Conversation
     );
 }
 
-/// A client's key in `scope`.
-pub(crate) fn key_claim(scope: &str, key: &str, expires: jiff::Timestamp) -> IdempotencyClaim {
-    IdempotencyClaim {
+/// A client's key of the fixture's tenant in `scope`. It names no message that is stored.
+pub(crate) fn client_key(fixture: &Fixture, scope: &str, key: &str, expires: jiff::Timestamp) -> HeldKey {
+    HeldKey {
+        tenant: Some(fixture.bound.tenant.id.clone()),
         scope: scope.to_owned(),
         key: IdempotencyKey::parse(key).unwrap(),
         request_hash: "hash-1".to_owned(),
+        message: MessageId::parse("c_0-1.1").unwrap(),
         expires,
     }
 }

@@ -1,6 +1,6 @@
 //! What the removal of a tenant finds and takes away.
 
-use super::given::{assert_written, begun, claim, committed_once, key_claim, replied, updated};
+use super::given::{assert_written, begun, claim, client_key, committed_once, find_held, replied, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, nonce, seen};
 use crate::ports::succeed;
@@ -41,7 +41,7 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
     let (sending, flight) = claimed(&reply);
     claim(store, &sending, &flight).await;
     let answer = fixture.answer(&mut conversation);
-    let key = key_claim(instance.as_str(), "order-7", far_ahead());
+    let key = client_key(fixture, instance.as_str(), "order-7", far_ahead());
     committed_once(store, &conversation, &answer, &key).await;
     let parked = ParkedConversation {
         instance: instance.clone(),
@@ -77,7 +77,7 @@ async fn has_events<S: Store>(store: &S, tenant: &TenantId) -> bool {
 /// Names of the kinds of which the tenant has a record.
 async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str> {
     let (tenant, instance) = (&fixture.bound.tenant.id, fixture.instance());
-    let key = key_claim(instance.as_str(), "order-7", far_ahead());
+    let key = client_key(fixture, instance.as_str(), "order-7", far_ahead());
     let pending = NotificationState::Pending;
     let kinds = [
         (
@@ -89,12 +89,7 @@ async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str>
             !succeed(store.list_parked(instance, 10)).await.is_empty(),
         ),
         ("note", !succeed(store.list_in_flight(instance)).await.is_empty()),
-        (
-            "key",
-            succeed(store.find_idempotency_key(&key.scope, &key.key))
-                .await
-                .is_some(),
-        ),
+        ("key", find_held(store, &key).await.is_some()),
         (
             "sample",
             !succeed(list_samples(store, Some(tenant), at(0))).await.is_empty(),

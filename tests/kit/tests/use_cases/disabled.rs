@@ -15,10 +15,11 @@ use recado_pipeline::configure::{
 };
 use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest, ScheduledMessages,
+    ConfigurationStore, ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::count_dead_letters;
+use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_pipeline::{NotSendable, Verdict, catch_up, health};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -187,7 +188,8 @@ async fn a_scheduled_message_is_given_up_if_another_tenant_has_its_instance() {
     configure(&setup, |fixture| give_to(&other, fixture)).await;
     setup.pass(3_601);
     reconcile(&setup.world).await.unwrap();
-    let scheduled = succeed(setup.world.store.find_scheduled(&id)).await.unwrap();
+    let scheduled = succeed(find_scheduled_by_id(&setup.world.store, &id)).await;
+    let scheduled = scheduled.unwrap().record;
     assert!(
         matches!(
             scheduled.state,

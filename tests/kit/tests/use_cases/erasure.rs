@@ -30,6 +30,7 @@ use recado_pipeline::ports::{
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::records::opt_outs::list_opt_outs;
+use recado_pipeline::records::scheduled_messages::list_pending_scheduled;
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::erasure_story::{CANARY_BESIDE, OTHER_BESIDE, store_beside};
@@ -846,11 +847,12 @@ async fn the_key_of_a_cancelled_message_tells_nothing_after_the_erasure() {
     let later = Content::from_text("segredo-canario 10");
     site.client_sends("5511987650001", later, Some("pedido-do-canario-3"), true)
         .await;
-    let pending = succeed(setup.world.store.list_pending_scheduled(setup.fixture.instance())).await;
+    let (store, tenant) = (&setup.world.store, &setup.fixture.bound.tenant.id);
+    let pending = succeed(list_pending_scheduled(store, tenant, setup.fixture.instance())).await;
     let scheduled = pending
         .iter()
-        .find(|found| found.content.render_text().contains("10"));
-    let id = &scheduled.unwrap().id;
+        .find(|found| found.record.content.render_text().contains("10"));
+    let id = &scheduled.unwrap().record.id;
     deliver::cancel_scheduled(&setup.world, &caller, id)
         .await
         .unwrap();

@@ -20,9 +20,10 @@ use recado_pipeline::appointments::{AppointmentPlace, list_appointments};
 use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::{
     ConfigurationStore, Conversations, EffectJournals, EventLook, JournalOutcome, ModelCall, OutboxStore,
-    ScheduledMessages, SendEvidence, SendOutcome, WriteOutcome,
+    SendEvidence, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -313,7 +314,8 @@ async fn a_reminder_that_fell_due_before_the_start_on_a_backup_is_looked_for() {
         pass_until(&setup, now).await;
         assert_eq!(reminders(&setup), [], "{provider:?}");
         let id = recado_domain::calendar::name_reminder(&bookings(&setup).await[0].event, start, at).unwrap();
-        let scheduled = succeed(setup.world.store.find_scheduled(&id)).await.unwrap();
+        let scheduled = succeed(find_scheduled_by_id(&setup.world.store, &id)).await;
+        let scheduled = scheduled.unwrap().record;
         let ScheduledState::Became { message, .. } = scheduled.state else {
             panic!("{scheduled:?}")
         };

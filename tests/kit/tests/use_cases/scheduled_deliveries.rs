@@ -16,8 +16,9 @@ use recado_pipeline::deliver::{
     self, BatchRequest, DeliverError, InvitationError, InvitationRequest, NamedGuest,
 };
 use recado_pipeline::occasions;
-use recado_pipeline::ports::{InvitationRecords, ScheduledMessages};
+use recado_pipeline::ports::InvitationRecords;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::ports::succeed;
 
 fn in_hours(setup: &Setup, hours: i64) -> Timestamp {
@@ -122,8 +123,8 @@ async fn a_time_without_offset_is_of_the_guests_clock() {
         let wanted = clock.to_zoned(zone).unwrap().timestamp();
         assert_eq!(accepted.invitation.not_before, Some(wanted), "{guest}");
         let id = recado_domain::scheduled::ScheduledId::parse(message_of(&accepted).as_str()).unwrap();
-        let scheduled = succeed(setup.world.store.find_scheduled(&id)).await.unwrap();
-        assert_eq!(scheduled.send_at, wanted, "{guest}");
+        let scheduled = succeed(find_scheduled_by_id(&setup.world.store, &id)).await;
+        assert_eq!(scheduled.unwrap().record.send_at, wanted, "{guest}");
     }
 }
 

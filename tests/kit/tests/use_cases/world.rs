@@ -1072,7 +1072,7 @@ impl Setup {
         succeed(store.settle_event(&job.event, None, self.now(), ttl)).await;
         let mut reply = fixture.reply(&mut conversation);
         reply.stored_at = self.now();
-        let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
+        let committed = store.commit_message(&conversation, &reply, &[]).await.unwrap();
         assert_eq!(committed, CommitOutcome::Committed);
         reply
     }

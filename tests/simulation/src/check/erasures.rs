@@ -8,6 +8,7 @@ use futures::executor::block_on;
 use recado_domain::ids::EventId;
 use recado_pipeline::ports::Store;
 use recado_pipeline::records::dead_letters::find_dead_letter;
+use recado_pipeline::records::scheduled_messages::list_pending_scheduled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
@@ -36,9 +37,10 @@ where
             .collect();
         let mut left = messages_left(sim, told, erasure, &theirs);
         left.extend(events_left(sim, erasure, &theirs));
-        let pending = block_on(sim.store.list_pending_scheduled(&sim.bounds[0].instance.id));
-        let pending = pending.expect("scheduled messages are read").into_iter();
-        let pending = pending.map(|scheduled| scheduled.id.to_string());
+        let instance = &sim.bounds[0].instance;
+        let pending = list_pending_scheduled(&sim.store, &instance.tenant, &instance.id);
+        let pending = block_on(pending).expect("scheduled messages are read");
+        let pending = pending.into_iter().map(|found| found.record.id.to_string());
         left.extend(pending.filter(|id| erasure.accepted.contains(id)));
         if !left.is_empty() {
             sim.common

@@ -7,6 +7,7 @@ mod instances;
 mod invitations;
 mod overdue;
 mod spoiled_records;
+mod spoiled_writes;
 mod table;
 mod webhooks;
 
@@ -23,21 +24,18 @@ use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, Unacknowledge
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId,
-};
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, TenantId, ThreadId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
-use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex, Deliveries,
-    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, OpenWork, Page, PageRequest,
-    PortResult, RetainedRecords, ScheduledMessages, Store, TenantRecords, TroubledInstances, TypingSigns,
-    UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
+    ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex, Deliveries, DiskSpace,
+    ErasableRecords, Gauges, IdentityKeyStore, OpenWork, Page, PageRequest, PortResult, RetainedRecords,
+    Store, TenantRecords, TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
+    UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -47,18 +45,6 @@ impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
         for message in messages {
             self.injector.saw(&message.tenant);
-        }
-    }
-
-    /// Takes out of a reminder what a mutation leaves out.
-    fn spoil_reminder(&self, scheduled: &mut ScheduledMessage) {
-        if self.injector.lacks(Mutation::RemindersNamedAnew) {
-            let simulation = &self.injector.common.simulation;
-            let id = format!("s_{:016x}{:016x}", simulation.random(), simulation.random());
-            scheduled.id = ScheduledId::parse(&id).expect("an id");
-        }
-        if self.injector.lacks(Mutation::ReminderUnnamed) {
-            scheduled.metadata = None;
         }
     }
 
@@ -172,9 +158,7 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
 
 impl<S: Store> ErasableRecords for FaultyPort<S> {
     delegate_calls! {
-        list_pending_scheduled(instance: &InstanceId) -> Vec<ScheduledMessage>;
         erase_deliveries(keys: &[DeliveryKey], expires: Timestamp) -> ();
-        delete_idempotency_key(scope: &str, key: &IdempotencyKey) -> ();
         overwrite_deleted() -> ();
     }
 
@@ -264,46 +248,6 @@ impl<S: Store> Gauges for FaultyPort<S> {
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
         list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
-    }
-}
-
-impl<S: Store> ScheduledMessages for FaultyPort<S> {
-    delegate_calls! {
-        find_scheduled(id: &ScheduledId) -> Option<ScheduledMessage>;
-        save_scheduled(scheduled: &ScheduledMessage) -> WriteOutcome;
-    }
-
-    async fn put_scheduled(
-        &self,
-        scheduled: &ScheduledMessage,
-        key: Option<&IdempotencyClaim>,
-    ) -> PortResult<CommitOutcome> {
-        let key = key.filter(|_| !self.injector.lacks(Mutation::KeyForgotten));
-        let mut scheduled = scheduled.clone();
-        if self.injector.function == "reconcile" {
-            self.spoil_reminder(&mut scheduled);
-        }
-        self.around("put_scheduled", self.inner.put_scheduled(&scheduled, key))
-            .await
-    }
-
-    async fn commit_scheduled(
-        &self,
-        scheduled: &ScheduledMessage,
-        conversation: &Conversation,
-        message: &Message,
-    ) -> PortResult<WriteOutcome> {
-        let effect = async {
-            let written = self
-                .inner
-                .commit_scheduled(scheduled, conversation, message)
-                .await?;
-            if written == WriteOutcome::Written {
-                self.injector.note_commit(std::slice::from_ref(message));
-            }
-            Ok(written)
-        };
-        self.around("fall_due", effect).await
     }
 }
 

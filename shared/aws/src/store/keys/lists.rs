@@ -36,11 +36,6 @@ pub(crate) fn retention_list_key(tenant: &TenantId) -> String {
     format!("KEEP#{tenant}")
 }
 
-/// Returns the `tenant_list` of the pending scheduled messages of an instance.
-pub(crate) fn scheduled_of_instance(instance: &InstanceId) -> String {
-    format!("S#{instance}")
-}
-
 /// Adds a record to the list `list` of a tenant in the index `tenants`, at a time.
 pub(crate) fn index_tenant_list(item: &mut Item, list: String, at: Timestamp) {
     item.insert("tenant_list".to_owned(), text_attribute(list));

@@ -3,20 +3,9 @@
 use super::invitations::{BATCH, OPEN_EMAIL};
 use super::{JOURNAL, SHARDS, TableKey, WAITING_FILE, hash_to_shard};
 
-/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
-/// messages, messages whose files are waited for, journals of effects, batches, e-mails.
-pub(crate) const OPEN_KINDS: [char; 10] = [
-    'E',
-    'O',
-    'C',
-    'I',
-    'P',
-    'S',
-    WAITING_FILE,
-    JOURNAL,
-    BATCH,
-    OPEN_EMAIL,
-];
+/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, messages
+/// whose files are waited for, journals of effects, batches, e-mails.
+pub(crate) const OPEN_KINDS: [char; 9] = ['E', 'O', 'C', 'I', 'P', WAITING_FILE, JOURNAL, BATCH, OPEN_EMAIL];
 
 /// Returns the number of shards that open records of a kind are spread over.
 pub(crate) fn count_shards(kind: char) -> u32 {

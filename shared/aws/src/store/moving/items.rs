@@ -1,7 +1,6 @@
 //! Makes the items of records of another store.
 
 use super::super::batches::encode_batch;
-use super::super::client_keys::client_key_item;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
 use super::super::deliveries::{ACKNOWLEDGED, ERASED};
 use super::super::effects::{journal_actions, take_cell_action};
@@ -12,7 +11,6 @@ use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
 use super::super::keys::{self, TableKey, invitations as invitation_keys};
 use super::super::records;
-use super::super::scheduled::scheduled_item;
 use super::super::transaction::TransactionAction;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
@@ -23,7 +21,7 @@ use recado_domain::invitations::{Guest, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::moving::{MovedDelivery, MovedEvent, MovedPublishedEvent, MovedRecord, OfInstance};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
-use recado_ports::ports::{IdempotencyClaim, InvitationClaim, PortError, PortResult};
+use recado_ports::ports::{InvitationClaim, PortError, PortResult};
 use serde_json::Value;
 
 /// The least time for which a published event is kept after an import, whatever its age. 1 day.
@@ -66,15 +64,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
     Ok(match record {
         MovedRecord::InstanceState(state) => state_item(what, state)?,
         MovedRecord::Event(event) => event_item(what, event)?,
-        MovedRecord::ClientKey(key) => {
-            let claim = IdempotencyClaim {
-                scope: key.scope.clone(),
-                key: key.key.clone(),
-                request_hash: key.request_hash.clone(),
-                expires: key.expires,
-            };
-            client_key_item(&claim, &key.message)
-        }
         MovedRecord::Delivery(delivery) => delivery_item(what, delivery)?,
         MovedRecord::InFlight(note) => {
             let kept = add_duration(note.record.claimed_at, InFlightSend::RETENTION);
@@ -87,7 +76,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
             keys::index_open(&mut item, &key, Some(parked.release_due_at()));
             key.into_item(item)
         }
-        MovedRecord::Scheduled(scheduled) => scheduled_item(what, scheduled)?,
         _ => build_listed_item(what, record, now)?,
     })
 }

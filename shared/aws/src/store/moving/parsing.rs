@@ -1,6 +1,5 @@
 //! Makes records of items, by their keys. An item of a key that is not known is an error: nothing may be left behind.
 
-use super::super::client_keys::parse_key_record;
 use super::super::deliveries::{ERASED, parse_delivery};
 use super::super::directory::find_kind;
 use super::super::effects::{parse_held_cell, parse_journal};
@@ -15,12 +14,12 @@ use super::super::unacknowledged::parse_awaited;
 use super::TAKING;
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{IdempotencyKey, InstanceId, TenantId};
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    HeldKey, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
-    MovedPublishedEvent, MovedRecord, OfInstance,
+    MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange, MovedPublishedEvent,
+    MovedRecord, OfInstance,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::ports::{PortError, PortResult};
@@ -66,7 +65,6 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
             MovedRecord::Message(message)
         }
         "C" => MovedRecord::Conversation(Box::new(records::parse_conversation(what, item)?)),
-        "K" => parse_client_key(what, (rest, sk), item)?,
         "D" => parse_moved_delivery(what, rest, item)?,
         "I" => return parse_of_instance(what, (rest, sk), item),
         "J" if sk == "J" => MovedRecord::Journal(Box::new(parse_journal(what, item)?)),
@@ -81,7 +79,6 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
                 held,
             )))
         }
-        "S" => MovedRecord::Scheduled(decode(what, item)?),
         "Q" => return Ok(FoundRecord::PartOfSum),
         "G" => return parse_configured(what, rest, item),
         "V" => return parse_invitations(what, (rest, sk), item),
@@ -125,18 +122,6 @@ fn parse_id<T, E>(what: &'static str, text: &str, parse: impl Fn(&str) -> Result
 fn require_time(what: &'static str, item: &Item, name: &str) -> PortResult<Timestamp> {
     let found = item::get_integer(item, name).map(from_unix_millis);
     found.ok_or_else(|| PortError::invalid(what, "a record without a time"))
-}
-
-fn parse_client_key(what: &'static str, (scope, key): (&str, &str), item: &Item) -> PortResult<MovedRecord> {
-    let record = parse_key_record(what, item)?;
-    let key = HeldKey {
-        scope: scope.to_owned(),
-        key: parse_id(what, key, IdempotencyKey::parse)?,
-        request_hash: record.request_hash,
-        message: record.message,
-        expires: require_time(what, item, "expires")?,
-    };
-    Ok(MovedRecord::ClientKey(Box::new(key)))
 }
 
 fn parse_delivery_key(what: &'static str, text: &str) -> PortResult<DeliveryKey> {

@@ -14,10 +14,10 @@ use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{
-    CommitOutcome, Conversations, Inbox, OutboxStore, Queues, RecordEventOutcome, ScheduledMessages,
-    WriteOutcome,
+    CommitOutcome, Conversations, Inbox, OutboxStore, Queues, RecordEventOutcome, WriteOutcome,
 };
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
+use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled, save_scheduled};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -188,12 +188,12 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         let there = async |id: &str| store.find_payload(&key(id)).await.unwrap().is_some();
         let (conversation, waits) = sends(&instance, "waits");
         assert_eq!(
-            store.commit_message(&conversation, &waits, None).await.unwrap(),
+            store.commit_message(&conversation, &waits, &[]).await.unwrap(),
             CommitOutcome::Committed
         );
         let (conversation, mut dead) = sends(&instance, "dead");
         assert_eq!(
-            store.commit_message(&conversation, &dead, None).await.unwrap(),
+            store.commit_message(&conversation, &dead, &[]).await.unwrap(),
             CommitOutcome::Committed
         );
         let out = dead.out.as_mut().unwrap();
@@ -206,21 +206,22 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
             "id": "s_00000000000000000000000000000001", "tenant": "clinic", "instance": instance,
             "to": "5500000000001@s.whatsapp.net", "send_at": now.as_millisecond() + 30 * 24 * HOUR, "created_at": 0,
             "content": {"type": "media", "media": "image", "source": "upload:later"}, "correlation": "k",
-            "state": "pending", "rev": 1,
+            "state": "pending",
         });
-        let mut later: ScheduledMessage = serde_json::from_value(later).unwrap();
-        assert_eq!(
-            store.put_scheduled(&later, None).await.unwrap(),
-            CommitOutcome::Committed
-        );
+        let later: ScheduledMessage = serde_json::from_value(later).unwrap();
+        let put = put_scheduled(&store, &later, &[]).await.unwrap();
+        assert_eq!(put, CommitOutcome::Committed);
         for days in [2, 20] {
             succeed(store.delete_expired(millis::add_millis(now, days * 24 * HOUR))).await;
             for id in ["waits", "dead", "later"] {
                 assert!(there(id).await, "{id} after {days} days");
             }
         }
-        later.cancel_pending(now, None).unwrap();
-        assert_eq!(store.save_scheduled(&later).await.unwrap(), WriteOutcome::Written);
+        let found = find_scheduled(&store, &later.tenant, &later.id).await.unwrap();
+        let mut later = found.unwrap();
+        later.record.cancel_pending(now, None).unwrap();
+        let written = save_scheduled(&store, &mut later).await.unwrap();
+        assert_eq!(written, WriteOutcome::Written);
         succeed(store.delete_expired(millis::add_millis(now, 20 * 24 * HOUR))).await;
         assert!(!there("later").await, "it will not be sent");
         assert!(!there("nobodys").await);

@@ -8,10 +8,10 @@ use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_column, decode_json};
 use jiff::Timestamp;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
-use recado_domain::ids::{IdempotencyKey, InstanceId, MessageId, OccasionId, TenantId};
+use recado_domain::ids::{InstanceId, OccasionId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, HeldKey, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
+    Dated, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
     MovedPublishedEvent, MovedRecord, OfInstance, TableRecord,
 };
 use recado_domain::published_event::EventCursor;
@@ -70,12 +70,6 @@ pub(super) const TABLES: &[MovedTable] = &[
     whole!("messages", &["seq"], Message),
     parsed!("events", &["seq"], "body, expires", parse_event),
     parsed!(
-        "keys",
-        &["scope", "key"],
-        "scope, key, request_hash, message, expires",
-        parse_key
-    ),
-    parsed!(
         "deliveries",
         &["key"],
         "body, key, expires, ack_owner, ack_since, ack_due",
@@ -88,7 +82,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_in_flight
     ),
     whole!("parked", &["instance", "conversation"], Parked),
-    whole!("scheduled", &["id"], Scheduled),
     whole!("journals", &["thread"], Journal),
     parsed!(
         "cells",
@@ -193,17 +186,6 @@ fn parse_event(row: &Row<'_>) -> ParsedRow {
     let expires: Option<i64> = row.get("expires")?;
     let event = MovedEvent::new(*parse_body(row)?, expires.map(from_unix_millis));
     Ok(Some(MovedRecord::Event(Box::new(event))))
-}
-
-fn parse_key(row: &Row<'_>) -> ParsedRow {
-    let key = HeldKey {
-        scope: row.get("scope")?,
-        key: parse_id(row, "key", IdempotencyKey::parse)?,
-        request_hash: row.get("request_hash")?,
-        message: parse_id(row, "message", MessageId::parse)?,
-        expires: parse_time(row, "expires")?,
-    };
-    Ok(Some(MovedRecord::ClientKey(Box::new(key))))
 }
 
 /// Reads a key of a delivery, which is a text of its own form.

@@ -5,7 +5,6 @@ use super::super::conversation_row::ConversationRow;
 use super::super::deliveries::upsert_moved_delivery;
 use super::super::directory::apply_document;
 use super::super::effects::{JournalRow, insert_held_cell};
-use super::super::idempotency_keys::insert_key;
 use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
 use super::super::installation_values::write_installation_value;
@@ -16,13 +15,12 @@ use super::super::invitations::write_invitation;
 use super::super::messages::MessageRow;
 use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
-use super::super::scheduled::ScheduledRow;
 use super::super::usage::replace_usage_sum;
 use crate::db_error::DbError;
 use crate::sql_records::encode_json;
 use jiff::Timestamp;
-use recado_domain::moving::{HeldKey, MovedRecord, TableRecord};
-use recado_ports::ports::{IdempotencyClaim, InvitationClaim, PortError, PortResult};
+use recado_domain::moving::{MovedRecord, TableRecord};
+use recado_ports::ports::{InvitationClaim, PortError, PortResult};
 use recado_ports::table::{Kind, Write};
 use rusqlite::Connection;
 
@@ -53,11 +51,9 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         }
         MovedRecord::Message(message) => MessageRow::from_message(message)?.write_row(c, now),
         MovedRecord::Event(event) => upsert_event(c, &event.record, event.expires),
-        MovedRecord::ClientKey(key) => insert_key(c, Some(&claim_of(key)), &key.message),
         MovedRecord::Delivery(delivery) => upsert_moved_delivery(c, delivery),
         MovedRecord::InFlight(note) => InFlightRow::for_instance(&note.instance, &note.record).write_row(c),
         MovedRecord::Parked(parked) => upsert_parked(c, (**parked).clone()),
-        MovedRecord::Scheduled(scheduled) => ScheduledRow::from_scheduled(scheduled)?.write_row(c),
         MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
         // Events are written after what the others published is removed, and records of the table beside all of these.
         MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),
@@ -90,15 +86,6 @@ fn write_record_of_agents(c: &Connection, record: &MovedRecord, now: Timestamp) 
             upsert_page_change(c, &change.tenant, &change.occasion, (change.at, change.expires))
         }
         _ => Err(DbError::Argument("a record of a kind that is not written")),
-    }
-}
-
-fn claim_of(key: &HeldKey) -> IdempotencyClaim {
-    IdempotencyClaim {
-        scope: key.scope.clone(),
-        key: key.key.clone(),
-        request_hash: key.request_hash.clone(),
-        expires: key.expires,
     }
 }
 

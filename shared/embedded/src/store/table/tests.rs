@@ -3,7 +3,9 @@
 use super::*;
 use crate::Clock;
 use futures::executor::block_on;
+use recado_domain::ids::{IdempotencyKey, MessageId};
 use recado_domain::millis;
+use recado_domain::moving::HeldKey;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_ports::ports::{PageRequest, PublishedEvents, TenantRecords};
 use recado_ports::table::{Lead, Record, list_records, put_record};
@@ -149,5 +151,24 @@ fn the_sweep_deletes_a_record_and_its_leads_from_the_second_on_at_which_it_expir
         assert_eq!(succeed(store.delete_expired(at(1_999))).await.records, 0);
         assert_eq!(succeed(store.delete_expired(at(2_000))).await.records, 2);
         assert_eq!(count_rows(&store).await, 2);
+    });
+}
+
+#[test]
+fn a_clients_key_stays_stored_for_seven_days_after_it_expired() {
+    block_on(async {
+        let key = HeldKey {
+            tenant: Some(tenant()),
+            scope: "front-desk".to_owned(),
+            key: IdempotencyKey::parse("order-7").unwrap(),
+            request_hash: "hash".to_owned(),
+            message: MessageId::parse("c_0-1.1").unwrap(),
+            expires: at(1_000),
+        };
+        let store = Embedded::in_memory(Clock::new(|| at(0))).unwrap();
+        succeed(put_record(&store, &key)).await;
+        let end = 1_000 + 7 * 86_400_000;
+        assert_eq!(succeed(store.delete_expired(at(end - 1))).await.records, 0);
+        assert_eq!(succeed(store.delete_expired(at(end))).await.records, 1);
     });
 }

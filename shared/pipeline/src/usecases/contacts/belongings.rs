@@ -13,6 +13,8 @@ use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{ErasableRecords, PageRequest, PortResult, Queues};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::opt_outs::find_opt_outs;
+use recado_ports::records::scheduled_messages::list_pending_scheduled;
+use recado_ports::table::Versioned;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -94,11 +96,12 @@ pub(super) async fn read_event(
 pub(super) async fn list_scheduled(
     deps: &impl Deps,
     contact: &FoundContact,
-) -> PortResult<Vec<ScheduledMessage>> {
-    let mut scheduled = deps.store().list_pending_scheduled(&contact.instance.id).await?;
-    scheduled.retain(|scheduled| contact.has_address(&scheduled.to));
-    scheduled.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(scheduled)
+) -> PortResult<Vec<Versioned<ScheduledMessage>>> {
+    let instance = &contact.instance;
+    let mut found = list_pending_scheduled(deps.store(), &instance.tenant, &instance.id).await?;
+    found.retain(|found| contact.has_address(&found.record.to));
+    found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
+    Ok(found)
 }
 
 /// Returns the keys of these addresses of a person in preferences about messages.

@@ -273,7 +273,8 @@ impl ExportPart {
         exported: &mut ExportedInstance,
     ) -> PortResult<Option<ExportPlace>> {
         let scheduled = list_scheduled(deps, contact).await?;
-        for (number, scheduled) in scheduled.into_iter().enumerate().skip(first) {
+        let scheduled = scheduled.into_iter().map(|found| found.record);
+        for (number, scheduled) in scheduled.enumerate().skip(first) {
             let content = &scheduled.content;
             if !self
                 .take_record(deps, &contact.instance.id, &scheduled, content)

@@ -1,6 +1,7 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, return_repeated_send};
 use crate::Deps;
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
+use crate::steps::idempotency::hold_claimed;
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_ports::deps::pair_rate;
@@ -37,13 +38,12 @@ pub(super) async fn commit_message(
         }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));
-        match deps
-            .store()
-            .commit_message(&conversation, &message.to_record(), claim.as_ref())
-            .await?
-        {
+        let (id, made) = (message.message_id(), message.to_record());
+        let beside = hold_claimed(claim.as_ref(), &id)?;
+        let written = deps.store().commit_message(&conversation, &made, &beside);
+        match written.await? {
             CommitOutcome::Committed => {
-                let (id, status) = (message.message_id(), message.status_with_delivery(None));
+                let status = message.status_with_delivery(None);
                 tracing::info!(message_id = %id, "taken to be sent");
                 wake_up::enqueue_send(deps, &message, &send.correlation).await?;
                 Ok(WriteAttempt::Done(AcceptedMessage {
@@ -54,9 +54,10 @@ pub(super) async fn commit_message(
                     repeated: false,
                 }))
             }
-            CommitOutcome::KeyTaken(record) => {
-                let repeated = return_repeated_send(deps, claim.as_ref(), record);
-                repeated.await.map(WriteAttempt::Done)
+            CommitOutcome::Refused(_) => {
+                // `None`: it expired meanwhile, or was deleted.
+                let repeated = return_repeated_send(deps, claim.as_ref()).await?;
+                Ok(repeated.map_or(WriteAttempt::Lost(()), WriteAttempt::Done))
             }
             CommitOutcome::Conflict => Ok(WriteAttempt::Lost(())),
         }

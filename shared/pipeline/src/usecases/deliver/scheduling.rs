@@ -1,13 +1,16 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, accepted_from_scheduled, return_repeated_send};
 use crate::Deps;
 use crate::steps::audit::audit_action;
+use crate::steps::idempotency::hold_claimed;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_ports::ports::{CommitOutcome, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
+use recado_ports::ports::{CommitOutcome, PortError, PortResult, System, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::scheduled_messages as records;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Stores the message until `at`, together with the client's key.
 pub(super) async fn schedule_message(
@@ -43,14 +46,17 @@ pub(super) async fn schedule_message(
         reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
-        rev: 1,
     };
-    match deps.store().put_scheduled(&scheduled, claim.as_ref()).await? {
+    let beside = hold_claimed(claim.as_ref(), scheduled.id.as_message_id())?;
+    match records::put_scheduled(deps.store(), &scheduled, &beside).await? {
         CommitOutcome::Committed => {
             tracing::info!(message_id = %scheduled.id, send_at = %at, "scheduled");
             Ok(accepted_from_scheduled(&scheduled, false))
         }
-        CommitOutcome::KeyTaken(record) => return_repeated_send(deps, claim.as_ref(), record).await,
+        CommitOutcome::Refused(_) => {
+            let repeated = return_repeated_send(deps, claim.as_ref()).await?;
+            repeated.ok_or(DeliverError::Busy)
+        }
         CommitOutcome::Conflict => Err(DeliverError::Busy),
     }
 }
@@ -62,8 +68,20 @@ pub async fn find_scheduled(
     caller: &Caller,
     id: &ScheduledId,
 ) -> PortResult<Option<ScheduledMessage>> {
-    let found = deps.store().find_scheduled(id).await?;
-    Ok(found.filter(|scheduled| caller.scope.covers(&scheduled.tenant)))
+    let found = find_within(deps, caller, id).await?;
+    Ok(found.map(|found| found.record))
+}
+
+async fn find_within(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ScheduledId,
+) -> PortResult<Option<Versioned<ScheduledMessage>>> {
+    let found = match caller.scope.tenant() {
+        Some(tenant) => records::find_scheduled(deps.store(), tenant, id).await?,
+        None => records::find_scheduled_by_id(deps.store(), id).await?,
+    };
+    Ok(found.filter(|found| caller.scope.covers(&found.record.tenant)))
 }
 
 /// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
@@ -73,10 +91,11 @@ pub async fn cancel_scheduled(
     id: &ScheduledId,
 ) -> Result<ScheduledMessage, DeliverError> {
     retry_lost_write(DeliverError::Busy, false, |noted| async move {
-        let found = find_scheduled(deps, caller, id).await?;
-        let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;
+        let found = find_within(deps, caller, id).await?;
+        let mut found = found.ok_or(DeliverError::NotFound("message"))?;
+        let scheduled = &mut found.record;
         if matches!(scheduled.state, ScheduledState::Cancelled { .. }) {
-            return Ok(WriteAttempt::Done(scheduled));
+            return Ok(WriteAttempt::Done(found.record));
         }
         scheduled.cancel_pending(deps.system().now(), Some(&caller.name))?;
         if !noted {
@@ -84,11 +103,11 @@ pub async fn cancel_scheduled(
             let done = AuditedAction::on_object(action, Some(&scheduled.tenant), "message", id);
             audit_action(deps, caller, done.with_change("pending", "cancelled")).await?;
         }
-        if deps.store().save_scheduled(&scheduled).await? == WriteOutcome::Conflict {
+        if records::save_scheduled(deps.store(), &mut found).await? == WriteOutcome::Conflict {
             return Ok(WriteAttempt::Lost(true));
         }
         tracing::info!(message_id = %id, "a scheduled message was taken back");
-        Ok(WriteAttempt::Done(scheduled))
+        Ok(WriteAttempt::Done(found.record))
     })
     .await
 }

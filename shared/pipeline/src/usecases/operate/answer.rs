@@ -1,7 +1,7 @@
 use super::{MessageView, OperateError, conversation_action, find_conversation, find_message};
 use crate::Deps;
 use crate::steps::audit::audit_action;
-use crate::steps::idempotency::{find_claimed, make_claim};
+use crate::steps::idempotency::{IdempotencyClaim, find_claimed, hold_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::outgoing_check::{NotSendable, prepare_content, request_fingerprint};
 use crate::steps::wake_up;
@@ -10,7 +10,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::config::AgentReturn;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationError};
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent};
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::Author;
@@ -18,9 +18,7 @@ use recado_domain::outgoing::OutgoingError;
 use recado_domain::rate::Rate;
 use recado_domain::signature::Signature;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult, System,
-};
+use recado_ports::ports::{CommitOutcome, ConfigurationStore, Conversations, PortResult, System};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// An answer that a person gives in a conversation.
@@ -47,11 +45,7 @@ pub async fn answer_as_operator(
     id: &ConversationId,
     answer: OperatorAnswer,
 ) -> Result<MessageView, OperateError> {
-    let claim = match answer.key.clone() {
-        Some(key) => Some(make_answer_claim(deps, id, &answer, key).await?),
-        None => None,
-    };
-    let of = (id, &answer, claim.as_ref());
+    let of = (id, &answer);
     let commits = |prepared| try_to_commit_answer(deps, caller, of, prepared);
     retry_lost_write(OperateError::Busy, None, commits).await
 }
@@ -60,12 +54,16 @@ pub async fn answer_as_operator(
 async fn try_to_commit_answer(
     deps: &impl Deps,
     caller: &Caller,
-    (id, answer, claim): (&ConversationId, &OperatorAnswer, Option<&IdempotencyClaim>),
+    (id, answer): (&ConversationId, &OperatorAnswer),
     prepared: Option<PreparedAnswer>,
 ) -> Result<WriteAttempt<MessageView, Option<PreparedAnswer>>, OperateError> {
     let mut conversation = find_conversation(deps, caller, id).await?;
-    if let Some(record) = find_claimed(deps, claim).await? {
-        let repeated = return_repeated_answer(deps, caller, id, claim, record, &answer.correlation);
+    let claim = make_answer_claim(deps, &conversation, answer).await?;
+    if let Some(held) = find_claimed(deps, claim.as_ref()).await? {
+        if claim.is_none_or(|claim| !claim.is_request_of(&held)) {
+            return Err(OperateError::KeyReused);
+        }
+        let repeated = return_repeated_answer(deps, caller, id, &held.message, &answer.correlation);
         return Box::pin(repeated).await.map(WriteAttempt::Done);
     }
     if conversation.is_finished() {
@@ -82,9 +80,10 @@ async fn try_to_commit_answer(
     let (made, starts_timer) = build_answer_message(deps, caller, &mut conversation, answer, &prepared);
     // Boxed to keep this future small, as the others here.
     Box::pin(take_over_others(deps, &conversation, &answer.correlation)).await?;
-    match deps.store().commit_message(&conversation, &made, claim).await? {
+    let beside = hold_claimed(claim.as_ref(), &made.message_id())?;
+    match deps.store().commit_message(&conversation, &made, &beside).await? {
         CommitOutcome::Committed => {}
-        CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {
+        CommitOutcome::Conflict | CommitOutcome::Refused(_) => {
             return Ok(WriteAttempt::Lost(Some(prepared)));
         }
     }
@@ -104,36 +103,33 @@ async fn try_to_commit_answer(
     }))
 }
 
+/// Makes the claim of the client's key, if it named one.
 async fn make_answer_claim(
     deps: &impl Deps,
-    id: &ConversationId,
+    conversation: &Conversation,
     answer: &OperatorAnswer,
-    key: IdempotencyKey,
-) -> PortResult<IdempotencyClaim> {
+) -> PortResult<Option<IdempotencyClaim>> {
+    let Some(key) = &answer.key else { return Ok(None) };
     let said = request_fingerprint(&answer.content, &answer.options)?;
     let parts: Vec<&str> = std::iter::once("answer")
         .chain(said.iter().map(String::as_str))
         .collect();
-    make_claim(deps, id.to_string(), key, &parts, None).await
+    let scope = (&conversation.tenant, conversation.id.to_string());
+    make_claim(deps, scope, key, &parts, None).await.map(Some)
 }
 
-/// Returns the message of the first request with this key. Its send job is enqueued again, because a crash may have
-/// prevented it. If the first request was a different one, the error is `KeyReused`.
+/// Returns the message of the first request with a key. Its send job is enqueued again, because a crash may have prevented it.
 async fn return_repeated_answer(
     deps: &impl Deps,
     caller: &Caller,
     id: &ConversationId,
-    claim: Option<&IdempotencyClaim>,
-    record: IdempotencyRecord,
+    message: &MessageId,
     correlation: &CorrelationId,
 ) -> Result<MessageView, OperateError> {
-    if !record.is_of(claim) {
-        return Err(OperateError::KeyReused);
-    }
     wake_up::enqueue_after_handover(deps, id, correlation).await?;
     let conversation = find_conversation(deps, caller, id).await?;
     wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
-    find_message(deps, caller, &record.message).await
+    find_message(deps, caller, message).await
 }
 
 /// An answer that can be sent, with what the instance adds.

@@ -17,9 +17,10 @@ use recado_domain::service_window::is_window_open;
 use recado_domain::tools::CalendarFunction;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, EventLook, PortResult, ScheduledMessages, System, ToolFailure, Tools,
+    CommitOutcome, ConfigurationStore, EventLook, PortResult, System, ToolFailure, Tools,
 };
 use recado_ports::random_id::generate_correlation_id;
+use recado_ports::records::scheduled_messages::put_scheduled;
 use recado_ports::time_limit::run_within;
 use serde_json::json;
 use std::time::Duration;
@@ -246,13 +247,12 @@ async fn send_reminder(
         // One that fell due before the start on a backup may have been sent since it was due.
         restored_from: deps.settings().restored_at.filter(|at| due <= *at).map(|_| due),
         state: ScheduledState::Pending,
-        rev: 1,
     };
     // A conflict: it was handed over before a crash.
-    if deps.store().put_scheduled(&scheduled, None).await? == CommitOutcome::Committed {
+    if put_scheduled(deps.store(), &scheduled, &[]).await? == CommitOutcome::Committed {
         tracing::info!(message_id = %id, "a reminder of an appointment is due");
     }
-    release_due_message(deps, &id).await.map(drop)
+    release_due_message(deps, &journal.tenant, &id).await.map(drop)
 }
 
 async fn change(

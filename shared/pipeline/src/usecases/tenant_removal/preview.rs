@@ -4,10 +4,9 @@ use super::{COUNTED_MAX, RemovalReport, TOKENS};
 use crate::Deps;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{
-    ConversationFilter, Conversations, ErasableRecords, PageRequest, PortResult, TenantRecords,
-};
+use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult, TenantRecords};
 use recado_ports::records::dead_letters::count_dead_letters;
+use recado_ports::records::scheduled_messages::list_pending_scheduled;
 use recado_ports::records::tokens::list_tokens;
 
 /// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
@@ -40,7 +39,8 @@ pub(super) async fn count_contents(
         .await?
         .len();
     for instance in &document.instances {
-        report.scheduled += store.list_pending_scheduled(&instance.id).await?.len();
+        let pending = list_pending_scheduled(store, tenant, &instance.id).await?;
+        report.scheduled += pending.len();
     }
     Ok(report)
 }

@@ -24,6 +24,7 @@ use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::knowledge::list_knowledge;
 use recado_ports::records::notices::delete_notices;
 use recado_ports::records::removed_instances::note_removed_instances;
+use recado_ports::records::scheduled_messages::list_pending_scheduled;
 use std::collections::BTreeSet;
 
 /// Number of events, conversations, and other records of a kind that one call removes at most.
@@ -52,7 +53,7 @@ pub(super) async fn remove_part(
     }
     of.erase_dead(deps, report).await?;
     for instance in &document.instances {
-        for scheduled in deps.store().list_pending_scheduled(&instance.id).await? {
+        for scheduled in list_pending_scheduled(deps.store(), tenant, &instance.id).await? {
             report.scheduled += usize::from(erase_scheduled_message(deps, scheduled).await?);
         }
     }

@@ -14,7 +14,8 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::turn::StepDuration;
-use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult, ScheduledMessages};
+use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult};
+use recado_ports::records::scheduled_messages::find_scheduled;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -191,9 +192,9 @@ fn add_waiting_entry(way: &mut MessageTimeline, message: &Message, conversation:
 async fn add_origin_entry(deps: &impl Deps, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
     let id = message.out.as_ref().and_then(|out| out.scheduled.as_ref());
     if let Some(id) = id
-        && let Some(scheduled) = deps.store().find_scheduled(id).await?
+        && let Some(scheduled) = find_scheduled(deps.store(), &message.tenant, id).await?
     {
-        add_scheduled_entry(way, &scheduled);
+        add_scheduled_entry(way, &scheduled.record);
     }
     Ok(())
 }

@@ -68,7 +68,6 @@ pub const KINDS: &[(&str, Concerns)] = &[
     ("published_events", Concerns::Named),
     ("queue_messages", Concerns::Named),
     ("records", Concerns::Tenant),
-    ("scheduled", Concerns::Named),
     ("tenants", Concerns::Tenant),
     ("tools", Concerns::Tenant),
 ];

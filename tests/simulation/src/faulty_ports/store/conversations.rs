@@ -2,14 +2,14 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
-use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
+use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
-    PortResult, Store, WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, Page, PageRequest, PortResult, Store, WriteOutcome,
 };
+use recado_pipeline::table::Write;
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -144,11 +144,11 @@ impl<S: Store> Conversations for FaultyPort<S> {
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&IdempotencyClaim>,
+        beside: &[Write],
     ) -> PortResult<CommitOutcome> {
-        let key = key.filter(|_| !self.injector.lacks(Mutation::KeyForgotten));
+        let beside = self.spoil_client_writes(beside);
         let effect = async {
-            let committed = self.inner.commit_message(conversation, message, key).await?;
+            let committed = self.inner.commit_message(conversation, message, &beside).await?;
             if matches!(committed, CommitOutcome::Committed) {
                 self.injector.note_commit(std::slice::from_ref(message));
             }
@@ -189,17 +189,6 @@ impl<S: Store> Conversations for FaultyPort<S> {
             return self.commit_anyway(conversation, parts).await;
         }
         Ok(written)
-    }
-
-    async fn find_idempotency_key(
-        &self,
-        scope: &str,
-        key: &IdempotencyKey,
-    ) -> PortResult<Option<IdempotencyRecord>> {
-        let found = self
-            .around("key", self.inner.find_idempotency_key(scope, key))
-            .await?;
-        Ok(found.filter(|_| !self.injector.lacks(Mutation::KeyForgotten)))
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

@@ -77,7 +77,7 @@ impl<S: Store> Inbox for FaultyPort<S> {
         {
             let _ = self
                 .inner
-                .commit_message(write.conversation, write.message, None)
+                .commit_message(write.conversation, write.message, &[])
                 .await?;
             return Ok(StoreInboundOutcome::Stored);
         }

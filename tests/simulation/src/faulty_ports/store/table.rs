@@ -11,9 +11,10 @@ use recado_pipeline::table::{Item, ItemPage, Key, Kind, Query, Record, Table, Ve
 impl<S: Store> FaultyPort<S> {
     /// Whether a mutation hides this item from the function.
     fn is_hidden(&self, key: &Key) -> bool {
-        key.partition.name == OptOut::KIND
+        let is_unasked = key.partition.name == OptOut::KIND
             && self.injector.function == "sender"
-            && self.injector.lacks(Mutation::OptOutsUnasked)
+            && self.injector.lacks(Mutation::OptOutsUnasked);
+        is_unasked || self.is_forgotten(key)
     }
 }
 
@@ -40,10 +41,10 @@ impl<S: Store> Table for FaultyPort<S> {
 
     fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
         let effect = async move {
-            match self.spoil_writes(writes) {
-                Some(made) => self.write_spoiled(&made).await,
-                None => Ok(Ok(vec![Version(1); writes.len()])),
-            }
+            let Some(made) = self.spoil_writes(writes) else {
+                return Ok(Ok(vec![Version(1); writes.len()]));
+            };
+            self.write_spoiled(&self.spoil_client_writes(&made)).await
         };
         Box::pin(self.around("write_items", effect))
     }

@@ -42,10 +42,10 @@ pub(super) async fn resume(
     };
     let instance = planned.as_ref().map(|planned| planned.instance.to_string());
     let scope = instance.unwrap_or_else(|| ready.bound.instance.id.to_string());
-    let claim = make_claim(deps, scope, message_key(&known)?, &[], None).await?;
+    let claim = make_claim(deps, (&known.tenant, scope), &message_key(&known)?, &[], None).await?;
     match find_claimed(deps, Some(&claim)).await? {
-        Some(record) => {
-            let made = return_claimed_message(deps, record).await?;
+        Some(held) => {
+            let made = return_claimed_message(deps, &known.tenant, held).await?;
             note_message(deps, known, made).await
         }
         None => Box::pin(dispatch(deps, caller, ready, known)).await,

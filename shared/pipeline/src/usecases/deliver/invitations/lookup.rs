@@ -22,9 +22,9 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_ports::ports::{
-    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, ScheduledMessages,
-    System,
+    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, System,
 };
+use recado_ports::records::scheduled_messages::find_scheduled;
 
 /// Number of messages that are read at the same time for a list.
 pub(super) const READS_AT_ONCE: usize = 16;
@@ -125,8 +125,8 @@ async fn find_by_scheduled(
     tenant: &Tenant,
     id: &ScheduledId,
 ) -> PortResult<Option<Invitation>> {
-    let scheduled = deps.store().find_scheduled(id).await?;
-    match scheduled.and_then(|scheduled| scheduled.invitation) {
+    let scheduled = find_scheduled(deps.store(), &tenant.id, id).await?;
+    match scheduled.and_then(|scheduled| scheduled.record.invitation) {
         Some(named) => deps.store().find_invitation(&tenant.id, &named.id).await,
         None => Ok(None),
     }
@@ -233,9 +233,10 @@ async fn view_scheduled(
     invitation: Invitation,
     id: &ScheduledId,
 ) -> PortResult<Option<InvitationView>> {
-    let Some(scheduled) = deps.store().find_scheduled(id).await? else {
+    let Some(found) = find_scheduled(deps.store(), &invitation.tenant, id).await? else {
         return Ok(None);
     };
+    let scheduled = found.record;
     let taken = (InvitationStatus::Queued, invitation.created_at);
     let may_have_arrived = scheduled.may_have_been_sent();
     let (status, ended, reason) = match scheduled.state {

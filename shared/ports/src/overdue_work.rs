@@ -1,0 +1,22 @@
+//! All that has been open for too long: what the index names, and the records of the table that are due.
+
+use crate::ports::{OverdueIndex, OverdueWork, PortResult};
+use crate::records::scheduled_messages::list_due_scheduled;
+use crate::table::Table;
+use jiff::Timestamp;
+
+/// Lists what was overdue at `now`, at most `limit` of each kind. What [`OverdueIndex::list_overdue`] names and each kind of the table
+/// take turns, so that many of one list do not keep the others waiting; within each list the longest overdue come first.
+pub async fn list_overdue_work<S: OverdueIndex + Table>(
+    store: &S,
+    now: Timestamp,
+    limit: usize,
+) -> PortResult<Vec<OverdueWork>> {
+    let indexed = store.list_overdue(now, limit).await?;
+    let scheduled = list_due_scheduled(store, now, limit).await?.into_iter();
+    let scheduled = scheduled.map(|(tenant, scheduled)| OverdueWork::Scheduled { tenant, scheduled });
+    let placed = indexed.into_iter().enumerate().chain(scheduled.enumerate());
+    let mut placed: Vec<(usize, OverdueWork)> = placed.collect();
+    placed.sort_by_key(|(place, _)| *place);
+    Ok(placed.into_iter().map(|(_, work)| work).collect())
+}
