@@ -58,7 +58,7 @@ use recado_domain::provider::Provider;
 use recado_ports::ports::System;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::KINDS;
-use recado_ports::table::{Item, Kind};
+use recado_ports::table::{Kind, StoredItem};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::DynamoTable;
@@ -71,7 +71,7 @@ pub struct DynamoStore<A = OsSystem> {
     kinds: &'static [Kind],
     by_external: Cache<(Provider, ExternalId), Arc<InstanceConfig>>,
     by_id: Cache<InstanceId, Arc<InstanceConfig>>,
-    items: Cache<TableKey, Item>,
+    items: Cache<TableKey, StoredItem>,
     /// The identity key. It never changes, so a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,
 }

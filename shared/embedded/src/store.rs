@@ -39,7 +39,7 @@ mod usage;
 pub(crate) use batches::upsert_batch;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
-pub(crate) use dead_letters::put_letter;
+pub(crate) use dead_letters::put_newer_letter;
 pub(crate) use effects::JournalRow;
 pub(crate) use event_states::{RecordedEvent, StoredEventState, record_given_up, select_event_state};
 pub use expiry::SweepCounts;
@@ -50,7 +50,7 @@ pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
 pub use restored::RestoredCounts;
 pub(crate) use restored::doubt_restored_rows;
-pub(crate) use table_kinds::{free_records, set_records_back};
+pub(crate) use table_kinds::{free_held_records, set_records_back};
 
 #[cfg(test)]
 mod tests;

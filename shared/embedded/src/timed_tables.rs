@@ -8,7 +8,7 @@ use crate::clock_set_back as set_back;
 use crate::db_error::DbError;
 use crate::recovery::{self, RecoveryCounts};
 use crate::restored::reset_installation_times;
-use crate::store::{free_records, set_records_back};
+use crate::store::{free_held_records, set_records_back};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_ports::ports::PortResult;
@@ -77,7 +77,7 @@ pub(crate) static TIMED_TABLES: [TimedTable; 14] = [
     TimedTable::new("parked", set_back::reset_parked).with_overdue(&[("parked", "body, 0", "")]),
     TimedTable::new("in_flight", set_back::reset_in_flight).freed_by(recovery::free_in_flight),
     TimedTable::new("events", set_back::reset_events).with_overdue(&[("event", "id, 0", "")]),
-    TimedTable::new("records", set_records_back).freed_by(free_records),
+    TimedTable::new("records", set_records_back).freed_by(free_held_records),
     TimedTable::new("journals", set_back::reset_journals)
         .with_overdue(&[("effects", "thread, 0", "")])
         .freed_by(recovery::free_journals),

@@ -6,7 +6,7 @@ mod set;
 
 pub use measures::{Answer, Measures, measure_answers};
 pub use prompt::{PromptSizes, PromptedQuestion, list_prompted_questions, measure_prompts};
-pub use set::{EvaluationSet, Half, Kind, Question, SetBlock, SetError, Turn};
+pub use set::{EvaluationSet, Half, Question, QuestionKind, SetBlock, SetError, Turn};
 
 use crate::{Found, LexicalIndex, VectorIndex, detect_language, hash_ngrams, join_both_ways};
 use recado_domain::knowledge::OtherDimension;
@@ -45,7 +45,7 @@ pub enum Group {
     /// All questions in the language of most, follow-ups as they stand alone.
     OneLanguage,
     /// Those of a kind, in the language of most, follow-ups as they stand alone.
-    OfKind(Kind),
+    OfKind(QuestionKind),
     /// Follow-ups as the customer wrote them, without what came before.
     FollowUpsAsWritten,
     /// Follow-ups as they were rewritten with what came before ([`Question::rewritten`]).
@@ -58,10 +58,10 @@ impl Group {
     /// All groups, in the order of a report.
     pub const ALL: [Self; 8] = [
         Self::OneLanguage,
-        Self::OfKind(Kind::Plain),
-        Self::OfKind(Kind::Paraphrase),
-        Self::OfKind(Kind::Misspelling),
-        Self::OfKind(Kind::FollowUp),
+        Self::OfKind(QuestionKind::Plain),
+        Self::OfKind(QuestionKind::Paraphrase),
+        Self::OfKind(QuestionKind::Misspelling),
+        Self::OfKind(QuestionKind::FollowUp),
         Self::FollowUpsAsWritten,
         Self::FollowUpsRewritten,
         Self::OtherLanguages,
@@ -71,11 +71,11 @@ impl Group {
     pub fn report_name(self) -> &'static str {
         match self {
             Self::OneLanguage => "all in one language",
-            Self::OfKind(Kind::Plain) => "plain",
-            Self::OfKind(Kind::Paraphrase) => "in other words",
-            Self::OfKind(Kind::Misspelling) => "misspelled",
-            Self::OfKind(Kind::FollowUp) => "follow-ups that stand alone",
-            Self::OfKind(Kind::Unanswerable) => "without an answer",
+            Self::OfKind(QuestionKind::Plain) => "plain",
+            Self::OfKind(QuestionKind::Paraphrase) => "in other words",
+            Self::OfKind(QuestionKind::Misspelling) => "misspelled",
+            Self::OfKind(QuestionKind::FollowUp) => "follow-ups that stand alone",
+            Self::OfKind(QuestionKind::Unanswerable) => "without an answer",
             Self::FollowUpsAsWritten => "follow-ups as written",
             Self::FollowUpsRewritten => "follow-ups rewritten",
             Self::OtherLanguages => "in another language",
@@ -87,7 +87,9 @@ impl Group {
         let asked = match self {
             Self::OneLanguage => same.then_some(&question.alone),
             Self::OfKind(kind) => (same && question.kind == kind).then_some(&question.alone),
-            Self::FollowUpsAsWritten => (same && question.kind == Kind::FollowUp).then_some(&question.text),
+            Self::FollowUpsAsWritten => {
+                (same && question.kind == QuestionKind::FollowUp).then_some(&question.text)
+            }
             Self::FollowUpsRewritten => question.rewritten.as_ref().filter(|_| same),
             Self::OtherLanguages => (!same).then_some(&question.alone),
         };

@@ -93,7 +93,7 @@ async fn put_records<S: MovableRecords>(
     progress: MovingProgress<'_>,
 ) -> Result<Tallies, MovingError> {
     let mut expected = Tallies::default();
-    let mut owners = KeyOwners::read_scopes(folder)?;
+    let mut owners = KeyOwners::read_key_scopes(folder)?;
     for kind in kinds.list_all() {
         let listed = report.manifest.kinds.get(kind.as_str());
         if !store.keeps_kind(kind) {

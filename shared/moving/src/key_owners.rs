@@ -17,19 +17,19 @@ pub(crate) struct KeyOwners(BTreeMap<String, Option<TenantId>>);
 
 impl KeyOwners {
     /// Reads the scopes of an export.
-    pub(crate) fn read_scopes(folder: &Path) -> Result<Self, MovingError> {
+    pub(crate) fn read_key_scopes(folder: &Path) -> Result<Self, MovingError> {
         let path = records_path(folder, RecordKind::OfTable(HeldKey::KIND));
         let mut owners = Self::default();
         if path.is_file() {
             for line in open_file(&path)?.lines() {
-                owners.note_key(&line.map_err(|source| MovingError::of_file(&path, source))?);
+                owners.note_key_scope(&line.map_err(|source| MovingError::of_file(&path, source))?);
             }
         }
         Ok(owners)
     }
 
     /// Notes the scope of a key. One that cannot be read is told of when its turn comes.
-    fn note_key(&mut self, json: &str) {
+    fn note_key_scope(&mut self, json: &str) {
         if let Ok(key) = HeldKey::from_body(json)
             && key.tenant.is_none()
         {
@@ -41,25 +41,25 @@ impl KeyOwners {
     /// comes before the keys.
     pub(crate) fn complete_record(&mut self, record: MovedRecord) -> PortResult<MovedRecord> {
         match &record {
-            MovedRecord::Instance(instance) => self.note_tenant(instance.id.as_str(), &instance.tenant),
+            MovedRecord::Instance(instance) => self.note_scope_tenant(instance.id.as_str(), &instance.tenant),
             MovedRecord::Conversation(conversation) if !self.0.is_empty() => {
-                self.note_tenant(&conversation.id.to_string(), &conversation.tenant);
+                self.note_scope_tenant(&conversation.id.to_string(), &conversation.tenant);
             }
             MovedRecord::OfTable(TableRecord { kind, body }) if *kind == HeldKey::KIND => {
-                return self.name_tenant(HeldKey::from_body(body)?);
+                return self.name_tenant_of_key(HeldKey::from_body(body)?);
             }
             _ => {}
         }
         Ok(record)
     }
 
-    fn note_tenant(&mut self, scope: &str, tenant: &TenantId) {
+    fn note_scope_tenant(&mut self, scope: &str, tenant: &TenantId) {
         if let Some(known) = self.0.get_mut(scope) {
             *known = Some(tenant.clone());
         }
     }
 
-    fn name_tenant(&self, mut key: HeldKey) -> PortResult<MovedRecord> {
+    fn name_tenant_of_key(&self, mut key: HeldKey) -> PortResult<MovedRecord> {
         if key.tenant.is_none() {
             key.tenant = self.0.get(&key.scope).cloned().flatten();
         }
@@ -97,7 +97,7 @@ mod tests {
         ];
         let mut owners = KeyOwners::default();
         for (body, _) in &keys {
-            owners.note_key(body);
+            owners.note_key_scope(body);
         }
         for record in [
             MovedRecord::Instance(Box::new(instance)),

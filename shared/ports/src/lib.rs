@@ -5,6 +5,8 @@
 
 pub mod deps;
 pub mod overdue_work;
+mod page;
+mod port_error;
 pub mod ports;
 pub mod random_id;
 pub mod records;
@@ -13,6 +15,7 @@ pub mod settings;
 pub mod table;
 pub mod time_limit;
 pub mod unreadable_record;
+mod write_outcome;
 
 pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
 pub use settings::Settings;

@@ -7,20 +7,24 @@
 mod item;
 mod key;
 mod kind;
+mod lists;
 mod record;
 mod typed;
 
-pub use item::{Condition, Item, ItemPage, NewItem, Query, Refusal, Version, Write, WriteResult};
+pub use item::{Condition, ItemPage, NewItem, Query, Refusal, StoredItem, Version, Write, WriteResult};
 pub use key::{Key, Partition};
 pub use kind::{Kind, RemovedContent};
+pub use lists::{
+    delete_page, find_led, find_many, find_versions, list_led, list_led_versions, list_records,
+    list_versions, parse_lead,
+};
 pub use record::{Lead, LeadContent, Record};
 pub use typed::{
-    Change, SaveOutcome, Versioned, commit_change, delete_page, delete_record, find_led, find_many,
-    find_or_new, find_readable, find_record, find_versions, find_with_version, list_led, list_led_versions,
-    list_records, list_versions, parse_lead, put_record, remove_record, save_record, save_record_with,
+    Change, SaveOutcome, Versioned, commit_change, delete_record, find_or_new, find_readable, find_record,
+    find_with_version, put_record, remove_record, save_record, save_record_with,
 };
 
-use crate::ports::PortResult;
+use crate::port_error::PortResult;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
@@ -33,13 +37,13 @@ pub const WRITES_MAX: usize = 90;
 /// strong but those that say otherwise.
 pub trait Table: Send + Sync {
     /// Returns an item; `None` if there is none.
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>>;
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>>;
 
     /// Returns an item that may be as old as [`crate::settings::Settings::config_ttl`], in one read at most.
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>>;
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>>;
 
     /// Returns those of these items that exist, in any order, in few requests.
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>>;
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>>;
 
     /// Makes all of these writes at once, or none of them: at most [`WRITES_MAX`], and each to another key. An error means that they may
     /// have been made.

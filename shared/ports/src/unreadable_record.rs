@@ -1,6 +1,6 @@
 //! Counts records that cannot be read. Stores find them, and pass over them.
 
-use crate::ports::PortResult;
+use crate::port_error::PortResult;
 use metrics::counter;
 
 /// Number of records that could not be read and were passed over.

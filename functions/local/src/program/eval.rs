@@ -12,7 +12,7 @@ use recado_domain::follow_up::needs_earlier_messages;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
 use recado_knowledge::evaluation::{
-    EvaluationSet, Half, Kind, Measures, PromptSizes, Question, Row, TextVectors, VectorSource, Way,
+    EvaluationSet, Half, Measures, PromptSizes, Question, QuestionKind, Row, TextVectors, VectorSource, Way,
     evaluate, list_embedded_texts, list_prompted_questions, measure_prompts,
 };
 use recado_local::environment::LocalEnvironment;
@@ -172,7 +172,7 @@ async fn rewrite_follow_ups(
         .flat_map(|set| &mut set.questions)
         .filter(is_chosen)
     {
-        if question.kind != Kind::FollowUp {
+        if question.kind != QuestionKind::FollowUp {
             others += 1;
             others_changed += usize::from(needs_earlier_messages(&question.text));
             continue;
@@ -281,7 +281,7 @@ fn format_evaluation(sets: &[EvaluationSet], rows: &[Row], source: &str) -> Stri
     let unanswerable = sets
         .iter()
         .flat_map(|set| &set.questions)
-        .filter(|question| question.kind == Kind::Unanswerable);
+        .filter(|question| question.kind == QuestionKind::Unanswerable);
     let summary = format!(
         "{} sets, {blocks} blocks, {} questions without an answer. {source}\n",
         sets.len(),

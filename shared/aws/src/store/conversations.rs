@@ -5,7 +5,7 @@ use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
-use super::table_actions::list_refused;
+use super::table_actions::list_refused_writes;
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use jiff::Timestamp;
@@ -219,13 +219,13 @@ impl<A: System> Conversations for DynamoStore<A> {
         const WHAT: &str = "committing a message";
         let mut actions = commit_actions(WHAT, conversation, std::slice::from_ref(message))?;
         let first = actions.len();
-        actions.extend(self.build_actions(beside));
+        actions.extend(self.build_table_actions(beside));
         let written = self.table.run_transaction(WHAT, actions).await;
-        self.forget_items(beside);
+        self.forget_table_items(beside);
         let Err(failed) = written? else {
             return Ok(CommitOutcome::Committed);
         };
-        let refused = list_refused(&failed, first, beside.len());
+        let refused = list_refused_writes(&failed, first, beside.len());
         Ok(if refused.is_empty() {
             CommitOutcome::Conflict
         } else {

@@ -14,7 +14,7 @@ use recado_domain::reason::Reason;
 use recado_ports::ports::{
     EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
 };
-use recado_ports::records::dead_letters::{build_replacement, lead_key};
+use recado_ports::records::dead_letters::{build_lead_key, build_replacement};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Table;
 
@@ -240,7 +240,7 @@ impl<A: System> Inbox for DynamoStore<A> {
         let change = settled_change(at)
             .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
             .set_value("reason", item::encode_part(WHAT, &dead_letter.reason)?);
-        let lead = lead_key(&dead_letter.id);
+        let lead = build_lead_key(&dead_letter.id);
         retry_lost_write(PortError::contended(WHAT), (), |()| async {
             let known = self.get(&lead).await?;
             let writes = build_replacement(dead_letter, known.as_ref())?;
@@ -249,7 +249,7 @@ impl<A: System> Inbox for DynamoStore<A> {
                 change.clone(),
                 Some(is_in_state(PENDING)),
             );
-            let actions = std::iter::once(end).chain(self.build_actions(&writes));
+            let actions = std::iter::once(end).chain(self.build_table_actions(&writes));
             let refused = self.table.run_transaction(WHAT, actions.collect()).await?.err();
             Ok(match refused {
                 None => WriteAttempt::Done(true),

@@ -16,11 +16,11 @@ use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{PortError, PortResult, System};
 use recado_ports::table::{
-    self, Condition, ItemPage, Key, Kind, NewItem, Query, Refusal, Table, Version, Write, WriteResult,
+    Condition, ItemPage, Key, Kind, NewItem, Query, Refusal, StoredItem, Table, Version, Write, WriteResult,
 };
 
 impl<A: System> Table for DynamoStore<A> {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<table::Item>>> {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         Box::pin(async move {
             let place = TableKey::for_table_item(key);
             let found = self.table.get_record(key.partition.name, place).await?;
@@ -30,7 +30,7 @@ impl<A: System> Table for DynamoStore<A> {
         })
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<table::Item>>> {
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         Box::pin(async move {
             let (place, now) = (TableKey::for_table_item(key), self.table.system.now());
             if let CacheLookup::Hit(known) = self.items.get(&place, now) {
@@ -43,7 +43,7 @@ impl<A: System> Table for DynamoStore<A> {
         })
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<table::Item>>> {
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
         Box::pin(async move {
             let names: Vec<&'static str> = keys.iter().map(|key| key.partition.name).collect();
             let Some(&first) = names.first() else {
@@ -64,7 +64,7 @@ impl<A: System> Table for DynamoStore<A> {
                 _ => self.write_together(writes, version).await,
             };
             // After an error, too: the items may have been written.
-            self.forget_items(writes);
+            self.forget_table_items(writes);
             if Kind::touches_configuration(self.kinds, writes) {
                 self.forget_configuration();
             }
@@ -294,10 +294,10 @@ fn stored_version(item: &Item) -> Option<Version> {
     get_string(item, "version")?.parse().ok().map(Version)
 }
 
-fn decode_item(key: Key, item: &Item) -> PortResult<table::Item> {
+fn decode_item(key: Key, item: &Item) -> PortResult<StoredItem> {
     let kind = key.partition.name;
     let version = stored_version(item).ok_or_else(|| PortError::invalid(kind, "an item without a version"));
-    Ok(table::Item {
+    Ok(StoredItem {
         version: version?,
         // A kind takes one that is no text for a record that cannot be read.
         body: get_body(kind, item).unwrap_or_default().to_owned(),
@@ -307,7 +307,7 @@ fn decode_item(key: Key, item: &Item) -> PortResult<table::Item> {
 }
 
 /// Decodes those items of partitions of these names that have not expired and can be read.
-fn decode_live(found: &[Item], names: &[&'static str], now: Timestamp) -> Vec<table::Item> {
+fn decode_live(found: &[Item], names: &[&'static str], now: Timestamp) -> Vec<StoredItem> {
     let decode = |item: &Item| {
         let key = names.iter().find_map(|&name| parse_key(name, item))?;
         keep_readable(decode_item(key, item))

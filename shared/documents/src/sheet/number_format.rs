@@ -3,7 +3,7 @@
 
 use super::decimal::{Digits, show_general, show_scientific};
 use super::serial_time::{DateSystem, append_cell_time, is_shown_as_time};
-use super::tokens::{Condition, FormatToken, Section, parse_sections};
+use super::tokens::{FormatToken, NumberCondition, Section, parse_sections};
 use std::borrow::Cow;
 
 /// The format of a cell.
@@ -73,7 +73,7 @@ impl CellFormat {
         if self.sections.iter().any(|section| section.condition.is_some()) {
             let fits = |section: &&Section| {
                 let condition = section.condition.as_ref();
-                condition.is_none_or(|condition: &Condition| condition.holds(number))
+                condition.is_none_or(|condition: &NumberCondition| condition.holds(number))
             };
             return self.sections.iter().find(fits).map(|section| (section, true));
         }

@@ -40,12 +40,12 @@ impl FormatToken {
 
 /// Which numbers a section is for.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Condition {
+pub(super) struct NumberCondition {
     comparison: String,
     number: f64,
 }
 
-impl Condition {
+impl NumberCondition {
     fn parse(inside: &str) -> Option<Self> {
         let number = inside.trim_start_matches(['<', '>', '=']);
         Some(Self {
@@ -70,7 +70,7 @@ impl Condition {
 /// A section of a format.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Section {
-    pub(super) condition: Option<Condition>,
+    pub(super) condition: Option<NumberCondition>,
     pub(super) tokens: Vec<FormatToken>,
     /// The number of a language, for names of months.
     pub(super) language: Option<u32>,
@@ -111,7 +111,7 @@ impl Section {
             return;
         }
         if inside.starts_with(['<', '>', '=']) {
-            self.condition = Condition::parse(inside);
+            self.condition = NumberCondition::parse(inside);
             return;
         }
         let unit = inside.chars().next().map(|unit| unit.to_ascii_lowercase());

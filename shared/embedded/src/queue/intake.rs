@@ -9,7 +9,7 @@ use crate::db_error::DbError;
 use crate::job::in_savepoint;
 use crate::sql_records::read_lossy_text;
 use crate::store::{
-    EventRow, RecordedEvent, StoredEventState, put_letter, record_given_up, select_event_state,
+    EventRow, RecordedEvent, StoredEventState, put_newer_letter, record_given_up, select_event_state,
 };
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
@@ -116,7 +116,7 @@ impl IncomingEvent {
             "an acknowledged event could not be recorded: it is a dead letter now"
         );
         DeadLetterCopy::from_letter(&dead_letter, None)?.insert_copy(connection, now)?;
-        put_letter(connection, &dead_letter, now)?;
+        put_newer_letter(connection, &dead_letter, now)?;
         let settled = in_savepoint(connection, |c| record_given_up(c, self.record.id(), &body, now));
         // Without that record a repeat of the webhook becomes another dead letter of the same id.
         if let Err(error) = settled {

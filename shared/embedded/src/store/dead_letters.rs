@@ -4,15 +4,19 @@ use super::table::{apply_writes, select_item};
 use crate::db_error::DbError;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
-use recado_ports::records::dead_letters::{build_replacement, is_later_failure, lead_key};
-use recado_ports::table::Item;
+use recado_ports::records::dead_letters::{build_lead_key, build_replacement, is_later_failure};
+use recado_ports::table::StoredItem;
 use rusqlite::Connection;
 
 /// Stores a dead letter, unless that of the same failure or of a later one is stored under its id.
-pub(crate) fn put_letter(c: &Connection, dead_letter: &DeadLetter, now: Timestamp) -> Result<(), DbError> {
-    let known = select_item(c, &lead_key(&dead_letter.id), now)?;
+pub(crate) fn put_newer_letter(
+    c: &Connection,
+    dead_letter: &DeadLetter,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let known = select_item(c, &build_lead_key(&dead_letter.id), now)?;
     if is_later_failure(dead_letter, known.as_ref()) {
-        write_letter(c, dead_letter, known.as_ref())?;
+        write_dead_letter(c, dead_letter, known.as_ref())?;
     }
     Ok(())
 }
@@ -23,11 +27,15 @@ pub(super) fn replace_letter(
     dead_letter: &DeadLetter,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let known = select_item(c, &lead_key(&dead_letter.id), now)?;
-    write_letter(c, dead_letter, known.as_ref())
+    let known = select_item(c, &build_lead_key(&dead_letter.id), now)?;
+    write_dead_letter(c, dead_letter, known.as_ref())
 }
 
-fn write_letter(c: &Connection, dead_letter: &DeadLetter, known: Option<&Item>) -> Result<(), DbError> {
+fn write_dead_letter(
+    c: &Connection,
+    dead_letter: &DeadLetter,
+    known: Option<&StoredItem>,
+) -> Result<(), DbError> {
     let writes = build_replacement(dead_letter, known);
     let writes = writes.map_err(|_| DbError::Argument("a dead letter that no record holds"))?;
     apply_writes(c, &writes).map(drop)

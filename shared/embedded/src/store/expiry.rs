@@ -15,7 +15,7 @@ use recado_ports::table::{Kind, Record};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
-/// The number of records of a kind, or items of the table, that one sweep deletes at most, since other writers wait meanwhile.
+/// The number of records of a kind that one sweep deletes at most, since other writers wait meanwhile. Items of the table count alike.
 const SWEEP_MAX: usize = 1000;
 
 /// The age from which a dead letter's copy is deleted from its dead-letter queue, in milliseconds: 14 days, the longest

@@ -11,8 +11,8 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::{add_duration, from_unix_millis};
 use recado_ports::ports::{PortResult, System};
 use recado_ports::table::{
-    Condition, Item, ItemPage, Key, Kind, NewItem, Partition, Query, Refusal, Table, Version, WRITES_MAX,
-    Write, WriteResult,
+    Condition, ItemPage, Key, Kind, NewItem, Partition, Query, Refusal, StoredItem, Table, Version,
+    WRITES_MAX, Write, WriteResult,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
@@ -32,9 +32,9 @@ fn round_up_to_second(at: Timestamp) -> i64 {
 }
 
 /// Reads an item of the columns `sort, version, body, expires`. A body that is no text becomes one that no kind can read.
-fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<Item, DbError> {
+fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<StoredItem, DbError> {
     let (version, expires): (i64, Option<i64>) = (row.get(1)?, row.get(3)?);
-    Ok(Item {
+    Ok(StoredItem {
         key: Key {
             partition: partition.clone(),
             sort: row.get(0)?,
@@ -45,7 +45,7 @@ fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<Item, DbError> {
     })
 }
 
-pub(super) fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<Option<Item>, DbError> {
+pub(super) fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<Option<StoredItem>, DbError> {
     let sql = "SELECT sort, version, body, expires FROM records
         WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
     let mut statement = c.prepare_cached(sql)?;
@@ -55,7 +55,7 @@ pub(super) fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<O
         .transpose()
 }
 
-fn select_items(c: &Connection, keys: &[Key], now: Timestamp) -> Result<Vec<Item>, DbError> {
+fn select_items(c: &Connection, keys: &[Key], now: Timestamp) -> Result<Vec<StoredItem>, DbError> {
     let mut found = Vec::new();
     for key in keys {
         found.extend(keep_readable(key.partition.name, select_item(c, key, now))?.flatten());
@@ -259,7 +259,7 @@ fn put_item(c: &Connection, item: &NewItem) -> Result<Version, DbError> {
     Ok(version)
 }
 
-/// Deletes items that expired at `now` or before and are kept no longer, at most `most` of a kind, and of what leads to it.
+/// Deletes items that expired at `now` or before and are kept no longer. At most `most` of a kind are deleted, and of what leads to it.
 pub(super) fn delete_expired_items(
     c: &Connection,
     kinds: &[Kind],
@@ -300,16 +300,16 @@ impl Embedded {
 }
 
 impl Table for Embedded {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         let (key, now) = (key.clone(), self.current_time());
         Box::pin(self.run_lookup("record", move |c| select_item(c, &key, now)))
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         self.get(key)
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>> {
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
         let (keys, now) = (keys.to_vec(), self.current_time());
         Box::pin(self.run_read("records_by_key", move |c| select_items(c, &keys, now)))
     }

@@ -16,16 +16,16 @@ const OF_NAME: &str = "partition >= ?1 || '#' AND partition < ?1 || '$'";
 
 /// Deletes the records of the kinds that mean nothing later.
 pub(super) fn delete_unmoved_records(c: &Connection) -> Result<(), DbError> {
-    delete_kinds(c, |kind| !kind.is_moved)
+    delete_some_kinds(c, |kind| !kind.is_moved)
 }
 
 /// Deletes the records of the kinds that every installation makes.
 pub(super) fn delete_idle_records(c: &Connection) -> Result<(), DbError> {
-    delete_kinds(c, |kind| kind.is_idle)
+    delete_some_kinds(c, |kind| kind.is_idle)
 }
 
 /// Deletes the records of some kinds, with what leads to them.
-fn delete_kinds(c: &Connection, is_deleted: impl Fn(&Kind) -> bool) -> Result<(), DbError> {
+fn delete_some_kinds(c: &Connection, is_deleted: impl Fn(&Kind) -> bool) -> Result<(), DbError> {
     let sql = format!("DELETE FROM records WHERE {OF_NAME}");
     for kind in KINDS.iter().filter(|kind| is_deleted(kind)) {
         for name in std::iter::once(&kind.name).chain(kind.leads) {
@@ -41,7 +41,7 @@ pub(crate) fn set_records_back(c: &Connection, back: ClockRollback) -> Result<us
 }
 
 /// Frees what a process held by records that ended.
-pub(crate) fn free_records(
+pub(crate) fn free_held_records(
     c: &Connection,
     _now: Timestamp,
     counts: &mut RecoveryCounts,
@@ -57,7 +57,7 @@ fn update_timed_records(
 ) -> Result<usize, DbError> {
     let mut count = 0;
     for kind in KINDS.iter().filter(|kind| kind.has_times) {
-        for body in select_bodies(c, kind)? {
+        for body in select_kind_bodies(c, kind)? {
             let changed =
                 change(kind, &body).map_err(|_| DbError::Argument("a record that its kind cannot read"));
             if let Some(writes) = keep_readable(kind.name, changed)?.flatten() {
@@ -70,7 +70,7 @@ fn update_timed_records(
 }
 
 /// Returns the records of a kind.
-fn select_bodies(c: &Connection, kind: &Kind) -> Result<Vec<String>, DbError> {
+fn select_kind_bodies(c: &Connection, kind: &Kind) -> Result<Vec<String>, DbError> {
     let mut statement = c.prepare_cached(&format!("SELECT body FROM records WHERE {OF_NAME}"))?;
     let bodies = statement.query_map([kind.name], |row| read_lossy_text(row, 0))?;
     let bodies: Vec<Option<String>> = bodies.collect::<rusqlite::Result<_>>()?;

@@ -1,6 +1,6 @@
 //! Measures how much of a prompt the found blocks take, and lists questions with their blocks.
 
-use super::{EvaluationError, EvaluationSet, Group, Half, Indexes, Kind, VectorSource, Way};
+use super::{EvaluationError, EvaluationSet, Group, Half, Indexes, QuestionKind, VectorSource, Way};
 use recado_domain::knowledge::render_texts_of_blocks;
 
 /// Number of blocks that a turn shows its model.
@@ -55,7 +55,7 @@ pub fn measure_prompts(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptedQuestion {
     /// The kind of the question.
-    pub kind: Kind,
+    pub kind: QuestionKind,
     /// The question.
     pub text: String,
     /// The blocks that were found, as the model reads them; `None` if nothing was found.
@@ -66,7 +66,7 @@ pub struct PromptedQuestion {
 pub fn list_prompted_questions(
     sets: &[EvaluationSet],
     half: Option<Half>,
-    kinds: &[Kind],
+    kinds: &[QuestionKind],
     way: Way,
     source: VectorSource<'_>,
 ) -> Result<Vec<PromptedQuestion>, EvaluationError> {

@@ -33,7 +33,7 @@ impl SetBlock {
 /// Kinds of questions, by the way in which they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum QuestionKind {
     /// In ordinary words.
     Plain,
     /// In other words than those of the block.
@@ -73,7 +73,7 @@ pub struct Question {
     /// The language, such as `pt`.
     pub language: String,
     /// The way in which it is asked.
-    pub kind: Kind,
+    pub kind: QuestionKind,
     /// The messages before it, oldest first.
     #[serde(default)]
     pub history: Vec<Turn>,

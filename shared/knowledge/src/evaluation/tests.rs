@@ -23,16 +23,23 @@ fn measures(rows: &[Row], group: Group, way: Way) -> Measures {
 #[test]
 fn the_sets_have_the_questions_that_were_agreed() {
     let sets = read_sets();
-    let count = |kinds: &[Kind]| {
+    let count = |kinds: &[QuestionKind]| {
         let questions = sets.iter().flat_map(|set| &set.questions);
         questions
             .filter(|question| kinds.contains(&question.kind))
             .count()
     };
     assert!(sets.iter().all(|set| set.blocks.len() >= 60));
-    assert!(count(&[Kind::Plain, Kind::Paraphrase, Kind::Misspelling, Kind::FollowUp]) >= 300);
-    assert!(count(&[Kind::FollowUp]) * 3 >= 290);
-    assert!(count(&[Kind::Unanswerable]) >= 50);
+    assert!(
+        count(&[
+            QuestionKind::Plain,
+            QuestionKind::Paraphrase,
+            QuestionKind::Misspelling,
+            QuestionKind::FollowUp
+        ]) >= 300
+    );
+    assert!(count(&[QuestionKind::FollowUp]) * 3 >= 290);
+    assert!(count(&[QuestionKind::Unanswerable]) >= 50);
     let has_lines = |block: &&SetBlock| block.text.contains('\n');
     assert!(
         sets.iter()
@@ -66,7 +73,7 @@ fn a_prompt_with_what_is_found_is_a_tenth_of_one_with_all_blocks() {
 fn follow_ups_that_rules_rewrite_are_found_nearly_as_those_that_stand_alone() {
     let mut sets = read_sets();
     for question in sets.iter_mut().flat_map(|set| &mut set.questions) {
-        if question.kind == Kind::FollowUp {
+        if question.kind == QuestionKind::FollowUp {
             let earlier = question.history.iter().filter(|turn| turn.role == "user");
             let earlier = earlier.map(|turn| turn.text.as_str());
             question.rewritten = Some(if needs_earlier_messages(&question.text) {
@@ -79,7 +86,7 @@ fn follow_ups_that_rules_rewrite_are_found_nearly_as_those_that_stand_alone() {
     for half in [Half::Tuning, Half::Reported] {
         let rows = evaluate(&sets, Some(half), VectorSource::StandIn).expect("vectors of one model");
         for way in [Way::Lexical, Way::Hybrid] {
-            let alone = measures(&rows, Group::OfKind(Kind::FollowUp), way);
+            let alone = measures(&rows, Group::OfKind(QuestionKind::FollowUp), way);
             let rewritten = measures(&rows, Group::FollowUpsRewritten, way);
             assert_eq!(rewritten.questions, alone.questions);
             assert!(
@@ -99,7 +106,7 @@ fn most_follow_ups_are_known_and_most_other_questions_left_alone() {
             .flat_map(|set| set.list_questions(Some(half)).cloned().collect::<Vec<_>>())
         {
             let needs = usize::from(needs_earlier_messages(&question.text));
-            if question.kind == Kind::FollowUp {
+            if question.kind == QuestionKind::FollowUp {
                 follow_ups += 1;
                 known += needs;
             } else {
@@ -184,11 +191,11 @@ fn a_set_with_a_fault_says_where() {
 #[test]
 fn questions_are_listed_with_what_is_found_for_them_and_without_it_where_nothing_is() {
     let sets = read_sets();
-    let list = |kinds: &[Kind], way| {
+    let list = |kinds: &[QuestionKind], way| {
         list_prompted_questions(&sets, Some(Half::Reported), kinds, way, VectorSource::StandIn)
             .expect("vectors of one model")
     };
-    let unanswerable = list(&[Kind::Unanswerable], Way::Lexical);
+    let unanswerable = list(&[QuestionKind::Unanswerable], Way::Lexical);
     let rows = evaluate(&sets, Some(Half::Reported), VectorSource::StandIn).expect("vectors of one model");
     let measured = measures(&rows, Group::OneLanguage, Way::Lexical);
     assert_eq!(unanswerable.len(), measured.unanswerable);
@@ -198,8 +205,8 @@ fn questions_are_listed_with_what_is_found_for_them_and_without_it_where_nothing
     let number = |count: usize| f64::from(u32::try_from(count).expect("a small number"));
     let expected = measured.nothing_found * number(unanswerable.len());
     assert!((number(without.count()) - expected).abs() < 1e-9, "{expected}");
-    let plain = list(&[Kind::Plain], Way::Hybrid);
-    assert!(plain.iter().all(|question| question.kind == Kind::Plain));
+    let plain = list(&[QuestionKind::Plain], Way::Hybrid);
+    assert!(plain.iter().all(|question| question.kind == QuestionKind::Plain));
     let is_shown = |question: &PromptedQuestion| {
         question
             .knowledge

@@ -1,4 +1,4 @@
-use super::{PortResult, SearchWords, WriteOutcome};
+use super::{CommitOutcome, Page, PageRequest, PortResult, SearchWords, WriteOutcome};
 use crate::table::Write;
 use jiff::Timestamp;
 use recado_domain::access::Scope;
@@ -7,24 +7,6 @@ use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantI
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use std::future::Future;
-
-/// A request for one page of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageRequest {
-    /// Maximum number of items on the page.
-    pub limit: usize,
-    /// `next_cursor` of the page before; `None` for the first page.
-    pub cursor: Option<String>,
-}
-
-/// One page of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page<T> {
-    /// Items of this page.
-    pub items: Vec<T>,
-    /// Cursor of the next page; `None` on the last page.
-    pub next_cursor: Option<String>,
-}
 
 /// Conditions for a list of conversations. A field that is `None` sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,17 +41,6 @@ impl ConversationFilter {
         let labels = &conversation.annotations.labels;
         self.label.as_ref().is_none_or(|label| labels.contains(label))
     }
-}
-
-/// The result of writing records together with others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommitOutcome {
-    /// All of them are stored.
-    Committed,
-    /// Another writer changed the record that was to be written: nothing was written.
-    Conflict,
-    /// Of the writes beside the record, the conditions of those at these places did not hold: nothing was written.
-    Refused(Vec<usize>),
 }
 
 /// A store of conversations and their messages.

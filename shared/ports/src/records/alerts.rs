@@ -1,6 +1,6 @@
 //! Alerts that hold and alerts that ended, and what the last look for alerts left.
 
-use super::audit::sort_of_time;
+use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use crate::table::{
@@ -40,7 +40,7 @@ impl Record for Alert {
 
     fn sort(&self) -> String {
         match self.ended_at {
-            Some(ended) => format!("{ENDED_PREFIX}{}", sort_of_end(self, ended)),
+            Some(ended) => format!("{ENDED_PREFIX}{}", format_sort_of_end(self, ended)),
             None => format!("live#{}", self.condition_key()),
         }
     }
@@ -51,7 +51,7 @@ impl Record for Alert {
 
     fn leads(&self) -> Vec<Lead> {
         let key = match self.ended_at {
-            Some(ended) => Key::new(ENDED, None, sort_of_end(self, ended)),
+            Some(ended) => Key::new(ENDED, None, format_sort_of_end(self, ended)),
             None => {
                 let prefix = tenant_prefix(self.subject.tenant.as_ref());
                 Key::new(LIVE, None, format!("{prefix}{}", self.condition_key()))
@@ -84,8 +84,8 @@ impl Record for AlertWatch {
 }
 
 /// Writes the end of an alert so that later ends are sorted behind earlier ones.
-fn sort_of_end(alert: &Alert, ended: Timestamp) -> String {
-    format!("{}#{}", sort_of_time(ended), alert.id)
+fn format_sort_of_end(alert: &Alert, ended: Timestamp) -> String {
+    format!("{}#{}", format_sort_time(ended), alert.id)
 }
 
 /// Returns the beginning of the places of a tenant's records in a partition of all. No id contains a `#`.
@@ -156,7 +156,7 @@ pub async fn commit_alerts(
 ) -> PortResult<WriteOutcome> {
     let mut writes = Vec::new();
     for alert in changed {
-        match write_change(live, alert)? {
+        match write_alert_change(live, alert)? {
             Some(change) => writes.extend(change),
             None => return Ok(WriteOutcome::Conflict),
         }
@@ -172,7 +172,7 @@ pub async fn commit_alerts(
 }
 
 /// Returns the writes that store a changed alert. `None`: it is over and was not live.
-fn write_change(live: &[Versioned<Alert>], alert: &Alert) -> PortResult<Option<Vec<Write>>> {
+fn write_alert_change(live: &[Versioned<Alert>], alert: &Alert) -> PortResult<Option<Vec<Write>>> {
     let known = live.iter().find(|known| known.record.id == alert.id);
     if alert.ended_at.is_none() {
         let mut versioned = known.cloned().unwrap_or_else(|| Versioned::new(alert.clone()));

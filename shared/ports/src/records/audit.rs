@@ -30,7 +30,7 @@ impl Record for Dated<AuditEntry> {
     }
 
     fn sort(&self) -> String {
-        format!("{}#{}", sort_of_time(self.record.at), self.record.id.as_str())
+        format!("{}#{}", format_sort_time(self.record.at), self.record.id.as_str())
     }
 
     fn expiry(&self) -> Option<Timestamp> {
@@ -54,12 +54,12 @@ impl Record for Dated<AuditEntry> {
 }
 
 /// Writes a time so that later ones are sorted behind earlier ones.
-pub(super) fn sort_of_time(at: Timestamp) -> String {
+pub(super) fn format_sort_time(at: Timestamp) -> String {
     format!("{:0TIME_DIGITS$}", at.as_millisecond().max(0))
 }
 
 /// Returns whether a text is the place of an entry.
-fn is_place(text: &str) -> bool {
+fn is_entry_place(text: &str) -> bool {
     text.split_once('#').is_some_and(|(time, id)| {
         let is_time = time.len() == TIME_DIGITS && time.bytes().all(|digit| digit.is_ascii_digit());
         is_time && Nonce::parse(id).is_ok()
@@ -99,13 +99,13 @@ pub async fn append_audit(table: &dyn Table, entries: &[AuditEntry], expires: Ti
     for some in entries.chunks(WRITTEN_AT_ONCE) {
         let entries = some.iter().map(|entry| Dated::new(entry.clone(), expires));
         let changes = entries.map(|entry| Change::save(&Versioned::new(entry)));
-        append_new(table, changes.collect::<PortResult<_>>()?).await?;
+        append_new_entry(table, changes.collect::<PortResult<_>>()?).await?;
     }
     Ok(())
 }
 
 /// Makes those of these changes whose entries are not stored yet.
-async fn append_new(table: &dyn Table, mut changes: Vec<Change>) -> PortResult<()> {
+async fn append_new_entry(table: &dyn Table, mut changes: Vec<Change>) -> PortResult<()> {
     while !changes.is_empty() {
         let writes: Vec<Write> = changes.iter().flat_map(|change| change.writes.clone()).collect();
         let Err(refusal) = table.write(&writes).await? else {
@@ -130,7 +130,7 @@ pub async fn list_audit(
     filter: &AuditFilter,
     page: &PageRequest,
 ) -> PortResult<Page<AuditEntry>> {
-    check_cursor(<Dated<AuditEntry>>::KIND, page, is_place)?;
+    check_cursor(<Dated<AuditEntry>>::KIND, page, is_entry_place)?;
     let name = if filter.tenant.is_some() {
         <Dated<AuditEntry>>::KIND
     } else {
@@ -138,9 +138,9 @@ pub async fn list_audit(
     };
     let partition = Partition::new(name, filter.tenant.as_ref());
     let query = Query {
-        from: filter.since.map(sort_of_time),
+        from: filter.since.map(format_sort_time),
         // Behind its time an entry's place has its id: this is before the entries of `until`.
-        to: filter.until.map(sort_of_time),
+        to: filter.until.map(format_sort_time),
         ..Query::new(partition, page.limit).in_reverse()
     };
     let is_wanted = |entry: &Dated<AuditEntry>| filter.matches_entry(&entry.record);

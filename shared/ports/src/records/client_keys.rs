@@ -17,7 +17,7 @@ impl Record for HeldKey {
     }
 
     fn sort(&self) -> String {
-        sort_of_key(&self.scope, &self.key)
+        format_sort_of_key(&self.scope, &self.key)
     }
 
     fn expiry(&self) -> Option<Timestamp> {
@@ -26,7 +26,7 @@ impl Record for HeldKey {
 }
 
 /// No key holds a `#`.
-fn sort_of_key(scope: &str, key: &IdempotencyKey) -> String {
+fn format_sort_of_key(scope: &str, key: &IdempotencyKey) -> String {
     format!("{scope}#{}", key.as_str())
 }
 
@@ -42,7 +42,7 @@ pub async fn find_client_key(
     scope: &str,
     key: &IdempotencyKey,
 ) -> PortResult<Option<HeldKey>> {
-    find_record(table, Some(tenant), &sort_of_key(scope, key)).await
+    find_record(table, Some(tenant), &format_sort_of_key(scope, key)).await
 }
 
 /// Deletes a key, if there is one.
@@ -52,5 +52,5 @@ pub async fn delete_client_key(
     scope: &str,
     key: &IdempotencyKey,
 ) -> PortResult<()> {
-    delete_record::<HeldKey>(table, Some(tenant), &sort_of_key(scope, key)).await
+    delete_record::<HeldKey>(table, Some(tenant), &format_sort_of_key(scope, key)).await
 }

@@ -1,11 +1,11 @@
 //! Dead letters: copies of what was given up, sorted by the time of the failure. Of one id there is one letter.
 
-use super::audit::sort_of_time;
+use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Condition, Item, Key, Kind, Lead, Partition, Query, Record, Table, Write, find_led, list_led,
+    Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_led,
     list_records, parse_lead,
 };
 use crate::unreadable_record::keep_readable;
@@ -42,12 +42,12 @@ impl Record for DeadLetter {
 
     fn sort(&self) -> String {
         let instance = self.instance.as_ref().map_or("", InstanceId::as_str);
-        format!("{}#{}#{instance}", sort_of_time(self.at), self.id)
+        format!("{}#{}#{instance}", format_sort_time(self.at), self.id)
     }
 
     fn leads(&self) -> Vec<Lead> {
-        let [_, all, counted] = list_keys(self.key());
-        [lead_key(&self.id), all, counted].map(Lead::new).into()
+        let [_, all, counted] = list_letter_keys(self.key());
+        [build_lead_key(&self.id), all, counted].map(Lead::new).into()
     }
 
     /// A letter whose JSON cannot be read says so, and has the fields that can be read.
@@ -56,7 +56,7 @@ impl Record for DeadLetter {
             Ok(dead_letter) => return Ok(dead_letter),
             Err(error) => error,
         };
-        let Some(place) = parse_place(&key.sort) else {
+        let Some(place) = parse_letter_place(&key.sort) else {
             return Err(error);
         };
         tracing::error!(dead_letter = place.id, %error, "the record of a dead letter cannot be read");
@@ -78,7 +78,7 @@ struct LetterPlace<'a> {
     instance: Option<InstanceId>,
 }
 
-fn parse_place(sort: &str) -> Option<LetterPlace<'_>> {
+fn parse_letter_place(sort: &str) -> Option<LetterPlace<'_>> {
     let (time, rest) = sort.split_once('#')?;
     let (id, instance) = rest.rsplit_once('#')?;
     let instance = (!instance.is_empty()).then(|| InstanceId::parse(instance));
@@ -87,40 +87,40 @@ fn parse_place(sort: &str) -> Option<LetterPlace<'_>> {
         id,
         instance: instance.transpose().ok()?,
     };
-    (sort_of_time(place.at) == time && is_id(id)).then_some(place)
+    (format_sort_time(place.at) == time && is_id_of_letter(id)).then_some(place)
 }
 
-fn is_id(text: &str) -> bool {
+fn is_id_of_letter(text: &str) -> bool {
     (1..=ID_BYTES_MAX).contains(&text.len())
 }
 
 /// Returns the key of what leads to the letter with this id.
-pub fn lead_key(id: &str) -> Key {
+pub fn build_lead_key(id: &str) -> Key {
     Key::new(BY_ID, None, id)
 }
 
-/// Returns the key of a letter, and those of what leads to it but [`lead_key`].
-fn list_keys(own: Key) -> [Key; 3] {
+/// Returns the key of a letter, and those of what leads to it but [`build_lead_key`].
+fn list_letter_keys(own: Key) -> [Key; 3] {
     let all = Key::new(ALL, None, own.sort.clone());
     let counted = Key::new(COUNTED, own.partition.owner.as_ref(), own.sort.clone());
     [own, all, counted]
 }
 
-/// Returns the key of the letter to which `known` leads: the item under [`lead_key`]. `None`: there is none, or it cannot be read.
-fn find_own_key(known: Option<&Item>) -> Option<Key> {
+/// Returns the key of the letter to which `known` leads: the item under [`build_lead_key`]. `None`: there is none, or it cannot be read.
+fn find_letter_key(known: Option<&StoredItem>) -> Option<Key> {
     keep_readable(parse_lead::<DeadLetter>(known?))
 }
 
-/// Returns whether a letter is of a later failure than the one to which `known` leads, the item under [`lead_key`].
-pub fn is_later_failure(dead_letter: &DeadLetter, known: Option<&Item>) -> bool {
-    let own = find_own_key(known);
-    let stored = own.as_ref().and_then(|own| parse_place(&own.sort));
+/// Returns whether a letter is of a later failure than the one to which `known` leads, the item under [`build_lead_key`].
+pub fn is_later_failure(dead_letter: &DeadLetter, known: Option<&StoredItem>) -> bool {
+    let own = find_letter_key(known);
+    let stored = own.as_ref().and_then(|own| parse_letter_place(&own.sort));
     stored.is_none_or(|stored| stored.at.as_millisecond() < dead_letter.at.as_millisecond())
 }
 
 /// Returns the writes that store a letter in place of the one to which `known` leads. They require that `known`, the item under
-/// [`lead_key`], is still there.
-pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&Item>) -> PortResult<Vec<Write>> {
+/// [`build_lead_key`], is still there.
+pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&StoredItem>) -> PortResult<Vec<Write>> {
     let mut writes = Kind::of::<DeadLetter>().put_writes(&dead_letter.to_body()?)?;
     for write in &mut writes {
         if let Write::Put(item, condition) = write
@@ -129,7 +129,7 @@ pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&Item>) -> Port
             *condition = known.map_or(Condition::Absent, |known| Condition::Version(known.version));
         }
     }
-    for key in find_own_key(known).into_iter().flat_map(list_keys) {
+    for key in find_letter_key(known).into_iter().flat_map(list_letter_keys) {
         if writes.iter().all(|write| *write.key() != key) {
             writes.push(Write::Delete(key, Condition::Always));
         }
@@ -201,18 +201,18 @@ impl DeadLetterCounts {
 /// failure that was redriven meanwhile and followed by another.)
 pub async fn put_dead_letter(table: &dyn Table, dead_letter: &DeadLetter) -> PortResult<bool> {
     retry_lost_write(PortError::contended(DeadLetter::KIND), (), |()| async {
-        let known = table.get(&lead_key(&dead_letter.id)).await?;
+        let known = table.get(&build_lead_key(&dead_letter.id)).await?;
         if !is_later_failure(dead_letter, known.as_ref()) {
             return Ok(WriteAttempt::Done(false));
         }
         let writes = build_replacement(dead_letter, known.as_ref())?;
-        make_writes(table, &writes).await
+        make_letter_writes(table, &writes).await
     })
     .await
 }
 
 /// Makes the writes of an attempt. One that wins is `true`.
-async fn make_writes(table: &dyn Table, writes: &[Write]) -> PortResult<WriteAttempt<bool>> {
+async fn make_letter_writes(table: &dyn Table, writes: &[Write]) -> PortResult<WriteAttempt<bool>> {
     Ok(match table.write(writes).await? {
         Ok(_) => WriteAttempt::Done(true),
         Err(_) => WriteAttempt::Lost(()),
@@ -221,41 +221,41 @@ async fn make_writes(table: &dyn Table, writes: &[Write]) -> PortResult<WriteAtt
 
 /// Returns one dead letter; `None` if it does not exist.
 pub async fn find_dead_letter(table: &dyn Table, id: &str) -> PortResult<Option<DeadLetter>> {
-    if !is_id(id) {
+    if !is_id_of_letter(id) {
         return Ok(None);
     }
-    let found = find_led::<DeadLetter>(table, &lead_key(id)).await?;
+    let found = find_led::<DeadLetter>(table, &build_lead_key(id)).await?;
     Ok(found.map(|found| found.record))
 }
 
 /// Returns the time of the failure whose dead letter has this id; `None` if there is none. It takes one small read.
 pub async fn find_failure_time(table: &dyn Table, id: &str) -> PortResult<Option<Timestamp>> {
-    if !is_id(id) {
+    if !is_id_of_letter(id) {
         return Ok(None);
     }
-    let own = find_own_key(table.get(&lead_key(id)).await?.as_ref());
-    let place = own.as_ref().and_then(|own| parse_place(&own.sort));
+    let own = find_letter_key(table.get(&build_lead_key(id)).await?.as_ref());
+    let place = own.as_ref().and_then(|own| parse_letter_place(&own.sort));
     Ok(place.map(|place| place.at))
 }
 
 /// Removes the dead letter of the failure at `failed_at`. `false`: it does not exist, or it is of another failure.
 pub async fn remove_dead_letter(table: &dyn Table, id: &str, failed_at: Timestamp) -> PortResult<bool> {
-    if !is_id(id) {
+    if !is_id_of_letter(id) {
         return Ok(false);
     }
     retry_lost_write(PortError::contended(DeadLetter::KIND), (), |()| async {
-        let known = table.get(&lead_key(id)).await?;
-        let own = find_own_key(known.as_ref());
+        let known = table.get(&build_lead_key(id)).await?;
+        let own = find_letter_key(known.as_ref());
         let is_of_failure = |own: &Key| {
-            parse_place(&own.sort)
+            parse_letter_place(&own.sort)
                 .is_some_and(|place| place.at.as_millisecond() == failed_at.as_millisecond())
         };
         let (Some(known), Some(own)) = (known, own.filter(is_of_failure)) else {
             return Ok(WriteAttempt::Done(false));
         };
         let mut writes = vec![Write::Delete(known.key, Condition::Version(known.version))];
-        writes.extend(list_keys(own).map(|key| Write::Delete(key, Condition::Always)));
-        make_writes(table, &writes).await
+        writes.extend(list_letter_keys(own).map(|key| Write::Delete(key, Condition::Always)));
+        make_letter_writes(table, &writes).await
     })
     .await
 }
@@ -266,14 +266,14 @@ pub async fn list_dead_letters(
     filter: &DeadLetterFilter,
     page: &PageRequest,
 ) -> PortResult<Page<DeadLetter>> {
-    check_cursor(DeadLetter::KIND, page, |text| parse_place(text).is_some())?;
+    check_cursor(DeadLetter::KIND, page, |text| parse_letter_place(text).is_some())?;
     let is_of_owner = filter.tenant.is_some() || filter.of_nobody;
     let name = if is_of_owner { DeadLetter::KIND } else { ALL };
     let partition = Partition::new(name, filter.tenant.as_ref());
     let query = Query {
-        from: filter.since.map(sort_of_time),
+        from: filter.since.map(format_sort_time),
         // Behind its time a letter's place has its id: this is before the letters of `until`.
-        to: filter.until.map(sort_of_time),
+        to: filter.until.map(format_sort_time),
         ..Query::new(partition, page.limit).in_reverse()
     };
     let is_wanted = |dead_letter: &DeadLetter| filter.matches_letter(dead_letter);
@@ -295,7 +295,7 @@ pub async fn count_dead_letters(
     loop {
         let page = table.page(&query).await?;
         for item in &page.items {
-            let instance = parse_place(&item.key.sort).and_then(|place| place.instance);
+            let instance = parse_letter_place(&item.key.sort).and_then(|place| place.instance);
             *counts.0.entry(instance).or_default() += 1;
         }
         match page.next {

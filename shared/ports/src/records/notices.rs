@@ -1,6 +1,6 @@
 //! The notices that providers send about accounts. An account may be that of several tenants' instances, so the installation owns them.
 
-use super::audit::sort_of_time;
+use super::audit::format_sort_time;
 use crate::ports::{PageRequest, PortResult};
 use crate::table::{
     Key, Lead, Partition, Query, Record, Table, Versioned, delete_page, list_records, save_record,
@@ -25,7 +25,7 @@ impl Record for Dated<Notice> {
     fn sort(&self) -> String {
         let notice = &self.record;
         let account = sort_of_account(notice.provider, &notice.account);
-        format!("{account}{}#{}", sort_of_time(notice.at), notice.id.as_str())
+        format!("{account}{}#{}", format_sort_time(notice.at), notice.id.as_str())
     }
 
     fn expiry(&self) -> Option<Timestamp> {

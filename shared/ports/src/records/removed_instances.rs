@@ -24,7 +24,7 @@ impl Record for RemovedInstance {
     }
 }
 
-fn hash_name(provider: Provider, external: &ExternalId) -> String {
+fn hash_instance_name(provider: Provider, external: &ExternalId) -> String {
     hash_parts(&["removed", provider.as_str(), external.as_str()], 16)
 }
 
@@ -36,7 +36,7 @@ pub async fn note_removed_instances(
 ) -> PortResult<()> {
     for instance in instances {
         if let Some(external) = instance.resolve_external_id() {
-            let hash = hash_name(instance.provider, &external);
+            let hash = hash_instance_name(instance.provider, &external);
             put_record(table, &RemovedInstance::new(hash, expires)).await?;
         }
     }
@@ -49,6 +49,10 @@ pub async fn was_instance_removed(
     provider: Provider,
     external: &ExternalId,
 ) -> PortResult<bool> {
-    let key = Key::new(RemovedInstance::KIND, None, hash_name(provider, external));
+    let key = Key::new(
+        RemovedInstance::KIND,
+        None,
+        hash_instance_name(provider, external),
+    );
     Ok(table.get(&key).await?.is_some())
 }

@@ -1,6 +1,6 @@
 //! Samples: one record of each minute for the installation, and one for each tenant of which something is to be told.
 
-use super::audit::sort_of_time;
+use super::audit::format_sort_time;
 use crate::ports::{PageRequest, PortError, PortResult};
 use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_records};
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ impl Record for Dated<MinuteSample> {
     }
 
     fn sort(&self) -> String {
-        sort_of_time(self.record.at)
+        format_sort_time(self.record.at)
     }
 
     fn expiry(&self) -> Option<Timestamp> {
@@ -57,7 +57,7 @@ pub async fn list_samples(
     let mut samples = Vec::new();
     loop {
         let query = Query {
-            from: Some(sort_of_time(since)),
+            from: Some(format_sort_time(since)),
             ..Query::new(Partition::new(<Dated<MinuteSample>>::KIND, tenant), page.limit)
         };
         let found = list_records(table, query, &page, |_: &Dated<MinuteSample>| true).await?;

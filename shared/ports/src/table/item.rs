@@ -7,7 +7,7 @@ pub struct Version(pub u64);
 
 /// A stored item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct StoredItem {
     /// The key.
     pub key: Key,
     /// The version.
@@ -132,7 +132,7 @@ impl Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemPage {
     /// The items. There may be fewer than the limit, or none, although more follow.
-    pub items: Vec<Item>,
+    pub items: Vec<StoredItem>,
     /// The `sort` behind which the next page begins; `None` on the last page.
     pub next: Option<String>,
 }

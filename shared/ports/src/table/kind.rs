@@ -1,7 +1,7 @@
 use super::item::{Condition, NewItem, Write};
 use super::key::Key;
 use super::record::{Lead, LeadContent, Record};
-use crate::ports::{PortError, PortResult};
+use crate::port_error::{PortError, PortResult};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::moving::MovedFile;

@@ -1,5 +1,5 @@
 use super::key::Key;
-use crate::ports::{PortError, PortResult};
+use crate::port_error::{PortError, PortResult};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::TenantId;
@@ -75,8 +75,8 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     const HAS_TIMES: bool = false;
     /// `true` if what a store keeps in memory of the configuration holds something of such a record: a write ends that.
     const IS_CONFIGURATION: bool = false;
-    /// The time for which such a record stays stored after its expiry, so that a clock that ran ahead has ended none once it is set back.
-    /// A store that deletes by a clock of its own need not wait.
+    /// The time for which such a record stays stored after its expiry. So a clock that ran ahead has ended none once it is set back. A store
+    /// that deletes by a clock of its own need not wait.
     const KEPT_EXPIRED: SignedDuration = SignedDuration::ZERO;
 
     /// Returns the tenant that owns the record; `None` for the installation.

@@ -6,8 +6,8 @@ use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Options};
 use recado_pipeline::ports::PageRequest;
 use recado_pipeline::table::{
-    Condition, Item, Kind, Partition, Query, Record, Refusal, SaveOutcome, Table, Version, Versioned, Write,
-    find_led, find_record, list_led, save_record,
+    Condition, Kind, Partition, Query, Record, Refusal, SaveOutcome, StoredItem, Table, Version, Versioned,
+    Write, find_led, find_record, list_led, save_record,
 };
 use recado_testkit::builders::at;
 use recado_testkit::own_kinds::{Note, Slip};
@@ -25,7 +25,7 @@ fn put(world: &World, slip: &Slip) -> Version {
     written.unwrap().unwrap()[0]
 }
 
-fn get(world: &World, name: &str) -> Option<Item> {
+fn get(world: &World, name: &str) -> Option<StoredItem> {
     block_on(world.store.get(&slip(name, "").key())).unwrap()
 }
 

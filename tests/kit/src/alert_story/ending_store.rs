@@ -17,7 +17,7 @@ use recado_ports::ports::{
     TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson,
     WriteOutcome,
 };
-use recado_ports::table::{Item, ItemPage, Key, Kind, Query, Table, Write, WriteResult};
+use recado_ports::table::{ItemPage, Key, Kind, Query, StoredItem, Table, Write, WriteResult};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -62,15 +62,15 @@ impl<S> EndingStore<'_, S> {
 }
 
 impl<S: Store> Table for EndingStore<'_, S> {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         Box::pin(self.around("get", self.inner.get(key)))
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         Box::pin(self.around("get_cached", self.inner.get_cached(key)))
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>> {
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
         Box::pin(self.around("get_many", self.inner.get_many(keys)))
     }
 

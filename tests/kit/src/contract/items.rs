@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use recado_domain::ids::TenantId;
 use recado_ports::ports::Store;
 use recado_ports::table::{
-    Condition, Item, Key, NewItem, Query, Refusal, SaveOutcome, Version, Versioned, Write, save_record,
+    Condition, Key, NewItem, Query, Refusal, SaveOutcome, StoredItem, Version, Versioned, Write, save_record,
 };
 
 /// More pages than any list here has.
@@ -62,7 +62,7 @@ pub(crate) async fn delete_key<S: Store>(store: &S, key: Key) {
 }
 
 /// Reads an item.
-pub(crate) async fn get<S: Store>(store: &S, key: &Key) -> Option<Item> {
+pub(crate) async fn get<S: Store>(store: &S, key: &Key) -> Option<StoredItem> {
     succeed(store.get(key)).await
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn save<S: Store>(store: &S, note: &mut Versioned<Note>) -> Sav
 }
 
 /// Reads all pages of a query, as many items at a time as it says.
-pub(crate) async fn page_all<S: Store>(store: &S, query: &Query) -> Vec<Item> {
+pub(crate) async fn page_all<S: Store>(store: &S, query: &Query) -> Vec<StoredItem> {
     let (mut all, mut query) = (Vec::new(), query.clone());
     for _ in 0..PAGES_MAX {
         let page = succeed(store.page(&query)).await;

@@ -11,21 +11,22 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
 use recado_ports::ports::{RECORD_BYTES_MAX, Store};
 use recado_ports::table::{
-    Condition, Item, Key, Kind, Partition, Query, Record, Refusal, Version, WRITES_MAX, Write, put_record,
+    Condition, Key, Kind, Partition, Query, Record, Refusal, StoredItem, Version, WRITES_MAX, Write,
+    put_record,
 };
 use std::collections::BTreeSet;
 
-async fn get_cached_eventually<S: Store>(store: &S, key: &Key, expected: Option<&Item>) {
+async fn get_cached_eventually<S: Store>(store: &S, key: &Key, expected: Option<&StoredItem>) {
     let found = async || succeed(store.get_cached(key)).await;
     let found = eventually(CONFIGURATION, found, |found| found.as_ref() == expected).await;
     assert_eq!(found.as_ref(), expected);
 }
 
 /// Asserts that every verb that reads finds this item, or that none finds one.
-async fn assert_read<S: Store>(store: &S, key: &Key, expected: Option<&Item>) {
+async fn assert_read<S: Store>(store: &S, key: &Key, expected: Option<&StoredItem>) {
     assert_eq!(get(store, key).await.as_ref(), expected);
     get_cached_eventually(store, key, expected).await;
-    let expected: Vec<Item> = expected.into_iter().cloned().collect();
+    let expected: Vec<StoredItem> = expected.into_iter().cloned().collect();
     let found = succeed(store.get_many(std::slice::from_ref(key))).await;
     assert_eq!(found, expected);
     let only = Query {
@@ -39,8 +40,8 @@ async fn assert_read<S: Store>(store: &S, key: &Key, expected: Option<&Item>) {
 }
 
 /// The item that a slip without an expiry is.
-fn item_of(slip: &Slip, version: Version) -> Item {
-    Item {
+fn item_of(slip: &Slip, version: Version) -> StoredItem {
+    StoredItem {
         key: slip.key(),
         version,
         body: slip.to_body().unwrap(),
@@ -275,7 +276,7 @@ pub async fn ninety_writes_are_made_at_once_or_not_at_all<S: Store>(store: &S) {
     assert_eq!(page_names(store, &all).await, [slips[last].name.clone()]);
     delete_key(store, slips[last].key()).await;
     let versions = write_all(store, &writes).await;
-    let expected: Vec<Item> = slips
+    let expected: Vec<StoredItem> = slips
         .iter()
         .zip(versions)
         .map(|(slip, version)| item_of(slip, version))

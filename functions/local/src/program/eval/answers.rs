@@ -4,13 +4,13 @@ use anyhow::{Context, Result};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::decision::OfferedDecisions;
 use recado_domain::message::SIMULATED_MODEL;
-use recado_knowledge::evaluation::{Kind, PromptedQuestion};
+use recado_knowledge::evaluation::{PromptedQuestion, QuestionKind};
 use recado_pipeline::ports::{ChatTurn, Llm, LlmRequest, Speaker};
 use serde::Serialize;
 use std::time::Duration;
 
 /// The kinds of questions that are asked: those without an answer, and those that a block answers in their own words.
-pub(super) const ASKED_KINDS: [Kind; 2] = [Kind::Unanswerable, Kind::Plain];
+pub(super) const ASKED_KINDS: [QuestionKind; 2] = [QuestionKind::Unanswerable, QuestionKind::Plain];
 
 /// The word with which an answer begins that says that it does not know.
 const UNKNOWN: &str = "NO_ANSWER";
@@ -50,7 +50,7 @@ pub(super) struct AnswerCounts {
 
 impl AnswerCounts {
     fn count_answer(&mut self, question: &PromptedQuestion, says_so: bool) {
-        if question.kind != Kind::Unanswerable {
+        if question.kind != QuestionKind::Unanswerable {
             self.answerable += 1;
             self.said_so_wrongly += usize::from(says_so);
             return;
@@ -159,11 +159,11 @@ mod tests {
             knowledge: is_found.then(|| "<knowledge>".to_owned()),
         };
         let questions = [
-            question(Kind::Unanswerable, "a riddle", true),
-            question(Kind::Unanswerable, "a question", true),
-            question(Kind::Unanswerable, "a question", false),
-            question(Kind::Plain, "a question", true),
-            question(Kind::Plain, "a riddle", true),
+            question(QuestionKind::Unanswerable, "a riddle", true),
+            question(QuestionKind::Unanswerable, "a question", true),
+            question(QuestionKind::Unanswerable, "a question", false),
+            question(QuestionKind::Plain, "a question", true),
+            question(QuestionKind::Plain, "a riddle", true),
         ];
         let counts = count_unknowing_answers(&Knows, "m", &questions)
             .await

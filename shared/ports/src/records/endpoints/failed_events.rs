@@ -1,7 +1,7 @@
 //! The events that an endpoint did not accept. Each belongs to a generation of its endpoint: one that is removed and made again under its
 //! name has another.
 
-use super::super::audit::sort_of_time;
+use super::super::audit::format_sort_time;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
@@ -30,7 +30,7 @@ impl Record for FailedEvent {
     }
 
     fn sort(&self) -> String {
-        sort_of_event(&self.endpoint, self.cursor)
+        format_event_place(&self.endpoint, self.cursor)
     }
 
     fn expiry(&self) -> Option<Timestamp> {
@@ -41,7 +41,7 @@ impl Record for FailedEvent {
         let lead = |next: Timestamp| {
             let place = format!(
                 "{}#{}",
-                sort_of_due(&self.endpoint, next),
+                format_due_place(&self.endpoint, next),
                 sort_of_number(self.cursor)
             );
             Lead::new(Key::new(DUE, self.owner(), place)).shared()
@@ -59,16 +59,16 @@ fn sort_of_number(cursor: EventCursor) -> String {
     format!("{:020}", cursor.0)
 }
 
-fn sort_of_event(endpoint: &WebhookEndpointId, cursor: EventCursor) -> String {
-    format!("{}{}", prefix_of(endpoint), sort_of_number(cursor))
+fn format_event_place(endpoint: &WebhookEndpointId, cursor: EventCursor) -> String {
+    format!("{}{}", prefix_of_endpoint(endpoint), sort_of_number(cursor))
 }
 
-fn sort_of_due(endpoint: &WebhookEndpointId, next: Timestamp) -> String {
-    format!("{}{}", prefix_of(endpoint), sort_of_time(next))
+fn format_due_place(endpoint: &WebhookEndpointId, next: Timestamp) -> String {
+    format!("{}{}", prefix_of_endpoint(endpoint), format_sort_time(next))
 }
 
 /// Returns the beginning of the places of an endpoint's events.
-fn prefix_of(endpoint: &WebhookEndpointId) -> String {
+fn prefix_of_endpoint(endpoint: &WebhookEndpointId) -> String {
     format!("{endpoint}#")
 }
 
@@ -79,7 +79,7 @@ pub async fn find_failed_event(
     endpoint: &WebhookEndpointId,
     cursor: EventCursor,
 ) -> PortResult<Option<Versioned<FailedEvent>>> {
-    find_with_version(table, Some(tenant), &sort_of_event(endpoint, cursor)).await
+    find_with_version(table, Some(tenant), &format_event_place(endpoint, cursor)).await
 }
 
 /// Lists the events that an endpoint did not accept and that are not expired, the oldest first. The cursor is the place of an event.
@@ -93,10 +93,10 @@ pub async fn list_failed_events(
     let cursor = cursor.map_err(|error| PortError::invalid(FailedEvent::KIND, error))?;
     let page = PageRequest {
         limit: page.limit,
-        cursor: cursor.map(|cursor| sort_of_event(endpoint, cursor)),
+        cursor: cursor.map(|cursor| format_event_place(endpoint, cursor)),
     };
     let own = Query::new(Partition::new(FailedEvent::KIND, Some(tenant)), page.limit);
-    let own = own.with_prefix(&prefix_of(endpoint));
+    let own = own.with_prefix(&prefix_of_endpoint(endpoint));
     let mut found = list_versions::<FailedEvent>(table, own, &page, |_| true).await?;
     let last = found.items.last().map(|last| last.record.cursor.to_string());
     found.next_cursor = found.next_cursor.and(last);
@@ -112,9 +112,9 @@ pub async fn list_due_failed_events(
     limit: usize,
 ) -> PortResult<Vec<Versioned<FailedEvent>>> {
     let due = Query {
-        from: Some(prefix_of(endpoint)),
+        from: Some(prefix_of_endpoint(endpoint)),
         // Behind the time stands the number of an event, and no key holds a character behind this one.
-        to: Some(format!("{}\u{10FFFF}", sort_of_due(endpoint, now))),
+        to: Some(format!("{}\u{10FFFF}", format_due_place(endpoint, now))),
         ..Query::new(Partition::new(DUE, Some(tenant)), limit)
     };
     let page = PageRequest { limit, cursor: None };

@@ -5,12 +5,12 @@ use crate::mutation::Mutation;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::RemovedInstance;
 use recado_domain::turn_places::TurnPlaces;
-use recado_pipeline::table::{Item, Key, NewItem, Record, Write};
+use recado_pipeline::table::{Key, NewItem, Record, StoredItem, Write};
 use serde_json::Value;
 
 impl<P> FaultyPort<P> {
     /// Returns what a function finds under a key where `found` is stored.
-    pub(super) fn spoil_found(&self, key: &Key, found: Option<Item>) -> Option<Item> {
+    pub(super) fn spoil_found(&self, key: &Key, found: Option<StoredItem>) -> Option<StoredItem> {
         let mut found = found?;
         let name = key.partition.name;
         if name == RemovedInstance::KIND && self.injector.lacks(Mutation::RemovedForgotten) {

@@ -6,7 +6,9 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::opt_out::OptOut;
 use recado_pipeline::ports::{PortResult, Store};
-use recado_pipeline::table::{Item, ItemPage, Key, Kind, Query, Record, Table, Version, Write, WriteResult};
+use recado_pipeline::table::{
+    ItemPage, Key, Kind, Query, Record, StoredItem, Table, Version, Write, WriteResult,
+};
 
 impl<S: Store> FaultyPort<S> {
     /// Whether a mutation hides this item from the function.
@@ -19,7 +21,7 @@ impl<S: Store> FaultyPort<S> {
 }
 
 impl<S: Store> Table for FaultyPort<S> {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         Box::pin(async move {
             let found = self.around("find_item", self.inner.get(key)).await?;
             let found = found.filter(|item| !self.is_hidden(&item.key));
@@ -27,11 +29,11 @@ impl<S: Store> Table for FaultyPort<S> {
         })
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<Item>>> {
+    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
         Box::pin(self.around("find_cached_item", self.inner.get_cached(key)))
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<Item>>> {
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
         Box::pin(async move {
             let mut found = self.around("find_items", self.inner.get_many(keys)).await?;
             found.retain(|item| !self.is_hidden(&item.key));

@@ -1,0 +1,195 @@
+//! Reads and deletes several records of a kind: by their keys, by pages, and by what leads to them.
+
+use super::Table;
+use super::item::{Query, StoredItem};
+use super::key::Key;
+use super::kind::Kind;
+use super::record::Record;
+use super::typed::{Versioned, parse_item};
+use crate::page::{Page, PageRequest};
+use crate::port_error::{PortError, PortResult};
+use crate::unreadable_record::keep_readable;
+use recado_domain::ids::TenantId;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// Reads those records of an owner that exist and can be read, in the order of `sorts`.
+pub async fn find_many<T: Record>(
+    table: &dyn Table,
+    owner: Option<&TenantId>,
+    sorts: &[String],
+) -> PortResult<Vec<T>> {
+    let keys: Vec<Key> = sorts.iter().map(|sort| Key::new(T::KIND, owner, sort)).collect();
+    let found = find_versions::<T>(table, &keys).await?;
+    Ok(found.into_iter().map(|found| found.record).collect())
+}
+
+/// Reads the records under these keys with their versions, in the order of `keys`. Those that do not exist or cannot be read are left out.
+pub async fn find_versions<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<Vec<Versioned<T>>> {
+    let mut found = read_records_by_key(table, keys).await?;
+    Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
+}
+
+/// Lists the records of a partition that `query` finds and `is_wanted` accepts, as many as `page` asks for. The partition must be one of
+/// the kind's own. The cursor of a page is the place of the last record that was looked at.
+pub async fn list_records<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<T>> {
+    let found = list_versions::<T>(table, query, page, is_wanted).await?;
+    Ok(Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Lists records as [`list_records`] does, with their versions.
+pub async fn list_versions<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<Versioned<T>>> {
+    let (mut found, mut query) = (Vec::new(), build_page_query(query, page));
+    loop {
+        let items = table.page(&query).await?;
+        for item in &items.items {
+            let record = keep_readable(parse_item::<T>(item)).filter(|found| is_wanted(&found.record));
+            found.extend(record.map(|record| (item.key.sort.clone(), record)));
+        }
+        if found.len() > page.limit || items.next.is_none() {
+            return Ok(cut_found_page(found, page, items.next.is_some()));
+        }
+        query.after = items.next;
+    }
+}
+
+/// Reads the record that the lead at `key` leads to. `None`: there is no such lead, or its record is gone.
+pub async fn find_led<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Option<Versioned<T>>> {
+    let mut seen = None;
+    loop {
+        let Some(lead) = table.get(key).await? else {
+            return Ok(None);
+        };
+        // A lead that changed between the two reads leads to another record.
+        if seen == Some(lead.version) {
+            return Ok(None);
+        }
+        if let Some(item) = table.get(&parse_lead::<T>(&lead)?).await? {
+            return parse_item(&item).map(Some);
+        }
+        seen = Some(lead.version);
+    }
+}
+
+/// Lists the records to which the leads lead that `query` finds, as [`list_records`] does.
+pub async fn list_led<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<T>> {
+    let found = list_led_versions::<T>(table, query, page, is_wanted).await?;
+    Ok(Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Lists records as [`list_led`] does, with their versions.
+pub async fn list_led_versions<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    page: &PageRequest,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Page<Versioned<T>>> {
+    let (mut found, mut query) = (Vec::new(), build_page_query(query, page));
+    loop {
+        let leads = table.page(&query).await?;
+        let places = leads.items.iter().filter_map(|lead| {
+            let own = keep_readable(parse_lead::<T>(lead))?;
+            Some((lead.key.sort.clone(), own))
+        });
+        let places: Vec<(String, Key)> = places.collect();
+        let keys: Vec<Key> = places.iter().map(|(_, own)| own.clone()).collect();
+        let mut records = read_records_by_key::<T>(table, &keys).await?;
+        for (sort, own) in places {
+            let record = records.remove(&own).filter(|found| is_wanted(&found.record));
+            found.extend(record.map(|record| (sort, record)));
+        }
+        if found.len() > page.limit || leads.next.is_none() {
+            return Ok(cut_found_page(found, page, leads.next.is_some()));
+        }
+        query.after = leads.next;
+    }
+}
+
+/// The key of the record to which a lead leads.
+#[derive(Deserialize)]
+struct LedKey {
+    owner: Option<TenantId>,
+    sort: String,
+}
+
+/// Returns the key of the record to which a lead leads.
+pub fn parse_lead<T: Record>(lead: &StoredItem) -> PortResult<Key> {
+    let own: LedKey = serde_json::from_str(&lead.body).map_err(|error| PortError::invalid(T::KIND, error))?;
+    Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
+}
+
+async fn read_records_by_key<T: Record>(
+    table: &dyn Table,
+    keys: &[Key],
+) -> PortResult<HashMap<Key, Versioned<T>>> {
+    if keys.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let found = table.get_many(keys).await?.into_iter();
+    let read = |item: StoredItem| Some((item.key.clone(), keep_readable(parse_item(&item))?));
+    Ok(found.filter_map(read).collect())
+}
+
+/// Asks for one item more than the page holds, behind the page's cursor.
+fn build_page_query(query: Query, page: &PageRequest) -> Query {
+    Query {
+        after: page.cursor.clone(),
+        limit: page.limit.max(1).saturating_add(1),
+        ..query
+    }
+}
+
+fn cut_found_page<T>(mut found: Vec<(String, T)>, page: &PageRequest, more_follow: bool) -> Page<T> {
+    let limit = page.limit.max(1);
+    let has_more = found.len() > limit || more_follow;
+    found.truncate(limit);
+    let next_cursor = found.last().filter(|_| has_more).map(|(sort, _)| sort.clone());
+    Page {
+        items: found.into_iter().map(|(_, record)| record).collect(),
+        next_cursor,
+    }
+}
+
+/// Deletes the records that `query` finds, as many as its limit says, with their leads. Returns how many. The partition must be one of the
+/// kind's own.
+pub async fn delete_page<T: Record>(table: &dyn Table, mut query: Query) -> PortResult<usize> {
+    let (kind, limit) = (Kind::of::<T>(), query.limit);
+    let mut deleted = 0;
+    loop {
+        let page = table.page(&query).await?;
+        for item in page.items {
+            let writes = kind.delete_writes(item.key, &item.body);
+            table
+                .write(&writes)
+                .await?
+                .map_err(|_| PortError::contended(T::KIND))?;
+            deleted += 1;
+        }
+        if page.next.is_none() || deleted >= limit {
+            return Ok(deleted);
+        }
+        query.after = page.next;
+        query.limit = limit - deleted;
+    }
+}
