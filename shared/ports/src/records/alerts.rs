@@ -50,12 +50,11 @@ impl Record for Alert {
     }
 
     fn leads(&self) -> Vec<Lead> {
-        let key = match self.ended_at {
-            Some(ended) => Key::new(ENDED, None, format_sort_of_end(self, ended)),
-            None => {
-                let prefix = tenant_prefix(self.subject.tenant.as_ref());
-                Key::new(LIVE, None, format!("{prefix}{}", self.condition_key()))
-            }
+        let key = if let Some(ended) = self.ended_at {
+            Key::new(ENDED, None, format_sort_of_end(self, ended))
+        } else {
+            let prefix = tenant_prefix(self.subject.tenant.as_ref());
+            Key::new(LIVE, None, format!("{prefix}{}", self.condition_key()))
         };
         vec![Lead::new(key).shared()]
     }
