@@ -211,8 +211,8 @@ fn no_more_events_are_given_up_at_once_than_may_be_and_the_others_are_next() {
         let left = state.give_up_old_events(behind, at(28 * HOUR), 2);
         left.iter().map(|left| left.cursor.0).collect::<Vec<_>>()
     };
-    let given_up = [give_up(), give_up(), give_up()];
-    assert_eq!(given_up, [vec![1, 2], vec![3], vec![]]);
+    let passes = [give_up(), give_up(), give_up()];
+    assert_eq!(passes, [vec![1, 2], vec![3], vec![]]);
 }
 
 #[test]
