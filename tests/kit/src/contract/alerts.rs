@@ -200,11 +200,11 @@ pub async fn tenants_do_not_mix<S: Store>(store: &S) {
     assert!(all.contains(&alert) && all.contains(&theirs));
     assert_eq!(
         listed(store, &one, NotificationState::Pending).await,
-        [told.clone()]
+        vec![told.clone()]
     );
     assert_eq!(
         listed(store, &other, NotificationState::Pending).await,
-        [told_them.clone()]
+        vec![told_them.clone()]
     );
     let pending = list_notifications(store, None, NotificationState::Pending, 10_000);
     let pending = records(succeed(pending).await);
@@ -268,7 +268,7 @@ pub async fn a_notification_is_stored_with_its_alert_and_due_until_it_is_removed
     .await;
     assert_eq!(
         listed(store, &tenant, NotificationState::Pending).await,
-        [told.clone()]
+        vec![told.clone()]
     );
     let due = async || records(succeed(list_due_notifications(store, at(5_000), 10_000)).await);
     let found = eventually(INDEX, due, |found: &Vec<Notification>| found.contains(&told)).await;
