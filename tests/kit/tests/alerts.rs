@@ -12,7 +12,7 @@ fn store() -> Embedded {
 
 #[tokio::test]
 async fn every_alert_fires_once_and_ends_once() {
-    alert_story::every_alert_fires_and_ends(&store()).await;
+    Box::pin(alert_story::every_alert_fires_and_ends(&store())).await;
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ const AHEAD: i64 = NOW + 2 * 86_400_000 + 17;
 const HELD_UNTIL: i64 = NOW + 60_023;
 
 /// Columns with times for which something waits, or until which something is held.
-const WAITING_COLUMNS: [&str; 17] = [
+const WAITING_COLUMNS: [&str; 16] = [
     "queue_messages.visible_at",
     "queue_messages.sent_at",
     "queue_groups.free_at",
