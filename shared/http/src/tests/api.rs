@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::decision::AgentDecision;
-use recado_domain::ids::{CorrelationId, InstanceId, StepId};
+use recado_domain::ids::{CorrelationId, InstanceId, StepId, TenantId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
 use recado_pipeline::ports::{CommitOutcome, Conversations, WriteOutcome};
@@ -367,7 +367,7 @@ async fn dead_letters_show_why_and_not_what_was_said() {
         attempts: 2,
         last_error: Some("131047 Re-engagement message".to_owned()),
         correlation: CorrelationId::parse("c-1").unwrap(),
-        tenant: None,
+        tenant: Some(TenantId::parse("clinic").unwrap()),
         instance: Some(InstanceId::parse("suporte-01").unwrap()),
         what: DeadLetterContent::Unreadable {
             body: "bom dia".to_owned(),

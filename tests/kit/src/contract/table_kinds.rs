@@ -33,9 +33,11 @@ pub async fn a_change_of_a_published_kind_is_published<S: Store>(store: &S) {
     let version = put_slip(store, &told("first")).await;
     assert_published(store, &tenant, 1).await;
     // What is refused, or changes nothing that is told, is not published.
+    let other = Slip::new(Some(&tenant), "c", "nobody is told");
+    put_slip(store, &other).await;
     let refused = [
         told("second").put(Condition::Version(version)),
-        slip("none").put(Condition::Absent),
+        other.put(Condition::Absent),
     ];
     assert_eq!(write_refused(store, &refused).await, [1]);
     let version = put_slip(store, &told("first")).await;
