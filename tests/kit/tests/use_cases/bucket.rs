@@ -340,9 +340,20 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
 async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason() {
     let setup = Setup::set(Fixture::new()).await;
     let world = world(&setup, 3);
+    let (provider, external) = (setup.fixture.bound.instance.provider, setup.fixture.external());
+    let job = InboundJob {
+        event: derive_event_id(provider, &external, EventKind::Message, "huge"),
+        received_at: setup.now(),
+        payload: EventPayload::Stored("huge".to_owned()),
+        ..setup.fixture.job()
+    };
     let payload = json!({"address": setup.fixture.address.as_str(), "id": "huge", "text": "x".repeat(500_000),
         "from_me": false});
-    let job = setup.event(EventKind::Message, payload).await;
+    world.queues.put_payload("huge", &payload).await.unwrap();
+    assert_eq!(
+        world.store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::New
+    );
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         process::process(&world, &body, 1).await,
