@@ -44,7 +44,9 @@ def pasted(recado):
     evolution, dialog360 = recado.partners.evolution, recado.partners.dialog360
     tenant = recado.tenant()
     entered = []
-    dialog360.line("configs").on_request = lambda received: entered.append(received) or (200, received.json())
+    # Other cases enter webhooks meanwhile.
+    enter = lambda received: entered.append(received) if places["SECRET"] in str(received.json()) else None
+    dialog360.line("configs").on_request = lambda received: enter(received) or (200, received.json())
     # An event that is kept takes the place of the example's, and tickets are given on AWS alone.
     newest = recado.get("/v1/events?after=now")["next"]
     places = {"suporte-01": tenant.instance, "INSTANCE": tenant.instance, "after=1042": f"after={newest}",
