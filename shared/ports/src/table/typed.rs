@@ -3,7 +3,7 @@
 use super::Table;
 use super::item::{Condition, Refusal, StoredItem, Version, Write};
 use super::key::Key;
-use super::kind::{delete_left_leads, lead_writes, put_item};
+use super::kind::{delete_left_leads, lead_writes, put_item, put_writes};
 use super::record::{Lead, LeadContent, Record};
 use crate::port_error::{PortError, PortResult};
 use crate::unreadable_record::keep_readable;
@@ -181,18 +181,14 @@ pub async fn find_record<T: Record>(
     owner: Option<&TenantId>,
     sort: &str,
 ) -> PortResult<Option<T>> {
-    let found = table.get(&Key::new(T::KIND, owner, sort)).await?;
-    found
-        .map(|item| T::from_stored(&item.key, &item.body))
-        .transpose()
+    let found = find_with_version(table, owner, sort).await?;
+    Ok(found.map(|found| found.record))
 }
 
 /// Stores a record with its leads, whatever is there. For kinds whose leads follow from the key alone.
 pub async fn put_record<T: Record>(table: &dyn Table, record: &T) -> PortResult<()> {
-    let mut writes = vec![put_item(record, Condition::Always)?];
-    writes.extend(lead_writes(record, |_| Condition::Always)?);
     table
-        .write(&writes)
+        .write(&put_writes(record)?)
         .await?
         .map_err(|_| PortError::contended(T::KIND))?;
     Ok(())
