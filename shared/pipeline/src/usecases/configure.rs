@@ -247,6 +247,8 @@ pub async fn apply_configuration(
         audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
         prune::write_changes(deps, caller, (&known, &states), change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
+    } else if !options.dry_run {
+        endpoint_records::follow_endpoint_changes(deps, &states, &known, &change).await?;
     }
     let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
     if !options.dry_run && of_invitations.iter().any(is_new) {

@@ -27,10 +27,10 @@ where
             let beside = prompt
                 .iter()
                 .filter(|other| other.began_ms <= call.began_ms && call.began_ms < other.ends_ms);
-            let count = beside.count();
-            if u32::try_from(count).unwrap_or(u32::MAX) > limit.get() {
+            let began_ms: Vec<i64> = beside.map(|other| other.began_ms).collect();
+            if u32::try_from(began_ms.len()).unwrap_or(u32::MAX) > limit.get() {
                 sim.common.broken(format!(
-                    "{count} turns of {} ask the model at once, and {limit} may",
+                    "turns of {} ask the model at once, since {began_ms:?}, and {limit} may",
                     bound.tenant.id
                 ));
             }

@@ -166,9 +166,24 @@ impl FakeWorld {
     }
 }
 
+/// A call of the model that is under way. It ends at once where nobody waits for it any more.
+struct CallUnderWay<'a> {
+    model: &'a Model,
+    number: usize,
+}
+
+impl Drop for CallUnderWay<'_> {
+    fn drop(&mut self) {
+        let now_ms = self.model.injector.common.simulation.elapsed_ms();
+        if let Some(call) = self.model.fake_world.state().calls.get_mut(self.number) {
+            call.ends_ms = call.ends_ms.min(now_ms);
+        }
+    }
+}
+
 impl Model {
     /// Notes a call that takes so many milliseconds.
-    fn note_call(&self, thinks: i64) {
+    fn note_call(&self, thinks: i64) -> CallUnderWay<'_> {
         let began_ms = self.injector.common.simulation.elapsed_ms();
         let call = ModelUse {
             tenant: self.injector.tenant(),
@@ -176,7 +191,12 @@ impl Model {
             began_ms,
             ends_ms: began_ms + thinks,
         };
-        self.fake_world.state().calls.push(call);
+        let calls = &mut self.fake_world.state().calls;
+        calls.push(call);
+        CallUnderWay {
+            model: self,
+            number: calls.len() - 1,
+        }
     }
 }
 
@@ -385,8 +405,9 @@ impl Llm for Model {
         self.injector.common.count(|counters| counters.model_calls += 1);
         let thinks = self.fake_world.state().model_thinks_ms;
         let thinks = thinks.unwrap_or_else(|| simulation.pick(&[300, 1_000, 3_000, 8_000, 30_000]));
-        self.note_call(thinks);
+        let under_way = self.note_call(thinks);
         simulation.sleep(thinks).await;
+        drop(under_way);
         self.injector.step("model").await;
         let (key_is_good, fails, goes_on, is_plain) = {
             let state = self.fake_world.state();

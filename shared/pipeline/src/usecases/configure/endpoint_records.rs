@@ -1,7 +1,7 @@
 //! Forgets the webhook endpoints that leave the configuration, and begins those that are new.
 
 use crate::Deps;
-use crate::steps::endpoint_state::begin_endpoint_state;
+use crate::steps::endpoint_state::{begin_endpoint_state, load_endpoint_state};
 use recado_domain::config::{ConfigDocument, Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::webhook_endpoint::EndpointState;
 use recado_ports::ports::PortResult;
@@ -39,7 +39,8 @@ pub(super) async fn forget_left_endpoints(
 /// Deletes what is stored of the endpoints that a change of the configuration removed: their places, secrets and failed events. One
 /// that gets the name later is another endpoint. What a crash leaves here is found later.
 ///
-/// The endpoints that the change added get their places, so that they are told what is published from now on.
+/// The endpoints that the change added get their places, so that they are told what is published from now on. So do those that have none
+/// since who added them was cut off: who repeats the change is told that they are there.
 pub(super) async fn follow_endpoint_changes(
     deps: &impl Deps,
     states: &[EndpointState],
@@ -51,21 +52,24 @@ pub(super) async fn follow_endpoint_changes(
         let before = before.map(Tenant::webhook_endpoints).unwrap_or_default();
         let after = tenant.webhook_endpoints();
         for state in states.iter().filter(|state| state.tenant == tenant.id) {
-            let is_it = |endpoint: &WebhookEndpoint| endpoint.id == state.endpoint;
+            let is_it = |endpoint: &WebhookEndpoint| is_state_of(state, tenant, endpoint);
             if before.iter().any(is_it) && !after.iter().any(is_it) {
                 delete_records(deps, state).await?;
             }
         }
-        for added in after {
-            if !before.iter().any(|known| known.id == added.id)
-                && let Err(error) = begin_endpoint_state(deps, &tenant.id, &added.id).await
-            {
-                let (tenant, endpoint) = (&tenant.id, &added.id);
-                tracing::warn!(%tenant, %endpoint, %error, "a new webhook endpoint begins with the next pass");
+        for endpoint in after {
+            if !before.iter().any(|known| known.id == endpoint.id) {
+                begin_endpoint_state(deps, &tenant.id, &endpoint.id).await?;
+            } else if !states.iter().any(|state| is_state_of(state, tenant, endpoint)) {
+                load_endpoint_state(deps, &tenant.id, &endpoint.id).await?;
             }
         }
     }
     Ok(())
+}
+
+fn is_state_of(state: &EndpointState, tenant: &Tenant, endpoint: &WebhookEndpoint) -> bool {
+    state.tenant == tenant.id && state.endpoint == endpoint.id
 }
 
 fn list_endpoints<'a>(known: &'a ConfigDocument, of: &EndpointState) -> &'a [WebhookEndpoint] {

@@ -209,7 +209,9 @@ async fn write_entry<T: ConfigEntry>(
     let document = known.with_changes(&change);
     let warnings = change_check::check_changes(deps, &changes, &document, options.asks).await?;
     let unchanged = |change: &ConfigurationChange| change.what == ConfigurationChangeKind::Unchanged;
-    if !changes.iter().all(unchanged) {
+    if changes.iter().all(unchanged) {
+        follow_endpoint_changes(deps, &states, &known, &change).await?;
+    } else {
         audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
         forget_left_endpoints(deps, &states, &known).await?;
         let nothing = ConfigRemoval::default();

@@ -4,6 +4,7 @@ use super::{
     ApplyOptions, AskedParties, ConfigureError, EntryMatch, change_entry, compute_version, find_entry,
 };
 use crate::Deps;
+use crate::steps::endpoint_state::load_endpoint_state;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigEntry, Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
@@ -55,7 +56,12 @@ pub async fn change_webhook_endpoints(
     retry_lost_write(ConfigureError::Changed(Tenant::KIND), (), |()| async {
         let mut known: Tenant = find_entry(deps, caller, tenant.as_str()).await?;
         let as_read = EntryMatch::Versions(vec![compute_version(&known)]);
-        known.webhooks = Some(change.apply_to(known.webhook_endpoints())?);
+        let after = change.apply_to(known.webhook_endpoints());
+        if let (Err(ConfigureError::Exists(_)), EndpointChange::Create(endpoint)) = (&after, change) {
+            // Who added it may have been cut off. Who is told that it is there is told of what is published from now on.
+            load_endpoint_state(deps, tenant, &endpoint.id).await?;
+        }
+        known.webhooks = Some(after?);
         match change_entry(deps, caller, known, &as_read, AskedParties::Nobody).await {
             Err(ConfigureError::Changed(_)) => Ok(WriteAttempt::Lost(())),
             done => done.map(|_| WriteAttempt::Done(())),

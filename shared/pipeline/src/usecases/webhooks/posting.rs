@@ -15,8 +15,8 @@ use recado_ports::ports::{
     PublishedPage, System, WriteOutcome,
 };
 use recado_ports::records::endpoints::{
-    FAILED_EVENTS_PER_WRITE, delete_endpoint_records, list_due_failed_events, list_endpoint_states,
-    remove_failed_event, replace_failed_event, save_endpoint_state,
+    FAILED_EVENTS_PER_WRITE, delete_endpoint_records, find_endpoint_state, list_due_failed_events,
+    list_endpoint_states, remove_failed_event, replace_failed_event, save_endpoint_state,
 };
 use recado_ports::table::Versioned;
 use std::collections::BTreeSet;
@@ -216,9 +216,19 @@ impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
             // The endpoint may have been removed and made again since its state was read.
             retried.retain(|failed| failed.record.generation == state.generation());
         }
+        if (chosen.is_empty() && retried.is_empty()) || !self.is_current(state).await? {
+            return Ok((Vec::new(), false));
+        }
         let new = self.post_chosen(state, page, &chosen);
         let (results, again) = join(new, self.post_again(state, retried)).await;
         Ok((results, again?))
+    }
+
+    /// Returns whether the state is still that of the endpoint. One that was removed and made again since the state was read has another
+    /// URL, and who is behind it knows another secret.
+    async fn is_current(&self, state: &EndpointState) -> PortResult<bool> {
+        let found = find_endpoint_state(self.deps.store(), self.tenant, &self.endpoint.id).await?;
+        Ok(found.is_some_and(|found| found.record.generation() == state.generation()))
     }
 
     async fn post_signed(&self, state: &EndpointState, event: &PublishedEvent) -> Result<(), PostError> {
