@@ -7,7 +7,6 @@ mod conversation_lists;
 mod conversations;
 mod deliveries;
 mod directory;
-mod effects;
 mod erasure;
 mod expression;
 mod gauges;

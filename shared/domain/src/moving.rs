@@ -15,7 +15,6 @@ pub use record::{
 
 use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tenant};
 use crate::conversation::Conversation;
-use crate::effects::Journal;
 use crate::event::{EventPayload, webhook_file_key};
 use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
 use crate::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplate, Occasion};
@@ -122,10 +121,6 @@ moved_kinds! {
     InFlight(OfInstance<InFlightSend>) = "in-flight-sends",
     /// Conversations that wait for their instance.
     Parked(ParkedConversation) = "parked-conversations",
-    /// Journals of what agents' tools changed outside.
-    Journal(Journal) = "journals",
-    /// Cells of calendars that events hold.
-    Cell(MovedCell) = "cells",
     /// Occasions.
     Occasion(Occasion) = "occasions",
     /// Templates of invitations.
@@ -189,7 +184,6 @@ impl MovedRecord {
             Self::Event(event) => event.expires,
             Self::Delivery(delivery) => Some(delivery.expires),
             Self::InFlight(note) => Some(add_duration(note.record.claimed_at, InFlightSend::RETENTION)),
-            Self::Cell(cell) => Some(cell.expires),
             Self::Guest(guest) => Some(guest.keep_until),
             Self::Invitation(invitation) => Some(invitation.keep_until),
             Self::Claim(claim) => Some(claim.until),

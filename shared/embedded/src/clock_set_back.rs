@@ -4,11 +4,10 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table};
-use crate::store::{ConversationRow, JournalRow, MessageRow, upsert_batch, write_invitation};
+use crate::store::{ConversationRow, MessageRow, upsert_batch, write_invitation};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;
-use recado_domain::effects::Journal;
 use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
 use recado_domain::invitations::{Batch, Invitation};
@@ -162,21 +161,6 @@ pub(crate) fn reset_events(connection: &Connection, back: ClockRollback) -> Resu
     };
     let sql = "SELECT rowid, body FROM events WHERE due IS NOT NULL";
     update_records(connection, sql, |event| back.correct_event(event), put)
-}
-
-pub(crate) fn reset_journals(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let change = |journal: &mut Journal| back.correct_journal(journal);
-    update_journals(connection, change)
-}
-
-/// Changes the journals in which something falls due.
-pub(crate) fn update_journals(
-    connection: &Connection,
-    change: impl FnMut(&mut Journal) -> bool,
-) -> Result<usize, DbError> {
-    let put = |_: &String, journal: &Journal| JournalRow::from_record(journal)?.write_row(connection);
-    let sql = "SELECT thread, body FROM journals WHERE due IS NOT NULL";
-    update_records(connection, sql, change, put)
 }
 
 pub(crate) fn reset_invitations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {

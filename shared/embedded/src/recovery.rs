@@ -4,7 +4,7 @@
 //! nothing need be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be
 //! slow.)
 
-use crate::clock_set_back::{update_invitations, update_journals, update_records, write_in_flight};
+use crate::clock_set_back::{update_invitations, update_records, write_in_flight};
 use crate::db_error::DbError;
 use crate::queue::release_in_flight;
 use crate::store::{ConversationRow, MessageRow};
@@ -27,12 +27,11 @@ pub struct RecoveryCounts {
     pub turns: usize,
     /// Sends that had begun and whose outcome is not known.
     pub sends: usize,
-    /// Records of the table by which something was held: tenants of whose places for turns some were taken.
+    /// Records of the table by which something was held: tenants of whose places for turns some were taken, and threads with effects that
+    /// had begun.
     pub records: usize,
     /// Files that were being fetched or read.
     pub files: usize,
-    /// Threads with effects that had begun.
-    pub effects: usize,
     /// E-mails that were being given to their carriers.
     pub emails: usize,
 }
@@ -118,15 +117,6 @@ pub(crate) fn free_in_flight(
     };
     let put = |row: &i64, flight: &InFlightSend| write_in_flight(connection, *row, flight);
     update_records(connection, "SELECT rowid, body FROM in_flight", end, put).map(drop)
-}
-
-pub(crate) fn free_journals(
-    connection: &Connection,
-    now: Timestamp,
-    counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
-    counts.effects += update_journals(connection, |journal| journal.free_entries(now))?;
-    Ok(())
 }
 
 pub(crate) fn free_invitations(

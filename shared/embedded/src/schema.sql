@@ -207,38 +207,6 @@ END;
 
 -- Turns and sending --------------------------------------------------------------------------------------------------------------
 
--- The journals of effects.
-CREATE TABLE journals (
-    thread TEXT PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    begun_at INTEGER NOT NULL,
-    unknown_since INTEGER, -- of its oldest unknown effect
-    booked_at INTEGER, -- the begin of its first booking
-    due INTEGER,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
--- The journals that `reconcile` looks at (`select_overdue`).
-CREATE INDEX journals_due ON journals (due) WHERE due IS NOT NULL;
--- The journals of a tenant, the oldest first (`list_journals`).
-CREATE INDEX journals_tenant ON journals (tenant, begun_at);
--- The journals of a tenant with an unknown effect, the oldest first (`list_unknown_effects`).
-CREATE INDEX journals_unknown ON journals (tenant, unknown_since) WHERE unknown_since IS NOT NULL;
--- The journals of a tenant in which something is booked, the soonest first (`list_booked_journals`).
-CREATE INDEX journals_booked ON journals (tenant, booked_at) WHERE booked_at IS NOT NULL;
-
--- The cells of calendars that events hold.
-CREATE TABLE cells (
-    tenant TEXT NOT NULL,
-    calendar TEXT NOT NULL,
-    start INTEGER NOT NULL,
-    holder TEXT NOT NULL,
-    expires INTEGER NOT NULL,
-    PRIMARY KEY (tenant, calendar, start)
-) STRICT, WITHOUT ROWID;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX cells_expires ON cells (expires);
-
 -- The conversations whose messages wait until their instance can send.
 CREATE TABLE parked (
     instance TEXT NOT NULL,

@@ -1,6 +1,7 @@
 //! All that has been open for too long: what the index names, and the records of the table that are due.
 
 use crate::ports::{OverdueIndex, OverdueWork, PortResult};
+use crate::records::effects::list_due_journals;
 use crate::records::scheduled_messages::list_due_scheduled;
 use crate::table::Table;
 use jiff::Timestamp;
@@ -15,7 +16,10 @@ pub async fn list_overdue_work<S: OverdueIndex + Table>(
     let indexed = store.list_overdue(now, limit).await?;
     let scheduled = list_due_scheduled(store, now, limit).await?.into_iter();
     let scheduled = scheduled.map(|(tenant, scheduled)| OverdueWork::Scheduled { tenant, scheduled });
+    let effects = list_due_journals(store, now, limit).await?.into_iter();
+    let effects = effects.map(|(tenant, thread)| OverdueWork::Effects { tenant, thread });
     let placed = indexed.into_iter().enumerate().chain(scheduled.enumerate());
+    let placed = placed.chain(effects.enumerate());
     let mut placed: Vec<(usize, OverdueWork)> = placed.collect();
     placed.sort_by_key(|(place, _)| *place);
     Ok(placed.into_iter().map(|(_, work)| work).collect())

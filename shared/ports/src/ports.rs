@@ -20,7 +20,6 @@ mod dead_queues;
 mod deliveries;
 mod document_reader;
 mod effect_tool;
-mod effects;
 mod email;
 mod embedder;
 mod endpoint_posts;
@@ -62,12 +61,11 @@ pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
 pub use applied_files::AppliedFiles;
 pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
-pub use conversations::{ConversationFilter, Conversations};
+pub use conversations::{ConversationFilter, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
 pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEffectTool, SettlingAbility};
-pub use effects::{EffectGuard, EffectJournals, JournalOutcome};
 pub use email::{AcceptedEmail, EmailError, EmailSenders};
 pub use embedder::{Embedder, EmbeddingError, Embeddings};
 pub use endpoint_posts::{EndpointPost, EndpointPosts, PostAnswer};
@@ -145,7 +143,6 @@ join_ports!(
         + Gauges
         + CorrelationIndex
         + TypingSigns
-        + EffectJournals
         + UsageRecords
         + InvitationRecords
         + BatchRecords

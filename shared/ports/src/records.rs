@@ -5,6 +5,7 @@ pub mod aliases;
 pub mod audit;
 pub mod client_keys;
 pub mod dead_letters;
+pub mod effects;
 pub mod endpoints;
 pub mod knowledge;
 pub mod notices;
@@ -23,8 +24,9 @@ use recado_domain::access::{ConsoleSession, Token};
 use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
 use recado_domain::dead_letter::DeadLetter;
+use recado_domain::effects::Journal;
 use recado_domain::knowledge::AgentKnowledge;
-use recado_domain::moving::{Dated, HeldKey, MovedAlias, RemovedInstance};
+use recado_domain::moving::{Dated, HeldKey, MovedAlias, MovedCell, RemovedInstance};
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
 use recado_domain::sample::MinuteSample;
@@ -33,13 +35,15 @@ use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 18] = [
+pub static KINDS: [Kind; 20] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
     Kind::of::<RemovedInstance>(),
     Kind::of::<MovedAlias>(),
     Kind::of::<HeldKey>(),
+    Kind::of::<Journal>(),
+    Kind::of::<MovedCell>(),
     Kind::of::<ScheduledMessage>(),
     Kind::of::<DeadLetter>(),
     Kind::of::<AgentKnowledge>(),

@@ -7,9 +7,13 @@ use recado_domain::conversation::Conversation;
 use recado_domain::effects::{
     CellSpan, EffectAction, EffectId, EffectRequest, EntryEnd, Journal, JournalChange, ToolName,
 };
-use recado_domain::ids::AgentId;
+use recado_domain::ids::{AgentId, TenantId, ThreadId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{EffectJournals, JournalOutcome, Store};
+use recado_ports::ports::Store;
+use recado_ports::records::effects::{
+    JournalOutcome, find_journal, list_held_cells, save_journal_with_cells,
+};
+use recado_ports::table::Versioned;
 use serde_json::json;
 
 /// Returns half an hour of a calendar, far ahead.
@@ -63,10 +67,26 @@ pub async fn store_booking<S: Store>(
         takes: change.takes,
         frees: Vec::new(),
     };
-    let saved = succeed(EffectJournals::save_journal_with_cells(
-        store, &journal, &change, now,
-    ))
-    .await;
-    assert_eq!(saved, JournalOutcome::Written);
+    replace_journal(store, &journal, &change).await;
     journal
+}
+
+/// Returns the stored journal of a tenant's thread; `None` if there is none.
+pub async fn read_journal<S: Store>(store: &S, tenant: &TenantId, thread: &ThreadId) -> Option<Journal> {
+    let found = succeed(find_journal(store, tenant, thread)).await;
+    found.map(|found| found.record)
+}
+
+/// Stores a journal with its cells in place of the stored one, if there is one.
+pub async fn replace_journal<S: Store>(store: &S, journal: &Journal, change: &JournalChange) {
+    let found = succeed(find_journal(store, &journal.tenant, &journal.thread)).await;
+    let mut replaced = found.unwrap_or_else(|| Versioned::new(journal.clone()));
+    replaced.record = journal.clone();
+    let saved = succeed(save_journal_with_cells(store, &mut replaced, change)).await;
+    assert_eq!(saved, JournalOutcome::Written);
+}
+
+/// Returns how many cells of a span are held.
+pub async fn count_held_cells<S: Store>(store: &S, tenant: &TenantId, span: &CellSpan) -> usize {
+    succeed(list_held_cells(store, tenant, span)).await.len()
 }

@@ -50,6 +50,6 @@ pub async fn store_kept_use<S: Store>(
         usage_kept: kept,
         tools: Vec::new(),
     });
-    let written = succeed(store.commit_reply(conversation, &[reply], None)).await;
+    let written = succeed(store.commit_reply(conversation, &[reply], &[])).await;
     assert_eq!(written, WriteOutcome::Written);
 }

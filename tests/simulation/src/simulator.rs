@@ -44,6 +44,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::tools::Tool;
 use recado_pipeline::overdue_work::list_overdue_work;
 use recado_pipeline::ports::{OverdueWork, Store};
+use recado_pipeline::records::effects::find_journal;
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -314,12 +315,12 @@ where
 
     /// Returns `true` if a journal waits for nothing but the next look at what is booked.
     pub fn is_only_booked(&self, work: &OverdueWork) -> bool {
-        let OverdueWork::Effects(thread) = work else {
+        let OverdueWork::Effects { tenant, thread } = work else {
             return false;
         };
-        let journal = block_on(self.store.find_journal(thread)).ok().flatten();
-        journal.is_none_or(|journal| {
-            let mut entries = journal.entries.iter();
+        let found = block_on(find_journal(&self.store, tenant, thread));
+        found.ok().flatten().is_none_or(|found| {
+            let mut entries = found.record.entries.iter();
             entries.all(|entry| !entry.state.is_open() && !entry.fence)
         })
     }

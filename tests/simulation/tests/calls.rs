@@ -157,7 +157,7 @@ const COMMIT: usize = 7;
 /// before the reply is committed.
 fn list_calls_beside_journal<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let (read, lease, commit) = (&ON_AWS[..LEASE], &ON_AWS[LEASE..COMMIT], &ON_AWS[COMMIT..]);
-    [read, &["deferred-reply journal"], lease, more, commit].concat()
+    [read, &["deferred-reply find_item"], lease, more, commit].concat()
 }
 
 #[test]
@@ -180,14 +180,13 @@ fn a_message_of_meta_takes_the_same_calls() {
 #[test]
 fn a_tool_that_reads_costs_no_call_and_one_that_acts_what_its_page_says() {
     assert_eq!(calls_for_a_message_with(reading_tool), ON_AWS);
-    let journal = "deferred-reply journal";
-    let (begin, save) = ("deferred-reply begin_effect", "deferred-reply save_journal");
-    let booking = [begin, journal, save];
+    let (find, save) = ("deferred-reply find_item", "deferred-reply write_items");
+    let booking = ["deferred-reply write_guarded", find, save];
     assert_eq!(
         calls_for_a_message_with(calendar_tool),
         list_calls_beside_journal(&booking)
     );
-    let planned = [&booking[..], &[journal, save]].concat();
+    let planned = [&booking[..], &[find, save]].concat();
     assert_eq!(
         calls_for_a_message_with(reminding_tool),
         list_calls_beside_journal(&planned)

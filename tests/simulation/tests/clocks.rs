@@ -96,7 +96,6 @@ const ELSEWHERE: &[&str] = &[
     "parked",
     "records",
     "batches",
-    "journals",
     "queue_groups",
     "queue_dedup",
     "in_flight",

@@ -4,7 +4,6 @@
 //! A message tells by its record in its conversation alone, and not by its open copy: what people see of it is the same in both.
 
 use super::deliveries::parse_delivery;
-use super::effects::parse_journal;
 use super::item::{self, Item};
 use super::keys::invitations::{is_invitation_sk, parse_page_change};
 use super::keys::{MESSAGE, STATE, TableKey};
@@ -13,7 +12,6 @@ use super::stream_record::StreamRecord;
 use super::table_port::{get_body, is_live};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryStatus};
-use recado_domain::effects::Journal;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::invitations::Invitation;
@@ -21,7 +19,7 @@ use recado_domain::message::Message;
 use recado_domain::published_event::{
     ConversationFacts, InvitationFacts, MessageFacts, MessageOwner, PublishedEvent,
     derive_conversation_events, derive_delivery_events, derive_instance_events, derive_invitation_events,
-    derive_journal_events, derive_message_events, derive_page_events,
+    derive_message_events, derive_page_events,
 };
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::table::Kind;
@@ -106,11 +104,6 @@ pub(super) fn read_change(change: &StreamRecord, kinds: &[Kind]) -> PortResult<C
         }
         Some(("D", _)) => read_delivery(old, new, at)?,
         Some(("I", instance)) if sk == STATE => read_instance_state(instance, old, new, at)?,
-        Some(("J", _)) if new.contains_key("journal") => {
-            let old: Option<Journal> = old.map(|item| parse_journal(WHAT, item)).transpose()?;
-            let new = parse_journal(WHAT, new)?;
-            ChangedRecord::Events(derive_journal_events(old.as_ref(), &new, at))
-        }
         Some(("V", _)) if is_invitation_sk(sk) => {
             let read = |item| {
                 item::decode_record::<Invitation>(WHAT, item).map(|found| InvitationFacts::from(&found))

@@ -1,11 +1,11 @@
 use super::DynamoStore;
-use super::effects::check_journal_action;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
 use super::table_actions::list_refused_writes;
+use super::table_port::to_action;
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use jiff::Timestamp;
@@ -15,10 +15,10 @@ use recado_domain::message::Message;
 use recado_domain::revision::is_first_write;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, OutboxStore, Page, PageRequest, PortError, PortResult,
-    System, WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, EffectGuard, OutboxStore, Page, PageRequest, PortError,
+    PortResult, System, WriteOutcome,
 };
-use recado_ports::table::Write;
+use recado_ports::table::{Refusal, Version, Write, WriteResult};
 use std::collections::BTreeMap;
 
 /// Returns the condition that the stored conversation is the one from which `conversation` was made.
@@ -56,6 +56,16 @@ pub(super) fn commit_actions(
 pub(super) fn begin_retention(conversation: &Conversation) -> Option<TransactionAction> {
     let begins = is_first_write(conversation.rev);
     begins.then(|| TransactionAction::Put(records::retention_item(conversation), None))
+}
+
+/// Returns the condition that a conversation is as it was drafted.
+fn require_as_drafted(guard: &EffectGuard) -> Expression {
+    let text = "#mode = :mode AND #epoch = :epoch AND #answered = :answered AND #turn_upto = :upto";
+    Expression::new(text)
+        .with_text(":mode", "ai")
+        .with_number(":epoch", guard.epoch)
+        .with_number(":answered", guard.answered.0)
+        .with_number(":upto", guard.turn_upto.0)
 }
 
 /// Parses a conversation's record and its messages, in any order. Returns the messages sorted by ordinal.
@@ -237,17 +247,34 @@ impl<A: System> Conversations for DynamoStore<A> {
         &self,
         conversation: &Conversation,
         parts: &[Message],
-        journal_rev: Option<u64>,
+        beside: &[Write],
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "committing a reply";
         let mut actions = commit_actions(WHAT, conversation, parts)?;
-        let thread = conversation.id.thread_id();
-        actions.extend(journal_rev.map(|rev| check_journal_action(thread, rev)));
-        actions.extend(add_usage_of_reply(parts, thread));
-        Ok(match self.table.run_transaction(WHAT, actions).await? {
+        actions.extend(self.build_table_actions(beside));
+        actions.extend(add_usage_of_reply(parts, conversation.id.thread_id()));
+        let written = self.table.run_transaction(WHAT, actions).await;
+        self.forget_table_items(beside);
+        Ok(match written? {
             Ok(()) => WriteOutcome::Written,
             Err(_) => WriteOutcome::Conflict,
         })
+    }
+
+    async fn write_guarded(&self, guard: &EffectGuard, writes: &[Write]) -> PortResult<Option<WriteResult>> {
+        const WHAT: &str = "writing beside a conversation";
+        let (version, now) = (Version(self.table.system.random_u64()), self.table.system.now());
+        let key = TableKey::for_conversation(&guard.conversation);
+        let mut actions = vec![TransactionAction::Check(key, require_as_drafted(guard))];
+        actions.extend(writes.iter().map(|write| to_action(write, version, now)));
+        let written = self.table.run_transaction(WHAT, actions).await;
+        self.forget_table_items(writes);
+        let Err(failed) = written? else {
+            let puts = writes.iter().filter(|write| matches!(write, Write::Put(..)));
+            return Ok(Some(Ok(vec![version; puts.count()])));
+        };
+        let refused = || Refusal(list_refused_writes(&failed, 1, writes.len()));
+        Ok(failed.for_action(0).is_none().then(|| Err(refused())))
     }
 
     async fn search_conversations(

@@ -14,8 +14,6 @@
 //! | instance's state | `I#{instance}` | `STATE` |
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
-//! | journal of effects: its revision, its content | `J#{thread}` | `H`, `J` |
-//! | cell of a calendar | `Y#{tenant}` | `{calendar}#{start}` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
@@ -32,15 +30,14 @@
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due; those of the table's kinds under
 //! `{kind}{shard}`. Index `lists` (`list_key`, `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`),
 //! and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
-//! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
+//! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages. Index
-//! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, and under `W#{tenant}` its conversations in which a person owes an answer.
+//! `tenants` (`tenant_list`, `tenant_at`) holds under `W#{tenant}` the keys of a tenant's conversations in which a person owes an answer.
 //! Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
 mod configuration;
-mod effects;
 mod event_log;
 pub(super) mod invitations;
 mod lists;
@@ -51,10 +48,6 @@ mod usage;
 pub(super) mod waiting;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
-pub(super) use effects::{
-    JOURNAL, booked_journals, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals,
-    tenant_unknown_effects,
-};
 pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_connections_pk};
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{

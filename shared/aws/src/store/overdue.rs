@@ -31,7 +31,6 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
         Some(("I", id)) if sk == STATE => {
             OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
-        Some(("J", _)) => OverdueWork::Effects(keys::parse_journal_key(item).ok_or_else(malformed)?),
         Some(("I", _)) => OverdueWork::Parked(item::decode_record(what, item)?),
         Some(("V", _)) if keys::invitations::is_invitation_sk(sk) => {
             let (tenant, invitation) = keys::invitations::parse_invitation_key(item).ok_or_else(malformed)?;

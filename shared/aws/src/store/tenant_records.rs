@@ -22,10 +22,7 @@ type Part = (String, Option<String>);
 
 /// Lists the parts of the table that hold a tenant's records alone. Its invitations and the kinds of the table's port lie elsewhere.
 fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
-    let mut parts = vec![
-        (keys::cells_pk(tenant), None),
-        (keys::usage_partition_key(tenant), None),
-    ];
+    let mut parts = vec![(keys::usage_partition_key(tenant), None)];
     for instance in instances {
         parts.push((keys::instance_pk(&instance.id), None));
     }

@@ -11,6 +11,7 @@ use crate::store::{InboundRows, ReplyRows, Settlement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_ports::ports::{AppliedMessage, CommittedReply, PortResult, StoreInboundOutcome, WriteOutcome};
+use recado_ports::table::Kind;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +82,7 @@ impl JointCommit {
     pub(super) fn from_reply(reply: &CommittedReply<'_>) -> Result<Self, DbError> {
         let turn = reply.turn.map(|job| TurnsRow::from_job(job, Duration::ZERO));
         Ok(Self {
-            rows: ReplyRows::from_reply(reply.conversation, reply.parts, reply.journal_rev)?,
+            rows: ReplyRows::from_reply(reply.conversation, reply.parts, reply.beside)?,
             send: FifoMessage {
                 group: reply.send.queue_group().to_owned(),
                 body: encode_json(reply.send)?,
@@ -91,8 +92,13 @@ impl JointCommit {
         })
     }
 
-    fn write_all(&self, connection: &Connection, now: Timestamp) -> Result<WriteOutcome, DbError> {
-        let written = self.rows.write_rows(connection, now)?;
+    fn write_all(
+        &self,
+        connection: &Connection,
+        kinds: &[Kind],
+        now: Timestamp,
+    ) -> Result<WriteOutcome, DbError> {
+        let written = self.rows.write_rows(connection, kinds, now)?;
         if written == WriteOutcome::Written {
             insert_fifo(connection, QueueName::Outbound, &self.send, now)?;
             if let Some(turn) = &self.turn {
@@ -134,8 +140,8 @@ impl Embedded {
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "commit_and_enqueue";
         let joint = joint.map_err(|fault| fault.into_port_error(WHAT))?;
-        let now = self.current_time();
-        let work = move |c: &Connection| joint.write_all(c, now);
+        let (kinds, now) = (self.known_kinds(), self.current_time());
+        let work = move |c: &Connection| joint.write_all(c, kinds, now);
         let queues = [QueueName::Turns, QueueName::Outbound];
         self.run_acknowledging(&queues, WHAT, WriteOutcome::Written, work)
             .await

@@ -1,9 +1,8 @@
 use super::contact_words::IDS_BY_CONTACT;
 use super::conversation_row::{ConversationRow, IDS_BY_LABEL, UNLISTED, mode_name, status_name};
-use super::effects::journal_has_revision;
 use super::message_words::{IDS_BY_WORDS, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
-use super::table::{find_refused, make_writes};
+use super::table::{find_refused, make_writes, write_items};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -17,10 +16,10 @@ use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantI
 use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, Page, PageRequest, PortResult, SearchWords,
-    WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult,
+    SearchWords, WriteOutcome,
 };
-use recado_ports::table::{Kind, Write};
+use recado_ports::table::{Kind, Write, WriteResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Returns whether the conversation is in the mode `ai` and in this epoch.
@@ -39,7 +38,7 @@ pub(super) fn is_agents_epoch(
     }))
 }
 
-pub(super) fn select_conversation(
+fn select_conversation(
     connection: &Connection,
     id: &ConversationId,
 ) -> Result<Option<Conversation>, DbError> {
@@ -53,6 +52,17 @@ pub(super) fn select_conversation(
 fn select_latest(connection: &Connection, thread: &ThreadId) -> Result<Option<Conversation>, DbError> {
     let sql = "SELECT body FROM conversations WHERE thread = ?1 ORDER BY number DESC LIMIT 1";
     query_one(connection, sql, [thread.as_str()])
+}
+
+/// Returns whether the conversation is as it was drafted.
+fn is_as_drafted(connection: &Connection, guard: &EffectGuard) -> Result<bool, DbError> {
+    let found = select_conversation(connection, &guard.conversation)?;
+    Ok(found.is_some_and(|found| {
+        found.mode == ConversationMode::Ai
+            && found.epoch == guard.epoch
+            && found.answered == guard.answered
+            && found.turn_upto == guard.turn_upto
+    }))
 }
 
 /// Returns the newest messages before the ordinal `before`, the newest first.
@@ -174,8 +184,8 @@ impl CommittedMessage {
 pub(crate) struct ReplyRows {
     conversation: ConversationRow,
     parts: Vec<MessageRow>,
-    /// The thread with the revision that its journal must have.
-    journal: Option<(ThreadId, u64)>,
+    /// The writes of the table that are made beside them.
+    beside: Vec<Write>,
     /// The use of models by the reply, for the sums.
     usage: Vec<UsageSum>,
 }
@@ -184,7 +194,7 @@ impl ReplyRows {
     pub(crate) fn from_reply(
         conversation: &Conversation,
         parts: &[Message],
-        journal_rev: Option<u64>,
+        beside: &[Write],
     ) -> Result<Self, DbError> {
         Ok(Self {
             conversation: ConversationRow::from_conversation(conversation)?,
@@ -192,7 +202,7 @@ impl ReplyRows {
                 .iter()
                 .map(MessageRow::from_message)
                 .collect::<Result<_, _>>()?,
-            journal: journal_rev.map(|rev| (conversation.id.thread_id().clone(), rev)),
+            beside: beside.to_vec(),
             usage: usage_of_reply(parts),
         })
     }
@@ -200,14 +210,13 @@ impl ReplyRows {
     pub(crate) fn write_rows(
         &self,
         connection: &Connection,
+        kinds: &[Kind],
         now: Timestamp,
     ) -> Result<WriteOutcome, DbError> {
         let Some(conversation) = self.conversation.check_stored(connection)? else {
             return Ok(WriteOutcome::Conflict);
         };
-        if let Some((thread, rev)) = &self.journal
-            && !journal_has_revision(connection, thread, *rev)?
-        {
+        if !find_refused(connection, &self.beside, now)?.is_empty() {
             return Ok(WriteOutcome::Conflict);
         }
         let parts = self.parts.iter().map(|part| part.check_new(connection));
@@ -222,6 +231,7 @@ impl ReplyRows {
         for sum in &self.usage {
             add_usage_to_sum(connection, sum)?;
         }
+        make_writes(connection, &self.beside, kinds, now)?;
         Ok(WriteOutcome::Written)
     }
 }
@@ -308,13 +318,26 @@ impl Conversations for Embedded {
         &self,
         conversation: &Conversation,
         parts: &[Message],
-        journal_rev: Option<u64>,
+        beside: &[Write],
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "commit_reply";
-        let rows = ReplyRows::from_reply(conversation, parts, journal_rev);
+        let rows = ReplyRows::from_reply(conversation, parts, beside);
         let rows = rows.map_err(|fault| fault.into_port_error(WHAT))?;
-        let now = self.current_time();
-        self.run_write(WHAT, move |c| rows.write_rows(c, now)).await
+        let (kinds, now) = (self.known_kinds(), self.current_time());
+        self.run_write(WHAT, move |c| rows.write_rows(c, kinds, now))
+            .await
+    }
+
+    async fn write_guarded(&self, guard: &EffectGuard, writes: &[Write]) -> PortResult<Option<WriteResult>> {
+        let (guard, writes) = (guard.clone(), writes.to_vec());
+        let (kinds, now) = (self.known_kinds(), self.current_time());
+        self.run_write("write_guarded", move |c| {
+            let is_drafted = is_as_drafted(c, &guard)?;
+            is_drafted
+                .then(|| write_items(c, &writes, kinds, now))
+                .transpose()
+        })
+        .await
     }
 
     async fn search_conversations(

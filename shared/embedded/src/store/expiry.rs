@@ -37,8 +37,6 @@ pub struct SweepCounts {
     pub usage: usize,
     /// Items of the table: records of its kinds, and what leads to them.
     pub records: usize,
-    /// Cells whose events are over.
-    pub cells: usize,
     /// Guests of occasions that were long ago.
     pub guests: usize,
     /// Invitations.
@@ -88,7 +86,6 @@ fn delete_expired_rows(
         deliveries: delete("deliveries", "key", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
         records: delete_expired_items(connection, kinds, now, SWEEP_MAX)?,
-        cells: delete("cells", "tenant, calendar, start", "expires")?,
         guests: delete("guests", "tenant, occasion, id", "expires")?,
         invitations: delete("invitations", "tenant, id", "expires")?,
         invitation_claims: delete_at(claims_before, "invitation_claims", "tenant, key", "until")?,

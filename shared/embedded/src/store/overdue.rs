@@ -4,7 +4,7 @@ use crate::sql_records::{count_from_sql, decode_json, keep_readable, to_sql_limi
 use crate::timed_tables::write_overdue_query;
 use jiff::Timestamp;
 use recado_domain::ids::{
-    BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
+    BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId,
 };
 use recado_ports::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
@@ -40,7 +40,6 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
                 invitation: InvitationId::parse(id).map_err(damaged)?,
             })
         }
-        "effects" => Ok(OverdueWork::Effects(ThreadId::parse(&what).map_err(damaged)?)),
         "batch" => {
             let (tenant, batch) = what.rsplit_once('#').unwrap_or_default();
             Ok(OverdueWork::Batch {

@@ -172,7 +172,7 @@ fn meets_condition(c: &Connection, write: &Write, now: Timestamp) -> Result<bool
 }
 
 /// Makes writes if all of their conditions hold, and publishes what they tell.
-fn write_items(
+pub(super) fn write_items(
     c: &Connection,
     writes: &[Write],
     kinds: &[Kind],

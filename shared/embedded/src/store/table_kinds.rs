@@ -43,10 +43,10 @@ pub(crate) fn set_records_back(c: &Connection, back: ClockRollback) -> Result<us
 /// Frees what a process held by records that ended.
 pub(crate) fn free_held_records(
     c: &Connection,
-    _now: Timestamp,
+    now: Timestamp,
     counts: &mut RecoveryCounts,
 ) -> Result<(), DbError> {
-    counts.records += update_timed_records(c, Kind::free_held)?;
+    counts.records += update_timed_records(c, |kind, body| kind.free_held(body, now))?;
     Ok(())
 }
 

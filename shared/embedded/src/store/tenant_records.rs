@@ -13,7 +13,7 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 12] = [
+const BY_TENANT: [&str; 10] = [
     "DELETE FROM page_changes WHERE (tenant, occasion) IN
         (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM occasions WHERE (tenant, id) IN
@@ -34,9 +34,6 @@ const BY_TENANT: [&str; 12] = [
         (SELECT tenant, day, agent, model, country FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM published_events WHERE seq IN
         (SELECT seq FROM published_events WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM journals WHERE thread IN (SELECT thread FROM journals WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM cells WHERE (tenant, calendar, start) IN
-        (SELECT tenant, calendar, start FROM cells WHERE tenant = ?1 LIMIT ?2)",
 ];
 
 /// What is found by the id of an instance, as `?1`.

@@ -2,18 +2,14 @@
 
 use super::*;
 use recado_domain::effects::{EntryEnd, Journal, JournalChange};
-use recado_pipeline::ports::{EffectJournals, JournalOutcome};
-use recado_testkit::stored_effect::store_booking;
+use recado_testkit::stored_effect::{read_journal, replace_journal, store_booking};
 
 /// Has the effect of a journal become unknown.
 async fn make_unknown(site: &Site, journal: &mut Journal) {
     let nonce = journal.entries[0].nonce.clone();
     journal.give_up_settling(1, &nonce, true).unwrap();
     journal.rev += 1;
-    let change = JournalChange::default();
-    let now = journal.begun_at;
-    let saved = succeed(site.store.save_journal_with_cells(journal, &change, now)).await;
-    assert_eq!(saved, JournalOutcome::Written);
+    replace_journal(&site.store, journal, &JournalChange::default()).await;
 }
 
 /// Stores an effect in the thread of a conversation of which nobody knows how it ended.
@@ -58,7 +54,8 @@ async fn an_effect_that_is_unknown_is_shown_and_ends_as_a_person_says_once() {
         let answer = site.operate("POST", &path, &body).await;
         assert_eq!(answer.status, status, "{body}: {:?}", answer.body);
     }
-    let stored = succeed(site.store.find_journal(id.thread_id())).await.unwrap();
+    let stored = read_journal(&site.store, &conversation.tenant, id.thread_id()).await;
+    let stored = stored.unwrap();
     let kept = stored.find_booking(&stored.entries[0].id).is_some();
     assert!(kept, "what is done is booked");
     let mut other = stored.clone();

@@ -48,7 +48,7 @@ async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago:
         usage_kept: None,
     });
     conversation.rev = 1;
-    let written = succeed(site.store.commit_reply(&conversation, &[reply], None)).await;
+    let written = succeed(site.store.commit_reply(&conversation, &[reply], &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     conversation.id
 }

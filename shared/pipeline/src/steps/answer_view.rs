@@ -12,9 +12,8 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
-use recado_ports::ports::{
-    ConfigurationStore, Conversations, EffectJournals, InstanceStates, PortResult, System,
-};
+use recado_ports::ports::{ConfigurationStore, Conversations, InstanceStates, PortResult, System};
+use recado_ports::records::effects::find_journal;
 use recado_ports::records::turn_places::find_turn_places;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,8 +65,9 @@ async fn find_turn_obstacle(
     situation: &AnswerSituation<'_>,
 ) -> PortResult<Option<Obstacle>> {
     if conversation.has_journal {
-        let journal = deps.store().find_journal(conversation.id.thread_id()).await?;
-        let effect = journal.and_then(|journal| Obstacle::find_effect(&journal, situation.now));
+        let (tenant, thread) = (&conversation.tenant, conversation.id.thread_id());
+        let journal = find_journal(deps.store(), tenant, thread).await?;
+        let effect = journal.and_then(|journal| Obstacle::find_effect(&journal.record, situation.now));
         if effect.is_some() {
             return Ok(effect);
         }

@@ -3,30 +3,37 @@
 use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{Journal, JournalChange};
-use recado_domain::ids::ThreadId;
-use recado_ports::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System, WriteOutcome};
+use recado_domain::ids::{TenantId, ThreadId};
+use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::records::effects::{
+    JournalOutcome, delete_journal, find_journal, free_held_cells, save_journal_with_cells,
+};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
 /// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.
-pub(crate) async fn erase_journal(deps: &impl Deps, thread: &ThreadId) -> PortResult<()> {
+pub(crate) async fn erase_journal(deps: &impl Deps, tenant: &TenantId, thread: &ThreadId) -> PortResult<()> {
     retry_lost_write(PortError::contended("journal"), (), |()| async {
-        let Some(journal) = deps.store().find_journal(thread).await? else {
+        let Some(journal) = find_journal(deps.store(), tenant, thread).await? else {
             return Ok(WriteAttempt::Done(()));
         };
-        let deleted = delete_with_cells(deps, &journal).await?;
-        Ok(WriteAttempt::after_write(deleted, ()))
+        Ok(if delete_with_cells(deps, &journal).await? {
+            WriteAttempt::Done(())
+        } else {
+            WriteAttempt::Lost(())
+        })
     })
     .await
 }
 
-/// Deletes a journal. Its cells go first: after a crash in between, the journal still leads to them.
-pub(crate) async fn delete_with_cells(deps: &impl Deps, journal: &Journal) -> PortResult<WriteOutcome> {
-    let cells = journal.held_cells();
+/// Deletes a journal. Its cells go first: after a crash in between, the journal still leads to them. `false`: it was changed since.
+async fn delete_with_cells(deps: &impl Deps, journal: &Versioned<Journal>) -> PortResult<bool> {
+    let cells = journal.record.held_cells();
     if !cells.is_empty() {
-        deps.store().free_held_cells(&journal.tenant, &cells).await?;
+        free_held_cells(deps.store(), &journal.record.tenant, &cells).await?;
     }
-    deps.store().delete_journal(journal).await
+    delete_journal(deps.store(), journal).await
 }
 
 /// Forgets the effects of a thread that ended `before` or earlier. Returns `true` if something stays: what is owed (an effect
@@ -34,25 +41,21 @@ pub(crate) async fn delete_with_cells(deps: &impl Deps, journal: &Journal) -> Po
 /// journal, so the conversation must stay as long.
 pub(crate) async fn forget_effects(
     deps: &impl Deps,
-    thread: &ThreadId,
+    (tenant, thread): (&TenantId, &ThreadId),
     before: Timestamp,
 ) -> PortResult<bool> {
     retry_lost_write(PortError::contended("journal"), (), |()| async {
-        let Some(mut journal) = deps.store().find_journal(thread).await? else {
+        let Some(mut journal) = find_journal(deps.store(), tenant, thread).await? else {
             return Ok(WriteAttempt::Done(false));
         };
-        let now = deps.system().now();
-        let forgotten = journal.forget_ended(before, now);
-        let something_stays = !journal.is_empty();
-        let written = if journal.is_empty() {
-            deps.store().delete_journal(&journal).await? == WriteOutcome::Written
+        let forgotten = journal.record.forget_ended(before, deps.system().now());
+        let something_stays = !journal.record.is_empty();
+        let written = if journal.record.is_empty() {
+            delete_journal(deps.store(), &journal).await?
         } else if forgotten {
-            journal.raise_revision();
+            journal.record.raise_revision();
             let change = JournalChange::default();
-            deps.store()
-                .save_journal_with_cells(&journal, &change, now)
-                .await?
-                == JournalOutcome::Written
+            save_journal_with_cells(deps.store(), &mut journal, &change).await? == JournalOutcome::Written
         } else {
             true
         };

@@ -74,7 +74,7 @@ async fn find_owing_instance(
         OverdueWork::Parked(_)
         | OverdueWork::Email { .. }
         | OverdueWork::Probe(_)
-        | OverdueWork::Effects(_)
+        | OverdueWork::Effects { .. }
         | OverdueWork::File { .. } => return Ok(None),
         OverdueWork::Outgoing { conversation, .. } | OverdueWork::Owed(conversation) => conversation,
     };

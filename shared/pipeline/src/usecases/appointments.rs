@@ -14,7 +14,8 @@ use recado_domain::effects::{Booking, Journal, ToolName};
 use recado_domain::ids::{CalendarId, InstanceId, TenantId, ThreadId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::tools::CalendarFunction;
-use recado_ports::ports::{EffectJournals, Page, PortResult, System};
+use recado_ports::ports::{Page, PortResult, System};
+use recado_ports::records::effects::list_booked_journals;
 use std::collections::BTreeMap;
 
 /// The most contacts whose appointments are looked through: those whose first one begins the soonest.
@@ -70,7 +71,7 @@ pub async fn list_appointments(
     after: Option<&AppointmentPlace>,
 ) -> Result<Page<Appointment>, TenantChoiceError> {
     let tenant = choose_tenant(deps, caller, tenant).await?.id;
-    let journals = deps.store().list_booked_journals(&tenant, CONTACTS_MAX).await?;
+    let journals = list_booked_journals(deps.store(), &tenant, CONTACTS_MAX).await?;
     let mut calendars = KnownCalendars::default();
     let mut found = Vec::new();
     for journal in &journals {

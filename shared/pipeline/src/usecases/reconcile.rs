@@ -196,9 +196,11 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork, end: Timestamp) -> 
         OverdueWork::Email { tenant, invitation } => wake_overdue_email(deps, &tenant, &invitation)
             .await
             .map(|done| did(done, ReconcileAction::Send)),
-        OverdueWork::Effects(thread) => overdue_effects::settle_due_effects(deps, &thread, end)
-            .await
-            .map(|done| did(done, ReconcileAction::Effects)),
+        OverdueWork::Effects { tenant, thread } => {
+            overdue_effects::settle_due_effects(deps, (&tenant, &thread), end)
+                .await
+                .map(|done| did(done, ReconcileAction::Effects))
+        }
         OverdueWork::File {
             conversation,
             ordinal,

@@ -138,7 +138,7 @@ async fn prepare_turn<'a>(
     };
     draft.turn.agent = Some(bound.agent.id.clone());
     draft.turn.usage_kept = bound.tenant.retention.usage;
-    draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.last);
+    draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.record.last);
     let turn = LeasedTurn {
         leaves_at: find_leaving_time(deps, &bound, &conversation, &reading),
         job,

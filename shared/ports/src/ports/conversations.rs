@@ -1,5 +1,5 @@
 use super::{CommitOutcome, Page, PageRequest, PortResult, SearchWords, WriteOutcome};
-use crate::table::Write;
+use crate::table::{Write, WriteResult};
 use jiff::Timestamp;
 use recado_domain::access::Scope;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
@@ -41,6 +41,19 @@ impl ConversationFilter {
         let labels = &conversation.annotations.labels;
         self.label.as_ref().is_none_or(|label| labels.contains(label))
     }
+}
+
+/// The state that a conversation must have for an effect to begin: the one in which it was drafted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectGuard {
+    /// Conversation that must be in AI mode.
+    pub conversation: ConversationId,
+    /// Epoch that the conversation must have.
+    pub epoch: u64,
+    /// Ordinal up to which it must be answered.
+    pub answered: Ordinal,
+    /// Newest ordinal that wants an answer.
+    pub turn_upto: Ordinal,
 }
 
 /// A store of conversations and their messages.
@@ -103,15 +116,23 @@ pub trait Conversations: Send + Sync {
 
     /// Stores the agent's reply in one transaction. The transaction writes the conversation as
     /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
-    /// reply was split (10 at most). All of them are stored as open, or nothing is written. With `journal_rev`, the thread's
-    /// journal must have this revision (0: there is none), or the result is [`WriteOutcome::Conflict`]. The same transaction adds what the
-    /// reply used ([`recado_domain::usage::usage_of_reply`]) to the sums of its tenant.
+    /// reply was split (10 at most). All of them are stored as open, or nothing is written. The same transaction makes the writes
+    /// `beside` as [`Table::write`](crate::table::Table::write) does: if one is refused, the result is [`WriteOutcome::Conflict`]. It adds what
+    /// the reply used ([`recado_domain::usage::usage_of_reply`]) to the sums of its tenant.
     fn commit_reply(
         &self,
         conversation: &Conversation,
         parts: &[Message],
-        journal_rev: Option<u64>,
+        beside: &[Write],
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+
+    /// Makes writes as [`Table::write`](crate::table::Table::write) does, if the conversation is as `guard` says, in one transaction that
+    /// only looks at the conversation. `None`: it is not, whatever of the writes is refused, and nothing was written.
+    fn write_guarded(
+        &self,
+        guard: &EffectGuard,
+        writes: &[Write],
+    ) -> impl Future<Output = PortResult<Option<WriteResult>>> + Send;
 
     /// Lists the conversations that match `filter`, the most recently active first.
     fn search_conversations(

@@ -39,8 +39,13 @@ pub enum OverdueWork {
         /// The invitation.
         invitation: InvitationId,
     },
-    /// A thread whose journal has an effect to settle, a fence to remove or an event to look at.
-    Effects(ThreadId),
+    /// A thread whose journal has an effect to settle, a fence to remove or an event to look at. It is a record of the table, too.
+    Effects {
+        /// Tenant of the thread.
+        tenant: TenantId,
+        /// The thread.
+        thread: ThreadId,
+    },
     /// A message whose file is to be fetched.
     File {
         /// Conversation of the message.
@@ -59,7 +64,7 @@ pub enum OverdueWork {
 
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
-/// `ParkedConversation::release_due_at`, `Message::file_due_at`, `Journal::journal_due_at`,
+/// `ParkedConversation::release_due_at`, `Message::file_due_at`,
 /// `Batch::due_at`, `Invitation::overdue_at`). The store keeps that time in an index
 /// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
 /// [`list_overdue_work`](crate::overdue_work::list_overdue_work) adds the records of the table that are due.

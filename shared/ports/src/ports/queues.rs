@@ -1,4 +1,5 @@
 use super::{DeliveryLink, InboundWrite, PortResult, RecordEventOutcome, StoreInboundOutcome, WriteOutcome};
+use crate::table::Write;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -45,8 +46,8 @@ pub struct CommittedReply<'a> {
     pub conversation: &'a Conversation,
     /// Messages of the reply.
     pub parts: &'a [Message],
-    /// Revision that the thread's journal must have, as [`super::Conversations::commit_reply`] checks it.
-    pub journal_rev: Option<u64>,
+    /// Writes of the table that are made beside them.
+    pub beside: &'a [Write],
     /// Send job for the messages. It is new, so no deduplication id is looked for.
     pub send: &'a OutboundJob,
     /// Turn job for what the reply leaves owed, handed out at once.

@@ -2,6 +2,7 @@
 
 use crate::ports::{PortResult, WriteOutcome};
 use crate::table::{Record, Table, Versioned, find_or_new, save_record};
+use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::TenantId;
 use recado_domain::turn_places::TurnPlaces;
@@ -24,7 +25,7 @@ impl Record for TurnPlaces {
         back.correct_places(self)
     }
 
-    fn free_held(&mut self) -> bool {
+    fn free_held(&mut self, _now: Timestamp) -> bool {
         self.free_places()
     }
 }

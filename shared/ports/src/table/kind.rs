@@ -44,7 +44,7 @@ pub struct Kind {
     derive_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
     item: fn(&str) -> PortResult<NewItem>,
     set_times_back: fn(&str, ClockRollback) -> PortResult<Option<Vec<Write>>>,
-    free_held: fn(&str) -> PortResult<Option<Vec<Write>>>,
+    free_held: fn(&str, Timestamp) -> PortResult<Option<Vec<Write>>>,
     list_files: fn(&str) -> PortResult<Vec<MovedFile>>,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
             derive_events: derive_events::<T>,
             item: |body| build_item(&T::from_body(body)?),
             set_times_back: |body, back| change_record::<T>(body, |record| record.set_times_back(back)),
-            free_held: |body| change_record::<T>(body, T::free_held),
+            free_held: |body, now| change_record::<T>(body, |record| record.free_held(now)),
             list_files: |body| Ok(T::from_body(body)?.list_files()),
         }
     }
@@ -114,9 +114,9 @@ impl Kind {
         (self.set_times_back)(body, back)
     }
 
-    /// Returns the writes that store a record without what a process held that ended; `None` if it held nothing.
-    pub fn free_held(&self, body: &str) -> PortResult<Option<Vec<Write>>> {
-        (self.free_held)(body)
+    /// Returns the writes that store a record without what a process held that ended by `now`; `None` if it held nothing.
+    pub fn free_held(&self, body: &str, now: Timestamp) -> PortResult<Option<Vec<Write>>> {
+        (self.free_held)(body, now)
     }
 
     /// Lists the files that may belong to the record with this JSON.

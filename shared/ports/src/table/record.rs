@@ -110,8 +110,8 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
         false
     }
 
-    /// Frees what a process held that ended. Returns whether there was anything. The key must stay.
-    fn free_held(&mut self) -> bool {
+    /// Frees what a process held that ended by `now`. Returns whether there was anything. The key must stay.
+    fn free_held(&mut self, _now: Timestamp) -> bool {
         false
     }
 

@@ -49,6 +49,18 @@ impl<T: Record> Versioned<T> {
         self.version.is_some()
     }
 
+    /// Returns the write that changes nothing, and requires that the stored record is still the one that was read.
+    pub fn require_unchanged(&self) -> Write {
+        Write::Check(self.record.key(), self.condition())
+    }
+
+    /// Notes that the record is stored as it is, with this version.
+    pub(crate) fn note_saved(&mut self, version: Option<Version>) {
+        self.version = version;
+        self.leads = self.record.leads();
+        self.expiry = self.record.expiry();
+    }
+
     fn condition(&self) -> Condition {
         self.version.map_or(Condition::Absent, Condition::Version)
     }
@@ -212,9 +224,7 @@ pub async fn save_record_with<T: Record>(
     change.writes.extend(others);
     match table.write(&change.writes).await? {
         Ok(versions) => {
-            versioned.version = versions.first().copied();
-            versioned.leads = versioned.record.leads();
-            versioned.expiry = versioned.record.expiry();
+            versioned.note_saved(versions.first().copied());
             Ok(SaveOutcome::Saved)
         }
         Err(refusal) => Ok(change.refused_by(&refusal.0, 0).unwrap_or(SaveOutcome::Conflict)),

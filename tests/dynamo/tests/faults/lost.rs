@@ -142,7 +142,7 @@ fn sending(world: &World) -> (Fixture, InFlightSend) {
     let _ = stored(world, &job, &conversation, &message).unwrap();
     let reply = fixture.reply(&mut conversation);
     let parts = std::slice::from_ref(&reply);
-    let _ = block_on(world.store.commit_reply(&conversation, parts, None)).unwrap();
+    let _ = block_on(world.store.commit_reply(&conversation, parts, &[])).unwrap();
     let (sending, flight) = claimed(&reply);
     let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
     (fixture, flight)

@@ -107,7 +107,7 @@ fn sending(world: &World) -> Sending {
     let committed = block_on(
         world
             .store
-            .commit_reply(&conversation, std::slice::from_ref(&reply), None),
+            .commit_reply(&conversation, std::slice::from_ref(&reply), &[]),
     );
     assert_eq!(committed.unwrap(), WriteOutcome::Written);
     let (sending, flight) = claimed(&reply);
@@ -193,7 +193,7 @@ fn no_part_of_a_reply_is_open_without_those_before_it() {
         },
         |world, (fixture, before)| async move {
             let (conversation, parts) = reply_in_parts(&fixture, &before, 2);
-            let committed = world.store.commit_reply(&conversation, &parts, None).await;
+            let committed = world.store.commit_reply(&conversation, &parts, &[]).await;
             assert_eq!(committed.unwrap(), WriteOutcome::Written);
         },
         |world, (_, before)| {
@@ -213,7 +213,7 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
     let (world, fixture) = (World::new(), Fixture::new());
     let before = begun(&world, &fixture);
     let (conversation, parts) = reply_in_parts(&fixture, &before, 2);
-    let committed = block_on(world.store.commit_reply(&conversation, &parts, None));
+    let committed = block_on(world.store.commit_reply(&conversation, &parts, &[]));
     assert_eq!(committed.unwrap(), WriteOutcome::Written);
     let (sending, flight) = claimed(&parts[0]);
     let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();

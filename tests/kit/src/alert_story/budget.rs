@@ -49,7 +49,7 @@ async fn reply_with_tokens<S: Store>(scene: &AlertStory<'_, S>, output_tokens: u
     });
     conversation.rev = 1;
     let (sending, flight) = claimed(&reply);
-    let written = succeed(scene.store.commit_reply(&conversation, &[reply], None)).await;
+    let written = succeed(scene.store.commit_reply(&conversation, &[reply], &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     // It is sent at once: nothing waits.
     let claim = succeed(scene.store.claim_message(&sending, None, &flight)).await;

@@ -76,7 +76,7 @@ pub async fn a_reply_of_a_conversation_that_changed_is_not_committed<Q: Queues>(
     let reply = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&message),
-        journal_rev: None,
+        beside: &[],
         send: &send,
         turn: None,
     };

@@ -34,7 +34,7 @@ pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(st
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     let reply = [fixture.reply(&mut conversation)];
-    assert_written(store.commit_reply(&conversation, &reply, None)).await;
+    assert_written(store.commit_reply(&conversation, &reply, &[])).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
@@ -51,7 +51,7 @@ pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in
     let mut conversation = begun(store, &fixture).await;
     // Three bytes each: as long as 4,096 UTF-16 code units get.
     let parts = parts(&fixture, &mut conversation, 10, &"好".repeat(4096));
-    assert_written(store.commit_reply(&conversation, &parts, None)).await;
+    assert_written(store.commit_reply(&conversation, &parts, &[])).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
@@ -72,7 +72,7 @@ pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_pa
     stored.take_over();
     updated(store, &mut stored).await;
     let parts = parts(&fixture, &mut stale, 3, "oi");
-    assert_conflict(store.commit_reply(&stale, &parts, None)).await;
+    assert_conflict(store.commit_reply(&stale, &parts, &[])).await;
     for part in &parts {
         assert_untouched(store, &stored, part.ordinal).await;
     }
@@ -88,7 +88,7 @@ pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store
             (conversation, parts)
         })
         .collect();
-    let found = join_all(drafts.iter().map(|(c, parts)| store.commit_reply(c, parts, None))).await;
+    let found = join_all(drafts.iter().map(|(c, parts)| store.commit_reply(c, parts, &[]))).await;
     let won: Vec<usize> = (0..10)
         .filter(|index| *found[*index].as_ref().unwrap() == WriteOutcome::Written)
         .collect();

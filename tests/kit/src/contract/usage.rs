@@ -53,7 +53,7 @@ async fn try_commit_reply<S: Store>(
         unused_answers: Vec::new(),
         usage_kept: None,
     });
-    succeed(store.commit_reply(conversation, &[first, second], None)).await
+    succeed(store.commit_reply(conversation, &[first, second], &[])).await
 }
 
 /// The same, where nothing is in its way.

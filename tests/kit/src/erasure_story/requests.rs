@@ -3,7 +3,7 @@
 use super::{CANARY_BESIDE, ErasureSite, NUMBER, OTHER_BESIDE};
 use crate::builders::identity_key;
 use crate::ports::succeed;
-use crate::stored_effect::half_hour;
+use crate::stored_effect::{count_held_cells, half_hour};
 use recado_domain::access::Caller;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
@@ -56,9 +56,8 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S
         // The times of its booking are free again, and those of the other contact's are held.
         let (store, tenant) = (&self.deps.store, &self.fixture.bound.tenant.id);
         for (calendar, cells) in [(CANARY_BESIDE.calendar, 0), (OTHER_BESIDE.calendar, 2)] {
-            let (span, now) = (half_hour(calendar), self.deps.system.now());
-            let held = store.list_held_cells(tenant, &span, now);
-            assert_eq!(succeed(held).await.len(), cells, "{calendar}");
+            let held = count_held_cells(store, tenant, &half_hour(calendar)).await;
+            assert_eq!(held, cells, "{calendar}");
         }
     }
 

@@ -3,18 +3,17 @@
 use crate::counter::{Counter, Fate};
 use crate::world::Setup;
 use recado_domain::config::ConfigRemoval;
-use recado_domain::effects::{EffectEntry, EffectState};
+use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{ToolOutcome, TurnToolCall};
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, EffectJournals, ModelCall, OutboxStore, WriteOutcome,
-};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, ModelCall, OutboxStore, WriteOutcome};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::read_journal;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -85,9 +84,13 @@ async fn run_reconcile(setup: &Setup) -> ReconcileReport {
     succeed(Box::pin(reconcile(&setup.world))).await
 }
 
+async fn journal(setup: &Setup) -> Option<Journal> {
+    let tenant = &setup.fixture.bound.tenant.id;
+    read_journal(&setup.world.store, tenant, &setup.fixture.thread()).await
+}
+
 async fn entries(setup: &Setup) -> Vec<EffectEntry> {
-    let journal = succeed(setup.world.store.find_journal(&setup.fixture.thread())).await;
-    journal.unwrap().entries
+    journal(setup).await.unwrap().entries
 }
 
 async fn states(setup: &Setup) -> Vec<EffectState> {
@@ -208,8 +211,7 @@ async fn a_takeover_while_the_model_thinks_lets_nothing_begin() {
     });
     assert_eq!(run_turn(&setup).await, Verdict::RETRY_SOON);
     assert_eq!(counter(&setup).calls.lock().unwrap().len(), 0);
-    let journal = succeed(setup.world.store.find_journal(&setup.fixture.thread())).await;
-    assert_eq!(journal, None);
+    assert_eq!(journal(&setup).await, None);
 }
 
 #[tokio::test]

@@ -15,13 +15,14 @@ use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::message::{MessageStatus, Role};
 use recado_pipeline::deliver::AcceptedMessage;
 use recado_pipeline::ports::{
-    ClaimOutcome, ConnectionAnswer, Conversations, EffectJournals, InstanceStates, OutboxStore, SendOutcome,
+    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, operate, process};
 use recado_testkit::builders::{Fixture, claimed, correlation};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::read_journal;
 use serde_json::json;
 use std::time::Duration;
 
@@ -335,7 +336,7 @@ async fn effects_and_bookings_of_a_clock_that_ran_ahead_are_looked_at_once_it_is
         assert!(journal.journal_due_at().unwrap() > setup.now());
         assert!(setup.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
         setup.pass(120);
-        let found = succeed(setup.world.store.find_journal(&setup.fixture.thread())).await;
+        let found = read_journal(&setup.world.store, &journal.tenant, &journal.thread).await;
         let found = found.unwrap();
         let due = (
             found.entries_to_settle(setup.now()).len(),

@@ -18,14 +18,16 @@ use recado_pipeline::effects::{
     DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fence_left, settle_effect,
 };
 use recado_pipeline::ports::{
-    AskAnswer, CallAnswer, Conversations, EffectGuard, EffectJournals, EffectTool, FenceAnswer,
-    JournalOutcome, OutboxStore, SettlingAbility, WriteOutcome,
+    AskAnswer, CallAnswer, Conversations, EffectGuard, EffectTool, FenceAnswer, OutboxStore, SettlingAbility,
+    WriteOutcome,
 };
+use recado_pipeline::records::effects::find_journal;
+use recado_pipeline::table::Versioned;
 use recado_pipeline::trace::{TimelineStage, load_timeline};
 use recado_pipeline::{Verdict, reconcile};
 use recado_testkit::builders::{Fixture, far_ahead, nonce};
 use recado_testkit::ports::succeed;
-use recado_testkit::stored_effect::store_booking;
+use recado_testkit::stored_effect::{count_held_cells, read_journal, replace_journal, store_booking};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::pending;
@@ -270,10 +272,10 @@ impl<'a> Draft<'a> {
             answered: conversation.answered,
             turn_upto: conversation.turn_upto,
         };
-        let thread = conversation.id.thread_id().clone();
-        let found = succeed(store.find_journal(&thread)).await;
-        let (tenant, instance) = (conversation.tenant.clone(), conversation.instance.clone());
-        let new = || Journal::start_new(thread.clone(), tenant, instance, setup.now());
+        let (tenant, thread) = (conversation.tenant.clone(), conversation.id.thread_id().clone());
+        let found = succeed(find_journal(store, &tenant, &thread)).await;
+        let instance = conversation.instance.clone();
+        let new = || Versioned::new(Journal::start_new(thread, tenant, instance, setup.now()));
         let drafted = DraftedJournal::from_read(found.unwrap_or_else(new));
         Self {
             setup,
@@ -285,7 +287,7 @@ impl<'a> Draft<'a> {
 
     fn request(&self, tool: &str, action: EffectAction) -> EffectRequest {
         EffectRequest {
-            id: EffectId::from_random_bits(self.drafted.journal.last, bits(&self.conversation)),
+            id: EffectId::from_random_bits(self.drafted.journal.record.last, bits(&self.conversation)),
             tool: ToolName {
                 agent: AgentId::parse("ana").unwrap(),
                 name: tool.to_owned(),
@@ -318,8 +320,8 @@ impl<'a> Draft<'a> {
     }
 
     async fn stored(&self) -> Journal {
-        let thread = self.conversation.id.thread_id();
-        let found = succeed(self.setup.world.store.find_journal(thread)).await;
+        let (store, thread) = (&self.setup.world.store, self.conversation.id.thread_id());
+        let found = read_journal(store, &self.conversation.tenant, thread).await;
         found.unwrap()
     }
 
@@ -327,7 +329,7 @@ impl<'a> Draft<'a> {
     async fn settle(&self, tool: &impl EffectTool) -> SettlingEnd {
         let journal = self.stored().await;
         let entry = journal.entries.last().unwrap();
-        let place = (&journal.thread, entry.number);
+        let place = (journal.tenant_and_thread(), entry.number);
         succeed(settle_effect(
             &self.setup.world,
             tool,
@@ -340,10 +342,7 @@ impl<'a> Draft<'a> {
 
     async fn held_cells(&self) -> usize {
         let (store, tenant) = (&self.setup.world.store, &self.conversation.tenant);
-        let all = span(0, 40);
-        succeed(store.list_held_cells(tenant, &all, self.setup.now()))
-            .await
-            .len()
+        count_held_cells(store, tenant, &span(0, 40)).await
     }
 }
 
@@ -387,9 +386,9 @@ async fn a_booking_with_a_clear_answer_is_done_and_known() {
     let end = draft.book(&calendar, span(0, 2)).await;
     assert_eq!(state(&end), EffectState::Done);
     assert_eq!((calendar.live_events(), draft.held_cells().await), (1, 2));
-    assert_eq!(draft.stored().await, draft.drafted.journal);
-    assert_eq!(draft.drafted.rev, draft.drafted.journal.rev);
-    let told = draft.drafted.journal.describe_entries().unwrap();
+    assert_eq!(draft.stored().await, draft.drafted.journal.record);
+    assert_eq!(draft.drafted.rev, draft.drafted.journal.record.rev);
+    let told = draft.drafted.journal.record.describe_entries().unwrap();
     assert!(
         told.contains("is done")
             && told.contains("The tool answered:\n<tool_result tool=\"book\">\nok\n</tool_result>"),
@@ -575,7 +574,7 @@ async fn a_move_and_a_cancellation_name_the_version_that_was_read() {
         Calendar::fenced(&[Fate::Answered, Fate::Late]),
     );
     assert_eq!(state(&draft.book(&calendar, span(0, 2)).await), EffectState::Done);
-    let event = draft.drafted.journal.bookings[0].event.clone();
+    let event = draft.drafted.journal.record.bookings[0].event.clone();
     let to = |version: &str, first| EffectAction::Move {
         event: event.clone(),
         version: version.to_owned(),
@@ -634,10 +633,9 @@ async fn a_draft_without_time_for_the_call_begins_nothing() {
     )
     .await;
     assert!(matches!(end, Err(EffectStop::NoTimeLeft)), "{end:?}");
-    assert_eq!(
-        succeed(setup.world.store.find_journal(&setup.fixture.thread())).await,
-        None
-    );
+    let (store, fixture) = (&setup.world.store, &setup.fixture);
+    let stored = read_journal(store, &fixture.bound.tenant.id, &fixture.thread()).await;
+    assert_eq!(stored, None);
     assert_eq!(guard.answered, Ordinal(0));
 }
 
@@ -685,7 +683,13 @@ async fn an_effect_that_a_crash_left_is_settled_and_its_fence_removed_later() {
     let due = || journal.fences_to_remove(setup.now());
     assert!(due().is_empty(), "a minute later");
     setup.pass(60);
-    succeed(remove_fence_left(&setup.world, &calendar, due()[0])).await;
+    succeed(remove_fence_left(
+        &setup.world,
+        &calendar,
+        &journal.tenant,
+        due()[0],
+    ))
+    .await;
     assert_eq!(
         (draft.stored().await.journal_due_at(), calendar.standing_fences()),
         (None, 0)
@@ -751,12 +755,7 @@ async fn a_turn_waits_for_an_effect_that_is_under_way_and_counts_no_attempt() {
     let held = ended.entries[0].nonce.clone();
     let change = ended.end_entry(1, &held, EntryEnd::Failed { fence: false }, None, setup.now());
     ended.rev += 1;
-    let saved = setup
-        .world
-        .store
-        .save_journal_with_cells(&ended, &change.unwrap(), setup.now())
-        .await;
-    assert_eq!(saved.unwrap(), JournalOutcome::Written);
+    replace_journal(&setup.world.store, &ended, &change.unwrap()).await;
     assert_eq!(run_turn(&setup).await, Verdict::Done);
     let told = setup.world.llm.instructions.lock().unwrap().join("\n");
     assert!(told.contains("did not happen"), "{told}");
@@ -769,15 +768,12 @@ async fn a_reply_that_does_not_know_an_effect_is_not_committed() {
     let journal = with_effect(&setup, Some(EntryEnd::Failed { fence: true })).await;
     *setup.world.llm.says.lock().unwrap() = Some("Marcado".to_owned());
     // While the model answers, another worker writes the journal.
-    let (store, now) = (setup.world.store.clone(), setup.now());
+    let store = setup.world.store.clone();
     setup.world.llm.meanwhile.set(async move {
         let mut changed = journal;
         changed.note_fence_removed(1);
         changed.rev += 1;
-        let saved = store
-            .save_journal_with_cells(&changed, &JournalChange::default(), now)
-            .await;
-        assert_eq!(saved.unwrap(), JournalOutcome::Written);
+        replace_journal(&store, &changed, &JournalChange::default()).await;
     });
     assert_eq!(run_turn(&setup).await, Verdict::RETRY_SOON);
     let thread = setup.fixture.thread();
@@ -796,11 +792,12 @@ async fn a_booking_is_looked_at_an_hour_later_and_not_again_until_another_hour_i
     setup.message(&setup.fixture, "A1", "Quero marcar", false).await;
     with_effect(&setup, Some(EntryEnd::Done)).await;
     setup.pass(3_601);
-    let thread = setup.fixture.thread();
-    let before = succeed(setup.world.store.find_journal(&thread)).await.unwrap();
+    let (thread, tenant) = (setup.fixture.thread(), &setup.fixture.bound.tenant.id);
+    let stored = async || read_journal(&setup.world.store, tenant, &thread).await.unwrap();
+    let before = stored().await;
     assert_eq!(before.bookings_to_look_at(setup.now()).len(), 1);
     succeed(Box::pin(reconcile::reconcile(&setup.world))).await;
-    let looked = succeed(setup.world.store.find_journal(&thread)).await.unwrap();
+    let looked = stored().await;
     assert!(
         looked.bookings_to_look_at(setup.now()).is_empty(),
         "nobody answers for it: later"

@@ -24,8 +24,8 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, Deliveries, EffectJournals, ErasableRecords, InboundEntry, Inbox,
-    InvitationRecords, OutboxStore, PageRequest, Queues, SendOutcome,
+    ConfigurationStore, Conversations, Deliveries, ErasableRecords, InboundEntry, Inbox, InvitationRecords,
+    OutboxStore, PageRequest, Queues, SendOutcome,
 };
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
@@ -35,7 +35,7 @@ use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::erasure_story::{CANARY_BESIDE, OTHER_BESIDE, store_beside};
 use recado_testkit::ports::succeed;
-use recado_testkit::stored_effect::{half_hour, store_booking};
+use recado_testkit::stored_effect::{count_held_cells, half_hour, read_journal, store_booking};
 use recado_testkit::stored_file::{GivenFile, store_message_file};
 use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 use serde_json::{Value, json};
@@ -316,10 +316,7 @@ impl Site {
     /// Returns how many cells are held of a calendar of the tenant.
     async fn count_cells(&self, calendar: &str) -> usize {
         let (store, tenant) = (&self.setup.world.store, &self.setup.fixture.bound.tenant.id);
-        let span = half_hour(calendar);
-        succeed(store.list_held_cells(tenant, &span, self.setup.now()))
-            .await
-            .len()
+        count_held_cells(store, tenant, &half_hour(calendar)).await
     }
 
     /// The contact sends a recording; its bytes and its transcript are stored.
@@ -961,7 +958,8 @@ async fn an_effect_that_is_under_way_is_waited_for_and_one_whose_time_is_over_is
     let journal = store_booking(store, &conversation, ("agenda", "reserva-canaria"), None, now).await;
     let until = journal.entries[0].until;
     assert_eq!(site.erase(NUMBER).await.waits_until, Some(until));
-    assert_eq!(succeed(store.find_journal(id.thread_id())).await, Some(journal));
+    let stored = read_journal(store, &journal.tenant, &journal.thread).await;
+    assert_eq!(stored, Some(journal));
     site.setup.pass(until.duration_since(now).as_secs());
     assert_eq!(site.erase(NUMBER).await.waits_until, None);
     assert_eq!(site.search(&CANARIES), Vec::<String>::new());
@@ -983,8 +981,8 @@ async fn an_erased_contact_has_no_effects_and_holds_no_time_of_a_calendar() {
         site.setup.pass(until.duration_since(site.setup.now()).as_secs());
         site.erase(NUMBER).await;
     }
-    let store = &site.setup.world.store;
-    assert_eq!(succeed(store.find_journal(&thread)).await, None);
+    let (store, tenant) = (&site.setup.world.store, &site.setup.fixture.bound.tenant.id);
+    assert_eq!(read_journal(store, tenant, &thread).await, None);
     assert_eq!(
         (
             site.count_cells("agenda").await,

@@ -19,13 +19,15 @@ use recado_pipeline::Verdict;
 use recado_pipeline::appointments::{AppointmentPlace, list_appointments};
 use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, EffectJournals, EventLook, JournalOutcome, ModelCall, OutboxStore,
-    SendEvidence, SendOutcome, WriteOutcome,
+    ConfigurationStore, Conversations, EventLook, ModelCall, OutboxStore, SendEvidence, SendOutcome,
+    WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::effects::list_held_cells;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::{read_journal, replace_journal};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -113,7 +115,8 @@ async fn book(setup: &Setup, start: Timestamp) {
 }
 
 async fn journal(setup: &Setup) -> Journal {
-    let found = succeed(setup.world.store.find_journal(&setup.fixture.thread())).await;
+    let tenant = &setup.fixture.bound.tenant.id;
+    let found = read_journal(&setup.world.store, tenant, &setup.fixture.thread()).await;
     found.unwrap()
 }
 
@@ -363,12 +366,7 @@ async fn a_reminder_that_a_crash_cut_off_is_sent_once() {
     stored.bookings[0].reminders.insert(0, before(start, 24));
     stored.bookings[0].look_at = setup.now();
     stored.rev += 1;
-    let nothing = JournalChange::default();
-    let saves = setup
-        .world
-        .store
-        .save_journal_with_cells(&stored, &nothing, setup.now());
-    assert_eq!(succeed(saves).await, JournalOutcome::Written);
+    replace_journal(&setup.world.store, &stored, &JournalChange::default()).await;
     pass_until(&setup, setup.now()).await;
     assert_eq!(reminders(&setup).len(), 1);
     assert_eq!(bookings(&setup).await[0].reminders, [before(start, 2)]);
@@ -434,16 +432,8 @@ async fn give_to_other_of(setup: &Setup, start: Timestamp, number: u64) -> Journ
         takes: booking.list_own_cells(),
         frees: Vec::new(),
     };
-    save_journal(setup, &other, &change).await;
+    replace_journal(&setup.world.store, &other, &change).await;
     other
-}
-
-async fn save_journal(setup: &Setup, journal: &Journal, change: &JournalChange) {
-    let saves = setup
-        .world
-        .store
-        .save_journal_with_cells(journal, change, setup.now());
-    assert_eq!(succeed(saves).await, JournalOutcome::Written);
 }
 
 /// Returns how many cells the booking lacks, and how many lines of the note for people tell of its clash.
@@ -487,13 +477,13 @@ async fn drop_other(setup: &Setup, other: &mut Journal) {
         frees: other.bookings.remove(0).list_own_cells(),
     };
     other.rev += 1;
-    save_journal(setup, other, &change).await;
+    replace_journal(&setup.world.store, other, &change).await;
 }
 
 /// Returns how many cells of its time a booking holds.
 async fn count_held_cells(setup: &Setup, booking: &Booking) -> usize {
-    let (tenant, now) = (&setup.fixture.bound.tenant.id, setup.now());
-    let listed = setup.world.store.list_held_cells(tenant, &booking.span, now);
+    let tenant = &setup.fixture.bound.tenant.id;
+    let listed = list_held_cells(&setup.world.store, tenant, &booking.span);
     let held = succeed(listed).await;
     held.iter().filter(|held| held.holder == booking.event).count()
 }
@@ -604,14 +594,15 @@ async fn a_calendar_that_hangs_holds_no_pass_up_and_each_appointment_is_looked_a
         let mut other = give_to_other_of(&setup, later, number).await;
         other.bookings[0].look_at = due_at;
         other.rev += 1;
-        save_journal(&setup, &other, &JournalChange::default()).await;
+        replace_journal(&setup.world.store, &other, &JournalChange::default()).await;
         threads.push(other.thread);
     }
     setup.pass(601);
     let count_due = || async {
         let mut due = 0;
         for thread in &threads {
-            let journal = succeed(setup.world.store.find_journal(thread)).await.unwrap();
+            let found = read_journal(&setup.world.store, &setup.fixture.bound.tenant.id, thread).await;
+            let journal = found.unwrap();
             due += usize::from(journal.bookings[0].look_at <= due_at);
         }
         due

@@ -13,14 +13,14 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, Deliveries, EffectJournals, RetainedRecords, SendOutcome, WriteOutcome,
+    ConfigurationStore, Conversations, Deliveries, RetainedRecords, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::{Verdict, ingest, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
-use recado_testkit::stored_effect::store_booking;
+use recado_testkit::stored_effect::{read_journal, store_booking};
 use serde_json::json;
 
 const DAY: i64 = 86_400;
@@ -330,6 +330,14 @@ async fn a_tenant_may_keep_what_was_deleted_for_everyone() {
     assert_eq!(serde_json::to_string(&history).unwrap().matches("CPF").count(), 4);
 }
 
+/// Returns whether the thread of a conversation has a journal.
+async fn has_journal(setup: &Setup, conversation: &ConversationId) -> bool {
+    let (store, tenant) = (&setup.world.store, &setup.fixture.bound.tenant.id);
+    read_journal(store, tenant, conversation.thread_id())
+        .await
+        .is_some()
+}
+
 /// Marks the conversation as one that may have a journal, and stores an effect of it.
 async fn with_effect(setup: &Setup, id: &ConversationId, calendar: &str, end: Option<EntryEnd>) {
     let store = &setup.world.store;
@@ -356,15 +364,10 @@ async fn an_effect_that_ended_goes_with_its_conversation() {
     .await;
     setup.pass(29 * DAY);
     sweep(&setup).await;
-    let store = &setup.world.store;
-    assert!(
-        succeed(store.find_journal(conversation.thread_id()))
-            .await
-            .is_some()
-    );
+    assert!(has_journal(&setup, &conversation).await);
     setup.pass(DAY);
     assert_eq!(sweep(&setup).await, 1);
-    assert_eq!(succeed(store.find_journal(conversation.thread_id())).await, None);
+    assert!(!has_journal(&setup, &conversation).await);
     assert!(!exists(&setup, &conversation).await);
 }
 
@@ -377,16 +380,17 @@ async fn an_effect_that_ended_after_the_last_message_keeps_its_conversation_unti
     with_effect(&setup, &conversation, "agenda", end).await;
     setup.pass(21 * DAY);
     sweep(&setup).await;
-    let store = &setup.world.store;
-    let journal = succeed(store.find_journal(conversation.thread_id())).await;
-    assert!(journal.is_some(), "the effect is not due yet");
+    assert!(
+        has_journal(&setup, &conversation).await,
+        "the effect is not due yet"
+    );
     assert!(
         exists(&setup, &conversation).await,
         "nothing else leads to the journal"
     );
     setup.pass(10 * DAY);
     sweep(&setup).await;
-    assert_eq!(succeed(store.find_journal(conversation.thread_id())).await, None);
+    assert!(!has_journal(&setup, &conversation).await);
     assert!(!exists(&setup, &conversation).await);
 }
 
@@ -396,14 +400,9 @@ async fn an_effect_of_which_nobody_knows_the_end_keeps_its_conversation() {
     for (number, end) in [(NUMBER, None), ("5511900000078", Some(EntryEnd::Done))] {
         let conversation = sent(&setup, number).await;
         with_effect(&setup, &conversation, number, end).await;
-        let store = &setup.world.store;
         setup.pass(31 * DAY);
         sweep(&setup).await;
         assert!(exists(&setup, &conversation).await, "{end:?}");
-        assert!(
-            succeed(store.find_journal(conversation.thread_id()))
-                .await
-                .is_some()
-        );
+        assert!(has_journal(&setup, &conversation).await);
     }
 }

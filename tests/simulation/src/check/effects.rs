@@ -13,6 +13,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::effects::{find_journal, list_held_cells};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
@@ -24,11 +25,11 @@ where
     single_wishes(sim);
     let threads: BTreeSet<_> = told
         .iter()
-        .map(|(conversation, _)| conversation.id.thread_id())
+        .map(|(conversation, _)| (&conversation.tenant, conversation.id.thread_id()))
         .collect();
-    let journals = threads
-        .into_iter()
-        .filter_map(|thread| block_on(sim.store.find_journal(thread)).expect("journals are read"));
+    let find =
+        |(tenant, thread)| block_on(find_journal(&sim.store, tenant, thread)).expect("journals are read");
+    let journals = threads.into_iter().filter_map(find).map(|found| found.record);
     let journals: Vec<Journal> = journals.collect();
     for journal in &journals {
         for entry in &journal.entries {
@@ -251,7 +252,7 @@ where
                 start: now,
                 end: add_millis(now, 60 * 86_400_000),
             };
-            let held = block_on(sim.store.list_held_cells(&bound.tenant.id, &span, now));
+            let held = block_on(list_held_cells(&sim.store, &bound.tenant.id, &span));
             let held = held.expect("cells are read");
             let mut wanted = booked.iter().flat_map(|booking| booking.list_own_cells());
             if wanted.any(|cell| !held.contains(&cell)) {

@@ -15,6 +15,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::effects::find_journal;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -56,8 +57,9 @@ where
             .filter(|(conversation, _)| conversation.instance == bound.instance.id);
         for (conversation, messages) in of_line {
             let thread = conversation.id.thread_id();
-            if let Some(journal) = block_on(sim.store.find_journal(thread)).expect("journals are read") {
-                check_thread(sim, (bound, &calendar.reminders), &journal, messages);
+            let found = block_on(find_journal(&sim.store, &conversation.tenant, thread));
+            if let Some(found) = found.expect("journals are read") {
+                check_thread(sim, (bound, &calendar.reminders), &found.record, messages);
             }
         }
     }

@@ -3,7 +3,6 @@
 use super::super::batches::encode_batch;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
 use super::super::deliveries::{ACKNOWLEDGED, ERASED};
-use super::super::effects::{journal_actions, take_cell_action};
 use super::super::invitation_items::{
     begin_actions, encode, encode_carrier_lead, encode_claim, encode_guest, encode_phone,
 };
@@ -51,7 +50,6 @@ pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestam
                 .chain(open)
                 .collect()
         }
-        MovedRecord::Journal(journal) => list_puts(journal_actions(what, journal)?.into()),
         MovedRecord::Guest(guest) => guest_items(what, guest, now)?,
         MovedRecord::Invitation(invitation) => invitation_items(what, invitation, now)?,
         MovedRecord::PublishedEvent(event) => logged_items(what, event, now)?,
@@ -80,12 +78,9 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
     })
 }
 
-/// Makes the item of a record of agents, invitations or lists.
+/// Makes the item of a record of invitations or lists.
 fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
     Ok(match record {
-        MovedRecord::Cell(cell) => {
-            single_put(what, take_cell_action(&cell.tenant, &cell.to_held_cell(), now))?
-        }
         MovedRecord::Occasion(occasion) => {
             let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
             encode(what, &**occasion, key, None)?

@@ -2,7 +2,6 @@
 
 use super::super::deliveries::{ERASED, parse_delivery};
 use super::super::directory::find_kind;
-use super::super::effects::{parse_held_cell, parse_journal};
 use super::super::identity::{FORMAT, KEY, UNFINISHED_FORMAT, parse_identity_key};
 use super::super::item::{self, Item};
 use super::super::keys::invitations::{is_invitation_sk, parse_page_change};
@@ -18,7 +17,7 @@ use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange, MovedPublishedEvent,
+    MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange, MovedPublishedEvent,
     MovedRecord, OfInstance,
 };
 use recado_domain::published_event::EventCursor;
@@ -67,26 +66,14 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "C" => MovedRecord::Conversation(Box::new(records::parse_conversation(what, item)?)),
         "D" => parse_moved_delivery(what, rest, item)?,
         "I" => return parse_of_instance(what, (rest, sk), item),
-        "J" if sk == "J" => MovedRecord::Journal(Box::new(parse_journal(what, item)?)),
-        "Y" => {
-            let calendar = sk
-                .rsplit_once('#')
-                .map(|(calendar, _)| calendar)
-                .ok_or_else(unknown)?;
-            let held = parse_held_cell(what, calendar, item)?;
-            MovedRecord::Cell(Box::new(MovedCell::new(
-                parse_id(what, rest, TenantId::parse)?,
-                held,
-            )))
-        }
         "Q" => return Ok(FoundRecord::PartOfSum),
         "G" => return parse_configured(what, rest, item),
         "V" => return parse_invitations(what, (rest, sk), item),
         "Z" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
         }
-        // Revisions of journals, open copies of messages, signs of typing, and lists of retention.
-        "J" | "O" | "P" | "R" => return Ok(Nothing),
+        // Open copies of messages, signs of typing, and lists of retention.
+        "O" | "P" | "R" => return Ok(Nothing),
         _ => return Err(unknown()),
     };
     Ok(Whole(record))

@@ -76,13 +76,6 @@ impl Journal {
         is_changed
     }
 
-    /// Returns the begin of the oldest effect that is unknown.
-    pub fn unknown_since(&self) -> Option<Timestamp> {
-        let unknown = self.entries.iter();
-        let unknown = unknown.filter(|entry| entry.state == EffectState::Unknown);
-        unknown.map(|entry| entry.begun_at).min()
-    }
-
     /// Returns the begin of the booking that begins the soonest, with what is kept free before it.
     pub fn first_booked_at(&self) -> Option<Timestamp> {
         self.bookings.iter().map(|booking| booking.span.start).min()

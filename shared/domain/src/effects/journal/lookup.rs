@@ -1,9 +1,15 @@
 //! The entries and bookings of a journal, looked up.
 
 use super::{Booking, EffectEntry, EffectId, EffectState, Journal};
+use crate::ids::{TenantId, ThreadId};
 use serde_json::Value;
 
 impl Journal {
+    /// Returns the tenant and the thread, by which a store finds the journal.
+    pub fn tenant_and_thread(&self) -> (&TenantId, &ThreadId) {
+        (&self.tenant, &self.thread)
+    }
+
     /// Returns the entry of this number.
     pub fn find_entry(&self, number: u64) -> Option<&EffectEntry> {
         self.entries.iter().find(|entry| entry.number == number)

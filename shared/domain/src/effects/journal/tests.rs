@@ -262,7 +262,6 @@ fn an_entry_is_unknown_after_the_fourth_attempt_and_is_asked_for_again() {
         now = journal.journal_due_at().unwrap().as_second();
     }
     assert_eq!(journal.entries[0].state, EffectState::Unknown);
-    assert_eq!(journal.unknown_since(), Some(at(0)));
     assert_eq!(quarters(&journal.held_cells()), [0], "the cells stay held");
     assert_eq!(journal.entries[0].next_at.unwrap(), at(now));
     let waited = settle_again(&mut journal, now);

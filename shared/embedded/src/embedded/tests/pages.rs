@@ -194,7 +194,7 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
     let committed = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&reply),
-        journal_rev: None,
+        beside: &[],
         send: &send,
         turn: None,
     };

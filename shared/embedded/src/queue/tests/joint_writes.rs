@@ -182,7 +182,7 @@ async fn commit_reply(arrived: &Arrived, rest: Option<&TurnsJob>) -> Message {
     let reply = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&message),
-        journal_rev: None,
+        beside: &[],
         send: &send,
         turn: rest,
     };

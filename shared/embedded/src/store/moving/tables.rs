@@ -11,8 +11,8 @@ use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
 use recado_domain::ids::{InstanceId, OccasionId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, MovedCell, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange,
-    MovedPublishedEvent, MovedRecord, OfInstance, TableRecord,
+    Dated, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange, MovedPublishedEvent,
+    MovedRecord, OfInstance, TableRecord,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::table::Kind;
@@ -82,13 +82,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_in_flight
     ),
     whole!("parked", &["instance", "conversation"], Parked),
-    whole!("journals", &["thread"], Journal),
-    parsed!(
-        "cells",
-        &["tenant", "calendar", "start"],
-        "tenant, calendar, start, holder, expires",
-        parse_cell
-    ),
     whole!("occasions", &["tenant", "id"], Occasion),
     whole!(
         "invitation_templates",
@@ -226,17 +219,6 @@ fn parse_in_flight(row: &Row<'_>) -> ParsedRow {
         record: *parse_body(row)?,
     };
     Ok(Some(MovedRecord::InFlight(Box::new(note))))
-}
-
-fn parse_cell(row: &Row<'_>) -> ParsedRow {
-    let cell = MovedCell {
-        tenant: parse_id(row, "tenant", TenantId::parse)?,
-        calendar: row.get("calendar")?,
-        start: parse_time(row, "start")?,
-        holder: parse_id(row, "holder", recado_domain::effects::EffectId::parse)?,
-        expires: parse_time(row, "expires")?,
-    };
-    Ok(Some(MovedRecord::Cell(Box::new(cell))))
 }
 
 fn parse_claim(row: &Row<'_>) -> ParsedRow {

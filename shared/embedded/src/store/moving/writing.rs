@@ -4,7 +4,6 @@ use super::super::batches::{upsert_batch, upsert_chunk};
 use super::super::conversation_row::ConversationRow;
 use super::super::deliveries::upsert_moved_delivery;
 use super::super::directory::apply_document;
-use super::super::effects::{JournalRow, insert_held_cell};
 use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
 use super::super::installation_values::write_installation_value;
@@ -57,15 +56,13 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
         // Events are written after what the others published is removed, and records of the table beside all of these.
         MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),
-        _ => write_record_of_agents(c, record, now),
+        _ => write_record_of_invitations(c, record, now),
     }
 }
 
-/// Writes a record of agents' tools, or of invitations.
-fn write_record_of_agents(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
+/// Writes a record of invitations.
+fn write_record_of_invitations(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
     match record {
-        MovedRecord::Journal(journal) => JournalRow::from_record(journal)?.write_row(c),
-        MovedRecord::Cell(cell) => insert_held_cell(c, &cell.tenant, &cell.to_held_cell()),
         MovedRecord::Occasion(occasion) => upsert_occasion(c, occasion, &encode_json(occasion)?),
         MovedRecord::InvitationTemplate(template) => upsert_template(c, template, &encode_json(template)?),
         MovedRecord::Guest(guest) => upsert_guest(c, guest, &encode_json(guest)?),

@@ -4,7 +4,7 @@ use super::NOW;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql};
-use crate::store::{ConversationRow, JournalRow, MessageRow, upsert_batch, write_invitation};
+use crate::store::{ConversationRow, MessageRow, upsert_batch, write_invitation};
 use futures::executor::block_on;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, Notification};
@@ -179,7 +179,7 @@ fn insert_turns(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
         "span": {"calendar": "c", "start": NOW, "end": NOW + 900_000}}));
     journal.bookings.push(booking);
     journal.raise_revision();
-    JournalRow::from_record(&journal)?.write_row(c)
+    insert_record(c, &journal)
 }
 
 fn insert_invitations(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {

@@ -3,10 +3,14 @@
 use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{CELL, Cell, CellSpan, EffectId, EntryError, Journal, JournalChange};
-use recado_domain::ids::ThreadId;
+use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::records::effects::{
+    JournalOutcome, find_journal, list_held_cells, save_journal_with_cells,
+};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// The reason why a journal was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +24,9 @@ pub(crate) enum JournalError {
 }
 
 /// Returns the journal as it was written. `None`: the change was refused.
-pub(crate) fn allow_refusal(changed: Result<Journal, JournalError>) -> PortResult<Option<Journal>> {
+pub(crate) fn allow_refusal(
+    changed: Result<Versioned<Journal>, JournalError>,
+) -> PortResult<Option<Versioned<Journal>>> {
     match changed {
         Ok(journal) => Ok(Some(journal)),
         Err(JournalError::Refused(_)) => Ok(None),
@@ -31,22 +37,22 @@ pub(crate) fn allow_refusal(changed: Result<Journal, JournalError>) -> PortResul
 /// The result of one try to change a journal.
 enum ChangeTry {
     /// The journal as it was written.
-    Written(Journal),
+    Written(Box<Versioned<Journal>>),
     /// Another writer was faster.
     Lost,
     /// Another event holds a cell. The journal that could not be written.
     CellTaken(Box<Journal>),
 }
 
-/// Changes the stored journal by `change`, which may refuse. Returns the journal as it was written.
+/// Changes the stored journal of a tenant's thread by `change`, which may refuse. Returns the journal as it was written.
 pub(crate) async fn change_journal(
     deps: &impl Deps,
-    thread: &ThreadId,
+    of: (&TenantId, &ThreadId),
     change: impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
-) -> Result<Journal, JournalError> {
+) -> Result<Versioned<Journal>, JournalError> {
     retry_lost_write(PortError::contended("journal"), (), |()| async {
-        Ok(match try_to_change(deps, thread, &change).await? {
-            ChangeTry::Written(journal) => WriteAttempt::Done(journal),
+        Ok(match try_to_change(deps, of, &change).await? {
+            ChangeTry::Written(journal) => WriteAttempt::Done(*journal),
             ChangeTry::Lost | ChangeTry::CellTaken(_) => WriteAttempt::Lost(()),
         })
     })
@@ -57,10 +63,10 @@ pub(crate) async fn change_journal(
 /// cells that other events hold by then are left to these, and the booking has a clash. Returns the journal as it was written.
 pub(crate) async fn follow_booked_event(
     deps: &impl Deps,
-    thread: &ThreadId,
+    of: (&TenantId, &ThreadId),
     event: &EffectId,
     span: Option<&CellSpan>,
-) -> Result<Journal, JournalError> {
+) -> Result<Versioned<Journal>, JournalError> {
     let contended = PortError::contended("journal");
     retry_lost_write(contended, Vec::new(), |of_others: Vec<Cell>| async move {
         let follows = |journal: &mut Journal, now| {
@@ -69,8 +75,8 @@ pub(crate) async fn follow_booked_event(
                 None => journal.drop_booking(event),
             })
         };
-        Ok(match try_to_change(deps, thread, &follows).await? {
-            ChangeTry::Written(journal) => WriteAttempt::Done(journal),
+        Ok(match try_to_change(deps, of, &follows).await? {
+            ChangeTry::Written(journal) => WriteAttempt::Done(*journal),
             ChangeTry::Lost => WriteAttempt::Lost(of_others),
             ChangeTry::CellTaken(journal) => {
                 WriteAttempt::Lost(list_cells_of_others(deps, &journal, event).await?)
@@ -82,18 +88,17 @@ pub(crate) async fn follow_booked_event(
 
 async fn try_to_change(
     deps: &impl Deps,
-    thread: &ThreadId,
+    (tenant, thread): (&TenantId, &ThreadId),
     change: &impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
 ) -> Result<ChangeTry, JournalError> {
-    let found = deps.store().find_journal(thread).await?;
+    let found = find_journal(deps.store(), tenant, thread).await?;
     let mut journal = found.ok_or(EntryError::NotFound)?;
-    let now = deps.system().now();
-    let cells = change(&mut journal, now)?;
-    journal.raise_revision();
-    let saves = deps.store().save_journal_with_cells(&journal, &cells, now);
+    let cells = change(&mut journal.record, deps.system().now())?;
+    journal.record.raise_revision();
+    let saves = save_journal_with_cells(deps.store(), &mut journal, &cells);
     Ok(match saves.await? {
-        JournalOutcome::Written => ChangeTry::Written(journal),
-        JournalOutcome::CellTaken => ChangeTry::CellTaken(Box::new(journal)),
+        JournalOutcome::Written => ChangeTry::Written(Box::new(journal)),
+        JournalOutcome::CellTaken => ChangeTry::CellTaken(Box::new(journal.record)),
         JournalOutcome::Stopped | JournalOutcome::Conflict => ChangeTry::Lost,
     })
 }
@@ -117,7 +122,7 @@ async fn list_cells_of_others(
         end: add_duration(last.start, CELL),
     };
     let now = deps.system().now();
-    let mut held = deps.store().list_held_cells(&journal.tenant, &span, now).await?;
+    let mut held = list_held_cells(deps.store(), &journal.tenant, &span).await?;
     held.retain(|held| held.keeps_event_out(event, now));
     Ok(held.into_iter().map(|held| held.cell).collect())
 }

@@ -14,7 +14,8 @@ pub(crate) async fn follow_event(
     event: &EffectId,
     span: Option<CellSpan>,
 ) -> PortResult<()> {
-    let follows = follow_booked_event(deps, &drafted.journal.thread, event, span.as_ref());
+    let of = drafted.journal.record.tenant_and_thread();
+    let follows = follow_booked_event(deps, of, event, span.as_ref());
     if let Some(written) = allow_refusal(follows.await)? {
         drafted.note_own_writes(written, 1);
     }
@@ -58,7 +59,8 @@ async fn write_plainly(
     drafted: &mut DraftedJournal,
     by: impl Fn(&mut Journal, Timestamp),
 ) -> PortResult<()> {
-    let changed = change_journal(deps, &drafted.journal.thread, |journal, now| {
+    let of = drafted.journal.record.tenant_and_thread();
+    let changed = change_journal(deps, of, |journal, now| {
         by(journal, now);
         Ok(JournalChange::default())
     });

@@ -7,7 +7,8 @@ use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{Conversations, EffectJournals, PortError, PortResult, System};
+use recado_ports::ports::{Conversations, PortError, PortResult, System};
+use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Leaves a note in a conversation that people have or read. The same note again changes nothing.
@@ -64,8 +65,9 @@ pub(crate) async fn describe_done_effects(
     conversation: &Conversation,
     which: impl Fn(&EffectEntry) -> bool,
 ) -> PortResult<Option<String>> {
-    let found = deps.store().find_journal(conversation.id.thread_id()).await?;
-    let entries = found.map(|journal| journal.entries).unwrap_or_default();
+    let (tenant, thread) = (&conversation.tenant, conversation.id.thread_id());
+    let found = find_journal(deps.store(), tenant, thread).await?;
+    let entries = found.map(|found| found.record.entries).unwrap_or_default();
     let done = entries.iter().filter(|entry| entry.state == EffectState::Done);
     let lines: Vec<String> = done
         .filter(|entry| which(entry))

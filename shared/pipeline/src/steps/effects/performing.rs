@@ -8,9 +8,9 @@ use recado_domain::effects::{
     BeginRefusal, EffectEntry, EffectRequest, EffectState, EntryEnd, Journal, JournalChange,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    CallAnswer, EffectGuard, EffectJournals, EffectTool, JournalOutcome, PortError, PortResult, System,
-};
+use recado_ports::ports::{CallAnswer, EffectGuard, EffectTool, PortError, PortResult, System};
+use recado_ports::records::effects::{JournalOutcome, find_journal, store_begun_effect};
+use recado_ports::table::Versioned;
 use recado_ports::time_limit::run_within;
 
 /// The journal of a thread as a draft knows it.
@@ -20,21 +20,26 @@ use recado_ports::time_limit::run_within;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftedJournal {
     /// The journal as it was last read or written.
-    pub journal: Journal,
+    pub journal: Versioned<Journal>,
     /// The revision that the draft knows.
     pub rev: u64,
 }
 
 impl DraftedJournal {
     /// Takes the journal as it was read before the draft.
-    pub fn from_read(journal: Journal) -> Self {
+    pub fn from_read(journal: Versioned<Journal>) -> Self {
         Self {
-            rev: journal.rev,
+            rev: journal.record.rev,
             journal,
         }
     }
 
-    pub(super) fn note_own_writes(&mut self, written: Journal, writes: u64) {
+    /// Returns whether another writer changed the journal between the draft's own writes.
+    pub(crate) fn has_writes_of_others(&self) -> bool {
+        self.journal.record.rev != self.rev
+    }
+
+    pub(super) fn note_own_writes(&mut self, written: Versioned<Journal>, writes: u64) {
         self.journal = written;
         self.rev += writes;
     }
@@ -95,20 +100,20 @@ pub async fn perform_effect(
     if add_duration(now, limit) > deadline {
         return Err(EffectStop::NoTimeLeft);
     }
-    if drafted.journal.rev != drafted.rev {
+    if drafted.has_writes_of_others() {
         return Err(EffectStop::Changed);
     }
     let mut begun = drafted.journal.clone();
-    let change = match begun.begin_effect(request, now) {
+    let change = match begun.record.begin_effect(request, now) {
         Ok(change) => change,
         Err(BeginRefusal::Running(until)) => return Err(EffectStop::UnderWay(until)),
         Err(refused) => return Ok(EffectEnd::Refused(refused)),
     };
-    begun.raise_revision();
-    let Some(entry) = begun.find_entry(begun.last).cloned() else {
+    begun.record.raise_revision();
+    let Some(entry) = begun.record.find_entry(begun.record.last).cloned() else {
         return Err(EffectStop::Changed);
     };
-    match store_begun(deps, guard, &begun, &change, now).await? {
+    match store_begun(deps, guard, &mut begun, &change).await? {
         JournalOutcome::Written => drafted.note_own_writes(begun, 1),
         JournalOutcome::CellTaken => return Ok(EffectEnd::TimeTaken),
         JournalOutcome::Stopped | JournalOutcome::Conflict => return Err(EffectStop::Changed),
@@ -129,8 +134,8 @@ pub async fn perform_effect(
         CallAnswer::Refused(result) => (EntryEnd::Failed { fence: false }, result),
         CallAnswer::Unclear => return settle_own(deps, tool, drafted, &entry).await,
     };
-    let thread = &drafted.journal.thread;
-    let ended = change_journal(deps, thread, |journal, now| {
+    let of = drafted.journal.record.tenant_and_thread();
+    let ended = change_journal(deps, of, |journal, now| {
         journal.end_entry(entry.number, &nonce, end, result.clone(), now)
     });
     let written = ended.await?;
@@ -142,19 +147,20 @@ pub async fn perform_effect(
 async fn store_begun(
     deps: &impl Deps,
     guard: &EffectGuard,
-    begun: &Journal,
+    begun: &mut Versioned<Journal>,
     change: &JournalChange,
-    now: Timestamp,
 ) -> PortResult<JournalOutcome> {
-    let stored = deps.store().store_begun_effect(guard, begun, &change.takes, now);
+    let stored = store_begun_effect(deps.store(), guard, begun, &change.takes);
     let failed = match stored.await {
         Ok(outcome) if outcome != JournalOutcome::Conflict => return Ok(outcome),
         Ok(_) => None,
         Err(error) if error.is_retryable() => Some(error),
         Err(error) => return Err(error),
     };
-    let found = deps.store().find_journal(&begun.thread).await?;
-    if found.as_ref() == Some(begun) {
+    let (tenant, thread) = begun.record.tenant_and_thread();
+    let found = find_journal(deps.store(), tenant, thread).await?;
+    if let Some(own) = found.filter(|found| found.record == begun.record) {
+        *begun = own;
         return Ok(JournalOutcome::Written);
     }
     match failed {
@@ -173,7 +179,7 @@ async fn settle_own(
     let settled = settle_effect(
         deps,
         tool,
-        (&drafted.journal.thread, entry.number),
+        (drafted.journal.record.tenant_and_thread(), entry.number),
         &entry.nonce,
         entry.nonce.clone(),
     );
@@ -188,7 +194,7 @@ async fn settle_own(
 }
 
 fn find_ended(drafted: &DraftedJournal, number: u64) -> Result<EffectEnd, EffectStop> {
-    let entry = drafted.journal.find_entry(number).cloned();
+    let entry = drafted.journal.record.find_entry(number).cloned();
     let ended = entry.filter(|entry| entry.state != EffectState::Doing);
     let ended = ended.map(|entry| EffectEnd::Entered(Box::new(entry)));
     ended.ok_or(EffectStop::Changed)

@@ -4,9 +4,10 @@ use super::changing::{allow_refusal, change_journal};
 use crate::Deps;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, Journal, JournalChange};
-use recado_domain::ids::{Nonce, ThreadId};
+use recado_domain::ids::{Nonce, TenantId, ThreadId};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility, System};
+use recado_ports::table::Versioned;
 use recado_ports::time_limit::run_within;
 
 /// Number of times that one attempt asks.
@@ -21,14 +22,14 @@ pub enum SettlingEnd {
     /// The end is known and stored.
     Ended {
         /// The journal with it.
-        journal: Journal,
+        journal: Versioned<Journal>,
         /// Number of writes of this attempt.
         writes: u64,
     },
     /// Nobody could say, and from now on the effect counts as unknown.
     BecameUnknown {
         /// The journal with it.
-        journal: Journal,
+        journal: Versioned<Journal>,
         /// Number of writes of this attempt.
         writes: u64,
     },
@@ -53,26 +54,26 @@ enum SettlingFinding {
 pub async fn settle_effect(
     deps: &impl Deps,
     tool: &impl EffectTool,
-    (thread, number): (&ThreadId, u64),
+    (of, number): ((&TenantId, &ThreadId), u64),
     seen: &Nonce,
     own: Nonce,
 ) -> PortResult<SettlingEnd> {
-    let claimed = change_journal(deps, thread, |journal, now| {
+    let claimed = change_journal(deps, of, |journal, now| {
         journal.claim_entry(number, seen, own.clone(), now)?;
         Ok(JournalChange::default())
     });
     let Some(journal) = allow_refusal(claimed.await)? else {
         return Ok(SettlingEnd::NotOurs);
     };
-    let Some(entry) = journal.find_entry(number).cloned() else {
+    let Some(entry) = journal.record.find_entry(number).cloned() else {
         return Ok(SettlingEnd::NotOurs);
     };
     let (end, result) = match find_end(deps, tool, &entry).await {
         SettlingFinding::End(end, result) => (end, result),
-        SettlingFinding::NobodyKnows => return give_up(deps, thread, &entry, false).await,
-        SettlingFinding::NobodyEverKnows => return give_up(deps, thread, &entry, true).await,
+        SettlingFinding::NobodyKnows => return give_up(deps, of, &entry, false).await,
+        SettlingFinding::NobodyEverKnows => return give_up(deps, of, &entry, true).await,
     };
-    let ended = change_journal(deps, thread, |journal, now| {
+    let ended = change_journal(deps, of, |journal, now| {
         journal.end_entry(number, &own, end, result.clone(), now)
     });
     let Some(journal) = allow_refusal(ended.await)? else {
@@ -82,7 +83,7 @@ pub async fn settle_effect(
         return Ok(SettlingEnd::Ended { journal, writes: 2 });
     }
     // Only now: what is found deleted before the failure is stored counts as an event that people deleted.
-    Ok(match take_fence_away(deps, tool, &entry).await? {
+    Ok(match take_fence_away(deps, tool, of.0, &entry).await? {
         Some(journal) => SettlingEnd::Ended { journal, writes: 3 },
         None => SettlingEnd::Ended { journal, writes: 2 },
     })
@@ -126,7 +127,7 @@ async fn find_end(deps: &impl Deps, tool: &impl EffectTool, entry: &EffectEntry)
 /// Notes that an attempt found nothing out. After the fourth one, or `at_once`, the effect is unknown.
 async fn give_up(
     deps: &impl Deps,
-    thread: &ThreadId,
+    of: (&TenantId, &ThreadId),
     entry: &EffectEntry,
     at_once: bool,
 ) -> PortResult<SettlingEnd> {
@@ -135,7 +136,7 @@ async fn give_up(
     if !may_become || !(at_once || entry.was_tried_enough()) {
         return Ok(still_open);
     }
-    let given_up = change_journal(deps, thread, |journal, _| {
+    let given_up = change_journal(deps, of, |journal, _| {
         journal.give_up_settling(entry.number, &entry.nonce, at_once)?;
         Ok(JournalChange::default())
     });
@@ -150,8 +151,9 @@ async fn give_up(
 async fn take_fence_away(
     deps: &impl Deps,
     tool: &impl EffectTool,
+    tenant: &TenantId,
     entry: &EffectEntry,
-) -> PortResult<Option<Journal>> {
+) -> PortResult<Option<Versioned<Journal>>> {
     let removed = run_within(
         deps.system(),
         entry.limit.unsigned_abs(),
@@ -159,8 +161,8 @@ async fn take_fence_away(
     )
     .await;
     let is_done = removed == Some(FenceAnswer::Done);
-    let thread = entry.conversation.thread_id();
-    let noted = change_journal(deps, thread, |journal, now| {
+    let of = (tenant, entry.conversation.thread_id());
+    let noted = change_journal(deps, of, |journal, now| {
         if is_done {
             journal.note_fence_removed(entry.number);
         } else {
@@ -171,11 +173,12 @@ async fn take_fence_away(
     allow_refusal(noted.await)
 }
 
-/// Removes the fence of an effect that failed, which was left behind.
+/// Removes the fence of a tenant's effect that failed, which was left behind.
 pub async fn remove_fence_left(
     deps: &impl Deps,
     tool: &impl EffectTool,
+    tenant: &TenantId,
     entry: &EffectEntry,
 ) -> PortResult<()> {
-    take_fence_away(deps, tool, entry).await.map(drop)
+    take_fence_away(deps, tool, tenant, entry).await.map(drop)
 }

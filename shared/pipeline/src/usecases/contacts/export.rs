@@ -19,7 +19,8 @@ use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::effects::Journal;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::message::Message;
-use recado_ports::ports::{Conversations, Deliveries, EffectJournals, PortError, PortResult, Queues, System};
+use recado_ports::ports::{Conversations, Deliveries, PortError, PortResult, Queues, System};
+use recado_ports::records::effects::find_journal;
 pub use records::{ContactExport, ExportedFile, ExportedMessageFile};
 use records::{ExportedConversation, ExportedInstance, ExportedMessage, describe_file};
 use serde::Serialize;
@@ -295,7 +296,8 @@ impl ExportPart {
     ) -> PortResult<Vec<Journal>> {
         let mut journals = Vec::new();
         for thread in &contact.threads {
-            journals.extend(deps.store().find_journal(thread).await?);
+            let found = find_journal(deps.store(), &contact.instance.tenant, thread).await?;
+            journals.extend(found.map(|found| found.record));
         }
         self.bytes += count_bytes(&journals)?;
         Ok(journals)

@@ -9,11 +9,10 @@ use crate::steps::journal_erasure::erase_journal;
 use crate::steps::save_conversation::save_conversation;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, ThreadId};
+use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{
-    Conversations, EffectJournals, ErasableRecords, OutboxStore, PortError, PortResult, System,
-};
+use recado_ports::ports::{Conversations, ErasableRecords, OutboxStore, PortError, PortResult, System};
+use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The state of a thread's erasure.
@@ -32,16 +31,17 @@ pub(super) async fn erase_thread(
     thread: &ThreadId,
     done: &mut EraseReport,
 ) -> PortResult<ThreadErasure> {
+    let tenant = &contact.instance.tenant;
     let Some(latest) = close_thread(deps, thread).await? else {
-        erase_journal(deps, thread).await?;
+        erase_journal(deps, tenant, thread).await?;
         return Ok(ThreadErasure::Done);
     };
     let running = find_running_send(deps, &latest.id).await?;
-    if let Some(until) = running.max(find_running_effect(deps, thread).await?) {
+    if let Some(until) = running.max(find_running_effect(deps, tenant, thread).await?) {
         return Ok(ThreadErasure::WaitsUntil(until));
     }
     // No effect begins any more: the conversation is resolved.
-    erase_journal(deps, thread).await?;
+    erase_journal(deps, tenant, thread).await?;
     // Before the messages: a tombstone does not lead to the person's other threads any more.
     erase_notes_of_sends(deps, contact, thread).await?;
     let how = ConversationErasure {
@@ -94,9 +94,13 @@ async fn find_running_send(deps: &impl Deps, newest: &ConversationId) -> PortRes
 
 /// Returns the time until which an effect of the thread may be under way. One whose time is over is not awaited: to find out
 /// how it ended may take as long as the outside cannot be asked.
-async fn find_running_effect(deps: &impl Deps, thread: &ThreadId) -> PortResult<Option<Timestamp>> {
-    let journal = deps.store().find_journal(thread).await?;
-    let running = journal.and_then(|journal| journal.running_entry().map(|entry| entry.until));
+async fn find_running_effect(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    thread: &ThreadId,
+) -> PortResult<Option<Timestamp>> {
+    let journal = find_journal(deps.store(), tenant, thread).await?;
+    let running = journal.and_then(|journal| journal.record.running_entry().map(|entry| entry.until));
     Ok(running.filter(|until| *until > deps.system().now()))
 }
 

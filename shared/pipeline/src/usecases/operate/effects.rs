@@ -9,7 +9,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd};
 use recado_domain::ids::{ConversationId, CorrelationId};
-use recado_ports::ports::EffectJournals;
+use recado_ports::records::effects::find_journal;
 
 /// The end of an effect, as a person says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,9 @@ pub async fn list_effects(
     id: &ConversationId,
 ) -> Result<Vec<EffectEntry>, OperateError> {
     let conversation = find_conversation(deps, caller, id).await?;
-    let journal = deps.store().find_journal(conversation.id.thread_id()).await?;
-    let mut entries = journal.map(|journal| journal.entries).unwrap_or_default();
+    let (tenant, thread) = (&conversation.tenant, conversation.id.thread_id());
+    let found = find_journal(deps.store(), tenant, thread).await?;
+    let mut entries = found.map(|found| found.record.entries).unwrap_or_default();
     entries.reverse();
     Ok(entries)
 }
@@ -64,10 +65,10 @@ pub async fn decide_effect(
     correlation: &CorrelationId,
 ) -> Result<EffectEntry, OperateError> {
     let conversation = find_conversation(deps, caller, id).await?;
-    let thread = conversation.id.thread_id();
+    let (tenant, thread) = (&conversation.tenant, conversation.id.thread_id());
     let missing = OperateError::NotFound("effect");
-    let journal = deps.store().find_journal(thread).await?;
-    let found = journal.and_then(|journal| journal.find_entry(number).cloned());
+    let journal = find_journal(deps.store(), tenant, thread).await?;
+    let found = journal.and_then(|journal| journal.record.find_entry(number).cloned());
     let entry = found.ok_or(missing)?;
     if entry.state == decision.to_state() {
         return Ok(entry);
@@ -84,7 +85,7 @@ pub async fn decide_effect(
     );
     let action = action.with_change("unknown", decision.to_state().as_str());
     audit_action(deps, caller, action).await?;
-    let changed = change_journal(deps, thread, |journal, now| {
+    let changed = change_journal(deps, (tenant, thread), |journal, now| {
         journal.decide_entry(number, decision.to_entry_end(), now)
     });
     let journal = changed.await?;
@@ -92,6 +93,6 @@ pub async fn decide_effect(
     if conversation.agent_owes_answer() {
         wake_up::enqueue_turn(deps, &conversation, correlation).await?;
     }
-    let decided = journal.find_entry(number).cloned();
+    let decided = journal.record.find_entry(number).cloned();
     decided.ok_or(OperateError::NotFound("effect"))
 }

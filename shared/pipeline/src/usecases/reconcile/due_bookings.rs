@@ -133,9 +133,9 @@ async fn follow_event_in_calendar(
     let span = moved.or_else(|| booking.lacks_cells().then(|| booking.span.clone()));
     let followed = match &span {
         Some(span) => {
-            let follows = follow_booked_event(deps, &journal.thread, &booking.event, Some(span));
+            let follows = follow_booked_event(deps, journal.tenant_and_thread(), &booking.event, Some(span));
             let written = allow_refusal(follows.await)?;
-            written.and_then(|written| written.find_booking(&booking.event).cloned())
+            written.and_then(|written| written.record.find_booking(&booking.event).cloned())
         }
         None => Some(booking.clone()),
     };
@@ -260,7 +260,9 @@ async fn change(
     journal: &Journal,
     change: impl Fn(&mut Journal, Timestamp) -> JournalChange,
 ) -> PortResult<()> {
-    let changed = change_journal(deps, &journal.thread, |journal, now| Ok(change(journal, now)));
+    let changed = change_journal(deps, journal.tenant_and_thread(), |journal, now| {
+        Ok(change(journal, now))
+    });
     allow_refusal(changed.await).map(drop)
 }
 

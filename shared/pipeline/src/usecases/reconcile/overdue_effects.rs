@@ -8,11 +8,12 @@ use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
-use recado_domain::ids::ThreadId;
+use recado_domain::ids::{TenantId, ThreadId};
 use recado_ports::ports::{
-    Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
+    Conversations, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
 };
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
+use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
@@ -28,15 +29,16 @@ pub(super) const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 /// whether there were any. Each begins before `until`; what does not is still due.
 pub(super) async fn settle_due_effects(
     deps: &impl Deps,
-    thread: &ThreadId,
+    (tenant, thread): (&TenantId, &ThreadId),
     until: Timestamp,
 ) -> PortResult<bool> {
     if deps.system().now() >= until {
         return Ok(false);
     }
-    let Some(journal) = deps.store().find_journal(thread).await? else {
+    let Some(found) = find_journal(deps.store(), tenant, thread).await? else {
         return Ok(false);
     };
+    let journal = found.record;
     let now = deps.system().now();
     let (open, fences) = (journal.entries_to_settle(now), journal.fences_to_remove(now));
     for entry in open.iter().chain(&fences) {
@@ -60,18 +62,18 @@ async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEnt
     let is_open = entry.state.is_open();
     let end = match &acting {
         Some(acting) if is_open => settle_open_entry(deps, acting, journal, entry).await?,
-        Some(acting) => return remove_fence_left(deps, acting, entry).await,
+        Some(acting) => return remove_fence_left(deps, acting, &journal.tenant, entry).await,
         None if is_open => {
             tracing::warn!(tool = %entry.tool.name, "the tool of an open effect is not configured any more");
             settle_open_entry(deps, &MissingEffectTool, journal, entry).await?
         }
-        None => return remove_fence_left(deps, &MissingEffectTool, entry).await,
+        None => return remove_fence_left(deps, &MissingEffectTool, &journal.tenant, entry).await,
     };
     match end {
-        SettlingEnd::Ended { journal, .. } => go_on_after_end(deps, &journal, entry).await,
+        SettlingEnd::Ended { journal, .. } => go_on_after_end(deps, &journal.record, entry).await,
         SettlingEnd::BecameUnknown { journal, .. } => {
-            tracing::error!(thread = %journal.thread.as_str(), number = entry.number, "an effect of an agent is unknown");
-            note_for_people(deps, &journal, entry).await
+            tracing::error!(thread = %journal.record.thread.as_str(), number = entry.number, "an effect of an agent is unknown");
+            note_for_people(deps, &journal.record, entry).await
         }
         SettlingEnd::StillOpen { .. } | SettlingEnd::NotOurs => Ok(()),
     }
@@ -83,7 +85,7 @@ async fn settle_open_entry(
     journal: &Journal,
     entry: &EffectEntry,
 ) -> PortResult<SettlingEnd> {
-    let of = (&journal.thread, entry.number);
+    let of = (journal.tenant_and_thread(), entry.number);
     settle_effect(deps, acting, of, &entry.nonce, generate_nonce(deps.system())).await
 }
 

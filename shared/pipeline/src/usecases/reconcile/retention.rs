@@ -176,8 +176,8 @@ async fn delete_if_conversation_is_due(
     is_empty: bool,
     times: &DueTimes,
 ) -> PortResult<()> {
-    let thread = conversation.id.thread_id();
-    let has_effects = conversation.has_journal && forget_effects(deps, thread, times.before).await?;
+    let of = (&conversation.tenant, conversation.id.thread_id());
+    let has_effects = conversation.has_journal && forget_effects(deps, of, times.before).await?;
     if is_empty && !has_effects && conversation.is_settled() && times.is_conversation_due(conversation) {
         delete_links(deps, conversation).await?;
         // Lost to a message that came in just now: then the conversation goes on.

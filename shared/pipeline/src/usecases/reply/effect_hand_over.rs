@@ -18,7 +18,10 @@ pub(super) fn hand_over_open_effects(turn: &LeasedTurn<'_>, mut reply: DraftedRe
     let is_open = |entry: &&EffectEntry| {
         entry.state == EffectState::Unknown || (is_error && entry.state == EffectState::Done)
     };
-    let entries = turn.journal.iter().flat_map(|drafted| &drafted.journal.entries);
+    let entries = turn
+        .journal
+        .iter()
+        .flat_map(|drafted| &drafted.journal.record.entries);
     let mut lines: Vec<String> = entries
         .filter(of_turn)
         .filter(is_open)

@@ -7,7 +7,8 @@ use crate::steps::give_up::cancel_message;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{EffectJournals, System};
+use recado_ports::ports::System;
+use recado_ports::records::effects::find_journal;
 
 /// Cancels a queued message whose time is over, and stops then.
 pub(super) async fn cancel_if_expired(
@@ -32,8 +33,8 @@ pub(super) async fn cancel_void_reminder(
     let Some(reminded) = &message.out.reminds_of else {
         return Ok(());
     };
-    let journal = deps.store().find_journal(&reminded.thread).await?;
-    if journal.is_some_and(|journal| journal.has_reminded_appointment(reminded)) {
+    let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
+    if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
         return Ok(());
     }
     Box::pin(cancel_unwanted(deps, context, message, Reason::Expired)).await

@@ -17,10 +17,11 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
 use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadQueueMessage, EffectJournals, ErasableRecords,
-    PageRequest, PortResult, System, TenantRecords,
+    ConfigurationStore, ConversationFilter, Conversations, DeadQueueMessage, ErasableRecords, PageRequest,
+    PortResult, System, TenantRecords,
 };
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
+use recado_ports::records::effects::list_journals;
 use recado_ports::records::knowledge::list_knowledge;
 use recado_ports::records::notices::delete_notices;
 use recado_ports::records::removed_instances::note_removed_instances;
@@ -96,9 +97,9 @@ impl Removed<'_> {
 
     /// Removes the journals of effects with the cells of their events. Returns `true` if there may be more.
     async fn remove_journals(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
-        let found = deps.store().list_journals(self.tenant, JOURNALS).await?;
+        let found = list_journals(deps.store(), self.tenant, JOURNALS).await?;
         for journal in &found {
-            erase_journal(deps, &journal.thread).await?;
+            erase_journal(deps, self.tenant, &journal.thread).await?;
         }
         report.records += found.len();
         Ok(found.len() == JOURNALS)

@@ -3,7 +3,8 @@
 use crate::Deps;
 use recado_domain::effects::EffectEntry;
 use recado_domain::message::Message;
-use recado_ports::ports::{EffectJournals, PortResult};
+use recado_ports::ports::PortResult;
+use recado_ports::records::effects::find_journal;
 use serde_json::{Value, json};
 
 /// Lists what tools did for the messages that a reply answers, also in drafts before it. A thread without a journal costs no
@@ -17,8 +18,9 @@ pub(super) async fn list_turn_effects(deps: &impl Deps, reply: &Message) -> Port
     let Some((upto, asked_at)) = known.filter(|(upto, _)| *upto > 0) else {
         return Ok(Vec::new());
     };
-    let journal = deps.store().find_journal(reply.conversation.thread_id()).await?;
-    let mut entries = journal.map(|journal| journal.entries).unwrap_or_default();
+    let thread = reply.conversation.thread_id();
+    let found = find_journal(deps.store(), &reply.tenant, thread).await?;
+    let mut entries = found.map(|found| found.record.entries).unwrap_or_default();
     entries.retain(|entry| entry.is_of_turn(&reply.conversation, (upto, out.covers), asked_at));
     Ok(entries)
 }

@@ -62,7 +62,6 @@ pub const KINDS: &[(&str, Concerns)] = &[
     ("instances", Concerns::Tenant),
     ("invitation_templates", Concerns::Named),
     ("invitations", Concerns::Named),
-    ("journals", Concerns::Named),
     ("messages", Concerns::Named),
     ("occasions", Concerns::Named),
     ("published_events", Concerns::Named),

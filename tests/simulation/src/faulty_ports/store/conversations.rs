@@ -7,9 +7,10 @@ use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    CommitOutcome, ConversationFilter, Conversations, Page, PageRequest, PortResult, Store, WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult, Store,
+    WriteOutcome,
 };
-use recado_pipeline::table::Write;
+use recado_pipeline::table::{Write, WriteResult};
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -161,7 +162,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
         &self,
         conversation: &Conversation,
         parts: &[Message],
-        journal_rev: Option<u64>,
+        beside: &[Write],
     ) -> PortResult<WriteOutcome> {
         let all = self
             .injector
@@ -173,9 +174,10 @@ impl<S: Store> Conversations for FaultyPort<S> {
             .lacks(Mutation::UsageUncounted)
             .then(|| leaving_agent_out(parts));
         let stored = uncounted.as_deref().unwrap_or(parts);
-        let journal_rev = journal_rev.filter(|_| !self.injector.lacks(Mutation::CommitBesideEffects));
+        let forgets_effects = self.injector.lacks(Mutation::CommitBesideEffects);
+        let beside = if forgets_effects { &[] } else { beside };
         let effect = async {
-            let written = self.inner.commit_reply(conversation, stored, journal_rev).await?;
+            let written = self.inner.commit_reply(conversation, stored, beside).await?;
             if written == WriteOutcome::Written {
                 self.injector.note_commit(parts);
                 if uncounted.is_some() {
@@ -189,6 +191,10 @@ impl<S: Store> Conversations for FaultyPort<S> {
             return self.commit_anyway(conversation, parts).await;
         }
         Ok(written)
+    }
+
+    async fn write_guarded(&self, guard: &EffectGuard, writes: &[Write]) -> PortResult<Option<WriteResult>> {
+        self.begin_spoiled(guard, writes).await
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
@@ -289,6 +295,6 @@ impl<S: Store> FaultyPort<S> {
             }
         }
         self.injector.note_commit(&parts);
-        self.inner.commit_reply(&conversation, &parts, None).await
+        self.inner.commit_reply(&conversation, &parts, &[]).await
     }
 }

@@ -13,9 +13,6 @@ impl<S: Store> OverdueIndex for FaultyPort<S> {
         if self.injector.lacks(Mutation::FilesForgotten) {
             overdue.retain(|work| !matches!(work, OverdueWork::File { .. }));
         }
-        if self.injector.lacks(Mutation::EffectsNotOverdue) {
-            overdue.retain(|work| !matches!(work, OverdueWork::Effects(_)));
-        }
         Ok(overdue)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use recado_domain::effects::Journal;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::RemovedInstance;
 use recado_domain::turn_places::TurnPlaces;
@@ -20,6 +21,9 @@ impl<P> FaultyPort<P> {
             let mut known: Value = serde_json::from_str(&found.body).expect("the knowledge is read");
             known["born"] = Value::Null;
             found.body = known.to_string();
+        }
+        if name == Journal::KIND {
+            self.spoil_journal(&mut found);
         }
         Some(found)
     }

@@ -4,10 +4,11 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use recado_domain::effects::Journal;
 use recado_domain::opt_out::OptOut;
 use recado_pipeline::ports::{PortResult, Store};
 use recado_pipeline::table::{
-    ItemPage, Key, Kind, Query, Record, StoredItem, Table, Version, Write, WriteResult,
+    ItemPage, Key, Kind, Query, Record, Refusal, StoredItem, Table, Version, Write, WriteResult,
 };
 
 impl<S: Store> FaultyPort<S> {
@@ -46,7 +47,12 @@ impl<S: Store> Table for FaultyPort<S> {
             let Some(made) = self.spoil_writes(writes) else {
                 return Ok(Ok(vec![Version(1); writes.len()]));
             };
-            self.write_spoiled(&self.spoil_client_writes(&made)).await
+            let made = self.spoil_client_writes(&made);
+            let Some(made) = self.spoil_effect_writes(made).await? else {
+                return Ok(Err(Refusal(vec![0])));
+            };
+            let written = self.write_spoiled(&made).await?;
+            Ok(self.note_effect_writes(&made, written))
         };
         Box::pin(self.around("write_items", effect))
     }
@@ -65,6 +71,13 @@ impl<S: Store> Table for FaultyPort<S> {
         now: Timestamp,
         limit: usize,
     ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
-        Box::pin(self.around("list_due_items", self.inner.list_due(kind, now, limit)))
+        Box::pin(async move {
+            let listed = self.inner.list_due(kind, now, limit);
+            let mut due = self.around("list_due_items", listed).await?;
+            if kind.name == Journal::KIND && self.injector.lacks(Mutation::EffectsNotOverdue) {
+                due.clear();
+            }
+            Ok(due)
+        })
     }
 }

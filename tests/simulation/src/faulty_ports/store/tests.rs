@@ -54,7 +54,7 @@ fn an_outgoing_message_whose_commit_was_not_answered_is_committed_once_it_is_amo
             store.store_inbound(write).await.unwrap(),
             StoreInboundOutcome::Stored
         );
-        let written = store.commit_reply(&conversation, &[reply], None).await.unwrap();
+        let written = store.commit_reply(&conversation, &[reply], &[]).await.unwrap();
         assert_eq!(written, WriteOutcome::Written);
         for _ in 0..2 {
             simulation.sleep(LATER_MS).await;

@@ -7,7 +7,8 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::{Booking, EffectAction, EffectId, HeldCell};
 use recado_domain::tools::{AskedSlots, CalendarFunction, CalendarOperation, ToolOutcome, cells_of_others};
-use recado_ports::ports::{EffectJournals, EventLook, System, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{EventLook, System, ToolFailure, ToolLimits, Tools};
+use recado_ports::records::effects::list_held_cells;
 use recado_ports::time_limit::run_within;
 use serde_json::Value;
 
@@ -59,7 +60,7 @@ pub(super) async fn plan_calendar_effect(
     let Some(drafted) = turn.journal.as_mut() else {
         return Err(refuse_with_words("there is no such appointment of this contact"));
     };
-    let found = function.find_named_booking(arguments, &drafted.journal, now);
+    let found = function.find_named_booking(arguments, &drafted.journal.record, now);
     let booking = found.map_err(|mistake| refuse_with_words(&mistake))?.clone();
     let looked = look_at_booking(deps, drafted, function, &booking, limits).await?;
     let (booking, version) = looked.ok_or_else(|| {
@@ -162,10 +163,7 @@ async fn find_taken_times(
         return Ok((busy, Vec::new()));
     };
     let tenant = &turn.bound.tenant.id;
-    let held = deps
-        .store()
-        .list_held_cells(tenant, &function.to_calendar_cell_span(span), now)
-        .await;
+    let held = list_held_cells(deps.store(), tenant, &function.to_calendar_cell_span(span)).await;
     match held {
         Ok(held) => Ok((busy, cells_of_others(held, None))),
         Err(error) => {
@@ -188,7 +186,7 @@ async fn list_appointments(
         return (ToolOutcome::Answered, "the contact has no appointment".to_owned());
     };
     let bookings: Vec<Booking> = function
-        .list_coming_bookings(&drafted.journal, now)
+        .list_coming_bookings(&drafted.journal.record, now)
         .cloned()
         .collect();
     for booking in &bookings {
@@ -196,7 +194,7 @@ async fn list_appointments(
             return told;
         }
     }
-    let listed = function.describe_bookings(&drafted.journal, now);
+    let listed = function.describe_bookings(&drafted.journal.record, now);
     (ToolOutcome::Answered, listed)
 }
 
@@ -211,7 +209,7 @@ async fn confirm_appointment(
     let Some(drafted) = drafted else {
         return none();
     };
-    let found = function.find_named_booking(arguments, &drafted.journal, deps.system().now());
+    let found = function.find_named_booking(arguments, &drafted.journal.record, deps.system().now());
     let event = match found {
         Ok(booking) => booking.event.clone(),
         Err(mistake) => return refuse_with_words(&mistake),
@@ -262,5 +260,5 @@ async fn look_at_booking(
 }
 
 fn find_drafted_booking(drafted: &DraftedJournal, event: &EffectId) -> Option<Booking> {
-    drafted.journal.find_booking(event).cloned()
+    drafted.journal.record.find_booking(event).cloned()
 }

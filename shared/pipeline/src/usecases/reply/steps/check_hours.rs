@@ -169,7 +169,7 @@ async fn tell_closed(
     let reply = CommittedReply {
         conversation,
         parts: std::slice::from_ref(&message),
-        journal_rev: None,
+        beside: &[],
         send: &send,
         turn: None,
     };
@@ -177,7 +177,7 @@ async fn tell_closed(
         return all.await;
     }
     let parts = std::slice::from_ref(&message);
-    let written = deps.store().commit_reply(conversation, parts, None).await?;
+    let written = deps.store().commit_reply(conversation, parts, &[]).await?;
     if written == WriteOutcome::Written {
         wake_up::enqueue_outbound(deps, send).await?;
     }

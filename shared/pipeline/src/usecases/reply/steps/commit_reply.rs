@@ -3,6 +3,7 @@
 use super::take_lease::release_lease;
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnPart};
+use crate::steps::effects::DraftedJournal;
 use crate::steps::save_conversation::save_conversation_with_use;
 use crate::steps::wake_up;
 use crate::usecases::reply::draft::DraftedReply;
@@ -14,13 +15,12 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::ids::{ConversationId, InstanceId, StepId};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use recado_domain::revision::revision_before;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_ports::ports::{
-    CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WriteOutcome,
-};
+use recado_ports::ports::{CommittedReply, Conversations, PortResult, Queues, System, WriteOutcome};
+use recado_ports::records::effects::is_journal_unchanged;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Write;
 
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
 /// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that: by
@@ -46,7 +46,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
     } = turn;
     let ready = ReadyReply {
         unsent: reply.unsent_use(&bound.agent.id, &draft),
-        journal_rev: journal.map(|drafted| drafted.rev),
+        journal,
         drafted_at: deps.system().now(),
         job,
         reply,
@@ -75,8 +75,8 @@ struct ReadyReply<'a> {
     steps: &'a [StepDuration],
     /// What the turn used, for the case that the reply is not committed.
     unsent: UnsentUse,
-    /// The revision of the journal that the draft knows.
-    journal_rev: Option<u64>,
+    /// The journal as the draft knows it.
+    journal: Option<DraftedJournal>,
     /// The number of drafts in a row that may be dropped because the contact wrote.
     dropped_max: u32,
     /// The time before which the reply does not leave.
@@ -118,14 +118,13 @@ async fn try_to_commit_reply(
     conversation.raise_revision();
     let of_turn = (draft, ordinal, &ready.job.correlation);
     let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
-    let committed = (&conversation, parts.as_slice(), ready.journal_rev);
-    if save_reply(deps, ready.job, draft, committed).await? == WriteOutcome::Written {
+    if save_reply(deps, ready, &conversation, &parts).await? == WriteOutcome::Written {
         measure_commit(deps, &conversation, ready);
         log_decision(&conversation.instance, decision, decided);
         return Ok(WriteAttempt::Done(()));
     }
     let conversation = read_again(deps, &before.id).await?;
-    if is_journal_changed(deps, &conversation, ready.journal_rev).await? {
+    if is_journal_changed(deps, &conversation, ready.journal.as_ref()).await? {
         Box::pin(release_lease(deps, conversation, (draft, unsent), true)).await?;
         return Err(TurnEnd::JournalChanged.into());
     }
@@ -136,14 +135,13 @@ async fn try_to_commit_reply(
 async fn is_journal_changed(
     deps: &impl Deps,
     conversation: &Conversation,
-    known: Option<u64>,
+    known: Option<&DraftedJournal>,
 ) -> PortResult<bool> {
     let Some(known) = known else {
         // The agent got a tool that acts since this turn began, and a later turn may have used it.
         return Ok(conversation.has_journal);
     };
-    let found = deps.store().find_journal(conversation.id.thread_id()).await?;
-    Ok(found.map(|journal| journal.rev) != revision_before(known.saturating_add(1)))
+    Ok(known.has_writes_of_others() || !is_journal_unchanged(deps.store(), &known.journal).await?)
 }
 
 pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
@@ -151,13 +149,20 @@ pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
-/// Commits the reply, then enqueues its jobs; all in one transaction where records and queues lie in one database.
+/// Commits the reply beside the journal that its draft knows, then enqueues its jobs; all in one transaction where records and queues lie in
+/// one database.
 async fn save_reply(
     deps: &impl Deps,
-    job: &TurnJob,
-    draft: &Draft,
-    (conversation, parts, journal_rev): (&Conversation, &[Message], Option<u64>),
+    ready: &ReadyReply<'_>,
+    conversation: &Conversation,
+    parts: &[Message],
 ) -> PortResult<WriteOutcome> {
+    let (job, draft, journal) = (ready.job, &ready.draft, ready.journal.as_ref());
+    if journal.is_some_and(DraftedJournal::has_writes_of_others) {
+        return Ok(WriteOutcome::Conflict);
+    }
+    let known = journal.map(|drafted| drafted.journal.require_unchanged());
+    let beside: Vec<Write> = known.into_iter().collect();
     // The sender handles earlier open messages first, so a send job for the last part is enough.
     let send = parts
         .last()
@@ -166,7 +171,7 @@ async fn save_reply(
     let reply = send.as_ref().map(|send| CommittedReply {
         conversation,
         parts,
-        journal_rev,
+        beside: &beside,
         send,
         turn: rest.as_ref(),
     });
@@ -180,12 +185,7 @@ async fn save_reply(
         }
         return Ok(written);
     }
-    if deps
-        .store()
-        .commit_reply(conversation, parts, journal_rev)
-        .await?
-        == WriteOutcome::Conflict
-    {
+    if deps.store().commit_reply(conversation, parts, &beside).await? == WriteOutcome::Conflict {
         return Ok(WriteOutcome::Conflict);
     }
     log_committed(draft, conversation, parts);

@@ -37,7 +37,7 @@ pub(super) async fn perform_asked_effect(
             let plans = plan_calendar_effect(deps, turn, function, &call.arguments, limits);
             Box::pin(plans).await
         }
-        None => plan_other_effect(deps, &acting, call, &drafted.journal, limits).await,
+        None => plan_other_effect(deps, &acting, call, &drafted.journal.record, limits).await,
     };
     let action = match planned {
         Ok(action) => action,
@@ -55,7 +55,7 @@ pub(super) async fn perform_asked_effect(
         meets_other = look_for_other_event(deps, drafted, function, entry, limits).await?;
         plan_reminders_of_effect(deps, drafted, function, entry).await?;
     }
-    turn.draft.turn.effects_upto = Some(drafted.journal.last);
+    turn.draft.turn.effects_upto = Some(drafted.journal.record.last);
     match performed {
         Ok(EffectEnd::TimeTaken) => {
             let (outcome, told) = describe_effect_end(&EffectEnd::TimeTaken);
@@ -102,7 +102,7 @@ async fn look_for_other_event(
     limits: ToolLimits,
 ) -> Result<bool, TurnStop> {
     let event = entry.event().filter(|_| entry.state == EffectState::Done);
-    let booking = event.and_then(|event| drafted.journal.find_booking(event));
+    let booking = event.and_then(|event| drafted.journal.record.find_booking(event));
     let time = booking.and_then(|booking| function.find_appointment_time(booking));
     let (Some(event), Some(time)) = (event, time) else {
         return Ok(false);
@@ -125,7 +125,7 @@ async fn plan_reminders_of_effect(
     entry: &EffectEntry,
 ) -> Result<(), TurnStop> {
     let event = entry.event().filter(|_| !function.calendar.reminders.is_empty());
-    let booking = event.and_then(|event| drafted.journal.find_booking(event));
+    let booking = event.and_then(|event| drafted.journal.record.find_booking(event));
     let time = booking.and_then(|booking| function.find_appointment_time(booking));
     let (Some(event), Some(time)) = (event, time) else {
         return Ok(());

@@ -214,7 +214,7 @@ fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[C
     let has_files = turns.iter().any(|turn| has_file_text(&turn.text));
     let of_files = has_files.then(|| FILE_TEXT_INSTRUCTIONS.to_owned());
     let journal = turn.journal.as_ref();
-    let of_effects = journal.and_then(|drafted| drafted.journal.describe_entries());
+    let of_effects = journal.and_then(|drafted| drafted.journal.record.describe_entries());
     // What an earlier effect returned stands between the same marks.
     let has_results = !turn.bound.tools.is_empty() || of_effects.is_some();
     let of_tools = has_results.then(|| TOOL_INSTRUCTIONS.to_owned());

@@ -9,7 +9,9 @@ use recado_domain::conversation::Conversation;
 use recado_domain::effects::Journal;
 use recado_domain::millis::add_duration;
 use recado_domain::tools::Tool;
-use recado_ports::ports::{EffectJournals, System};
+use recado_ports::ports::System;
+use recado_ports::records::effects::find_journal;
+use recado_ports::table::Versioned;
 
 /// Pause before a turn looks again at an effect whose time is over and that is to be settled. Who settles it asks for a turn.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(20);
@@ -27,12 +29,12 @@ pub(in crate::usecases::reply) async fn read_journal(
         return Ok(None);
     }
     let (thread, now) = (conversation.id.thread_id(), deps.system().now());
-    let found = deps.store().find_journal(thread).await?;
+    let found = find_journal(deps.store(), &conversation.tenant, thread).await?;
     let journal = found.unwrap_or_else(|| {
         let (tenant, instance) = (conversation.tenant.clone(), conversation.instance.clone());
-        Journal::start_new(thread.clone(), tenant, instance, now)
+        Versioned::new(Journal::start_new(thread.clone(), tenant, instance, now))
     });
-    if let Some(running) = journal.running_entry() {
+    if let Some(running) = journal.record.running_entry() {
         let is_overdue = running.until <= now;
         let until = if is_overdue {
             add_duration(now, LOOK_AGAIN)

@@ -18,7 +18,7 @@ pub(super) fn read_reminder_answer(turn: &LeasedTurn<'_>) -> Option<ModelCall> {
     };
     let event = find_reminder_before(turn, answer.ordinal)?;
     let said = recognize_appointment_answer(&answer.content.render_text())?;
-    let booking = turn.journal.as_ref()?.journal.find_booking(&event)?;
+    let booking = turn.journal.as_ref()?.journal.record.find_booking(&event)?;
     let tools = &turn.bound.tools;
     let booked_by = tools.iter().find(|tool| tool.model_name() == booking.tool.name)?;
     let operation = match said {
