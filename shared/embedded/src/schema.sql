@@ -248,48 +248,6 @@ CREATE INDEX deliveries_unacknowledged ON deliveries (ack_owner, ack_due, key) W
 
 -- Invitations --------------------------------------------------------------------------------------------------------------------
 
-CREATE TABLE occasions (
-    tenant TEXT NOT NULL,
-    id TEXT NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, id)
-) STRICT, WITHOUT ROWID;
-
--- The times since which pages about occasions must be made anew.
-CREATE TABLE page_changes (
-    tenant TEXT NOT NULL,
-    occasion TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    expires INTEGER NOT NULL,
-    PRIMARY KEY (tenant, occasion)
-) STRICT, WITHOUT ROWID;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX page_changes_expires ON page_changes (expires);
-
-CREATE TABLE invitation_templates (
-    tenant TEXT NOT NULL,
-    name TEXT NOT NULL,
-    channel TEXT NOT NULL,
-    language TEXT NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, name, channel, language)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE guests (
-    tenant TEXT NOT NULL,
-    occasion TEXT NOT NULL,
-    id TEXT NOT NULL,
-    phone_key TEXT,
-    expires INTEGER NOT NULL,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (tenant, occasion, id)
-) STRICT, WITHOUT ROWID;
--- The guest of a phone number on an occasion, and on all of a tenant (`write_guest`, `list_guests_of_phone`). A number is one guest.
-CREATE UNIQUE INDEX guests_phone ON guests (tenant, phone_key, occasion) WHERE phone_key IS NOT NULL;
--- The sweep (`delete_expired_rows`).
-CREATE INDEX guests_expires ON guests (expires);
-
 -- What was sent to which guest.
 CREATE TABLE invitations (
     tenant TEXT NOT NULL,

@@ -44,7 +44,7 @@ async fn used_store() -> Embedded {
     let store = empty_store();
     contract::outbox::open_messages_come_by_ordinal(&store).await;
     contract::audit::entries_come_back_as_they_were_appended_the_newest_first_by_pages(&store).await;
-    contract::invitations::occasions_and_guests_are_listed_page_by_page_without_those_of_others(&store).await;
+    contract::guests::occasions_and_guests_are_listed_page_by_page_without_those_of_others(&store).await;
     contract::effects::an_effect_begins_with_its_journal_and_its_cells(&store).await;
     let answered = contract::published_events::an_answered_message_is_published_step_by_step(&store);
     Box::pin(answered).await;

@@ -1,5 +1,7 @@
 //! Pages of lists.
 
+use crate::port_error::PortResult;
+
 /// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
@@ -16,4 +18,20 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Cursor of the next page; `None` on the last page.
     pub next_cursor: Option<String>,
+}
+
+/// Reads a list to its end, `limit` items at once.
+pub(crate) async fn join_pages<T, F>(limit: usize, read_page: impl Fn(PageRequest) -> F) -> PortResult<Vec<T>>
+where
+    F: Future<Output = PortResult<Page<T>>>,
+{
+    let (mut items, mut page) = (Vec::new(), PageRequest { limit, cursor: None });
+    loop {
+        let found = read_page(page.clone()).await?;
+        items.extend(found.items);
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return Ok(items),
+        }
+    }
 }

@@ -79,7 +79,7 @@ pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
-pub use invitations::{GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords};
+pub use invitations::{InvitationClaim, InvitationOutcome, InvitationRecords};
 pub use knowledge_library::{
     FetchedDocument, KnowledgeLibrary, KnownVectors, LibraryError, PageFailure, SearchedQuestion,
 };

@@ -7,9 +7,11 @@ pub mod client_keys;
 pub mod dead_letters;
 pub mod effects;
 pub mod endpoints;
+pub mod guests;
 pub mod knowledge;
 pub mod notices;
 pub mod notifications;
+pub mod occasions;
 pub mod opt_outs;
 pub mod removed_instances;
 pub mod samples;
@@ -25,8 +27,9 @@ use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::effects::Journal;
+use recado_domain::invitations::{Guest, InvitationTemplate, Occasion};
 use recado_domain::knowledge::AgentKnowledge;
-use recado_domain::moving::{Dated, HeldKey, MovedAlias, MovedCell, RemovedInstance};
+use recado_domain::moving::{Dated, HeldKey, MovedAlias, MovedCell, MovedPageChange, RemovedInstance};
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
 use recado_domain::sample::MinuteSample;
@@ -35,7 +38,7 @@ use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 20] = [
+pub static KINDS: [Kind; 24] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
@@ -45,6 +48,10 @@ pub static KINDS: [Kind; 20] = [
     Kind::of::<Journal>(),
     Kind::of::<MovedCell>(),
     Kind::of::<ScheduledMessage>(),
+    Kind::of::<Occasion>(),
+    Kind::of::<InvitationTemplate>(),
+    Kind::of::<Guest>(),
+    Kind::of::<MovedPageChange>(),
     Kind::of::<DeadLetter>(),
     Kind::of::<AgentKnowledge>(),
     Kind::of::<OptOut>(),

@@ -8,6 +8,8 @@ use recado_ports::records::alerts::list_ended_alerts;
 use recado_ports::records::audit::{AuditFilter, list_audit};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::endpoints::list_failed_events;
+use recado_ports::records::guests::list_guests;
+use recado_ports::records::occasions::list_occasions;
 use recado_ports::records::opt_outs::list_opt_outs;
 use recado_ports::records::tokens::list_tokens;
 
@@ -68,8 +70,8 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "audit": list_audit(store, audited, page);
         "opt-outs": list_opt_outs(store, tenant, page);
         "tokens": list_tokens(store, of, page);
-        "occasions": store.list_occasions(tenant, page);
-        "guests": store.list_guests(tenant, occasion, page);
+        "occasions": list_occasions(store, tenant, page);
+        "guests": list_guests(store, tenant, occasion, page);
         "invitations": store.list_invitations(tenant, occasion, None, page);
         "invitations of a month": store.list_invitations_of_month(tenant, month, page);
     }

@@ -32,6 +32,7 @@ pub mod entries;
 pub mod erasure;
 pub mod files;
 pub mod gauges;
+pub mod guests;
 pub mod identity;
 pub mod inbox;
 pub mod instances;

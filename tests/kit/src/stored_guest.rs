@@ -14,8 +14,11 @@ use recado_domain::invitations::{
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::{add_duration, from_unix_millis};
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
-use recado_ports::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
+use recado_ports::ports::{InvitationClaim, InvitationOutcome, Store};
+use recado_ports::records::guests::{GuestOutcome, save_guest};
+use recado_ports::records::occasions::put_occasion;
 use recado_ports::records::opt_outs::apply_opt_out;
+use recado_ports::table::Versioned;
 use serde_json::json;
 
 /// Time for which the guest and its invitation are kept. Some stories are told far ahead.
@@ -55,7 +58,7 @@ pub async fn store_invited_guest<S: Store>(
         cancelled: false,
         reminders: Vec::new(),
     };
-    succeed(store.put_occasion(&occasion)).await;
+    succeed(put_occasion(store, &occasion)).await;
     let guest = Guest {
         tenant: tenant.clone(),
         occasion: occasion.id.clone(),
@@ -72,9 +75,9 @@ pub async fn store_invited_guest<S: Store>(
         reply: None,
         created_at: now,
         keep_until: add_duration(now, KEPT),
-        rev: 1,
     };
-    assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
+    let mut new = Versioned::new(guest.clone());
+    assert_eq!(succeed(save_guest(store, &mut new)).await, GuestOutcome::Written);
     let metadata = json!({"for": given.name});
     let invitation = Invitation {
         tenant: tenant.clone(),

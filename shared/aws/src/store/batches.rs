@@ -9,8 +9,8 @@ use super::keys::{self, TableKey, invitations as invitation_keys};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use jiff::Timestamp;
-use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
-use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
+use recado_domain::ids::{BatchId, InvitationId, TenantId};
+use recado_domain::invitations::{Batch, BatchChunk, Invitation};
 use recado_ports::ports::{
     BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, InvitationOutcome,
     Page, PageRequest, PortError, PortResult, System, WriteOutcome,
@@ -144,16 +144,6 @@ impl<A: System> BatchRecords for DynamoStore<A> {
             Some(InvitationOutcome::Claimed { by, .. }) => InvitationCommit::Claimed(by),
             _ => InvitationCommit::Conflict,
         })
-    }
-
-    async fn read_guests(
-        &self,
-        tenant: &TenantId,
-        occasion: &OccasionId,
-        ids: &[GuestId],
-    ) -> PortResult<Vec<Guest>> {
-        let keys = ids.iter().map(|id| TableKey::for_guest(tenant, occasion, id));
-        self.read_many("reading guests", keys.collect()).await
     }
 
     async fn read_invitations(&self, tenant: &TenantId, ids: &[InvitationId]) -> PortResult<Vec<Invitation>> {

@@ -5,7 +5,7 @@
 
 use super::deliveries::parse_delivery;
 use super::item::{self, Item};
-use super::keys::invitations::{is_invitation_sk, parse_page_change};
+use super::keys::invitations::is_invitation_sk;
 use super::keys::{MESSAGE, STATE, TableKey};
 use super::records;
 use super::stream_record::StreamRecord;
@@ -19,7 +19,7 @@ use recado_domain::message::Message;
 use recado_domain::published_event::{
     ConversationFacts, InvitationFacts, MessageFacts, MessageOwner, PublishedEvent,
     derive_conversation_events, derive_delivery_events, derive_instance_events, derive_invitation_events,
-    derive_message_events, derive_page_events,
+    derive_message_events,
 };
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::table::Kind;
@@ -111,7 +111,6 @@ pub(super) fn read_change(change: &StreamRecord, kinds: &[Kind]) -> PortResult<C
             let old = old.map(read).transpose()?;
             ChangedRecord::Events(derive_invitation_events(old.as_ref(), &read(new)?, at))
         }
-        Some(("V", tenant)) if parse_page_change(new).is_some() => read_page_change(tenant, old, new, at)?,
         _ => NOTHING,
     })
 }
@@ -155,20 +154,6 @@ fn read_delivery(old: Option<&Item>, new: &Item, at: Timestamp) -> PortResult<Ch
         at,
     };
     Ok(ChangedRecord::Delivery(Box::new(change)))
-}
-
-fn read_page_change(
-    tenant: &str,
-    old: Option<&Item>,
-    new: &Item,
-    at: Timestamp,
-) -> PortResult<ChangedRecord> {
-    let tenant = TenantId::parse(tenant).map_err(|error| PortError::invalid(WHAT, error))?;
-    let events = parse_page_change(new).map(|(occasion, since)| {
-        let old = old.and_then(parse_page_change).map(|(_, since)| since);
-        derive_page_events((&tenant, &occasion), old, since, at)
-    });
-    Ok(ChangedRecord::Events(events.unwrap_or_default()))
 }
 
 fn read_instance_state(

@@ -1,4 +1,4 @@
-//! The items of guests, invitations and their claims, and the conditions under which they are written.
+//! The items of invitations and their claims, and the conditions under which they are written.
 
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
@@ -6,7 +6,7 @@ use super::keys::{self, TableKey};
 use super::transaction::{FailedConditions, TransactionAction};
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationId, TenantId};
-use recado_domain::invitations::{Guest, Invitation};
+use recado_domain::invitations::Invitation;
 use recado_domain::revision::is_first_write;
 use recado_ports::ports::{InvitationClaim, InvitationOutcome, Page, PortError, PortResult};
 use serde::Serialize;
@@ -42,11 +42,6 @@ pub(super) fn encode<T: Serialize>(
     Ok(item)
 }
 
-pub(super) fn encode_guest(what: &'static str, guest: &Guest) -> PortResult<Item> {
-    let key = TableKey::for_guest(&guest.tenant, &guest.occasion, &guest.id);
-    encode(what, guest, key, Some(guest.keep_until))
-}
-
 pub(super) fn encode_invitation(what: &'static str, invitation: &Invitation) -> PortResult<Item> {
     let key = TableKey::for_invitation(&invitation.tenant, &invitation.id)
         .ok_or_else(|| PortError::invalid(what, "the id of an invitation is malformed"))?;
@@ -64,17 +59,6 @@ pub(super) fn encode_carrier_lead(invitation: &Invitation, carrier_id: &str) -> 
     let until = number_attribute(invitation.keep_until.as_second());
     item.insert("ttl".to_owned(), until);
     TransactionAction::Put(item, None)
-}
-
-/// Makes the record that leads from a guest's phone number to the guest.
-pub(super) fn encode_phone(guest: &Guest, key: TableKey, now: Timestamp) -> TransactionAction {
-    let mut item = key.into_item(Item::new());
-    item.insert("guest".to_owned(), text_attribute(guest.id.as_str()));
-    item.insert("ttl".to_owned(), number_attribute(guest.keep_until.as_second()));
-    let own = Expression::new("attribute_not_exists(#pk) OR #ttl < :now OR #guest = :guest")
-        .with_number(":now", now.as_second())
-        .with_text(":guest", guest.id.as_str());
-    TransactionAction::Put(item, Some(own))
 }
 
 /// Makes the claim of a key by an invitation or a batch.

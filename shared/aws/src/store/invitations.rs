@@ -1,22 +1,20 @@
-//! Occasions, guests, templates and invitations. A guest is found by its phone number, and an invitation by its guest, through
-//! small records of their own, which are written in the same transaction.
+//! Invitations. One is found by its guest through a small record of its own, which is written in the same transaction.
 
 use super::DynamoStore;
 use super::expression::Expression;
 use super::invitation_items::{
-    begin_actions, decode_page, encode, encode_carrier_lead, encode_guest, encode_invitation, encode_phone,
-    find_claimant, follows,
+    begin_actions, decode_page, encode_carrier_lead, encode_invitation, find_claimant,
 };
-use super::item::{self, Item, number_attribute};
+use super::item::{self, Item};
 use super::keys::{self, TableKey, invitations as invitation_keys};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use jiff::Timestamp;
-use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
+use recado_domain::ids::{GuestId, InvitationId, OccasionId, TenantId};
+use recado_domain::invitations::{Invitation, LogMonth};
 use recado_ports::ports::{
-    GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
-    PortResult, System, WriteOutcome,
+    InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult, System,
+    WriteOutcome,
 };
 use serde::de::DeserializeOwned;
 
@@ -73,141 +71,6 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> InvitationRecords for DynamoStore<A> {
-    async fn put_occasion(&self, occasion: &Occasion) -> PortResult<()> {
-        const WHAT: &str = "writing an occasion";
-        let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
-        let record = encode(WHAT, occasion, key, None)?;
-        let _always = self.table.put_record(WHAT, record, None).await?;
-        Ok(())
-    }
-
-    async fn find_occasion(&self, tenant: &TenantId, id: &OccasionId) -> PortResult<Option<Occasion>> {
-        self.read_unexpired("reading an occasion", TableKey::for_occasion(tenant, id))
-            .await
-    }
-
-    async fn list_occasions(&self, tenant: &TenantId, page: &PageRequest) -> PortResult<Page<Occasion>> {
-        const WHAT: &str = "listing occasions";
-        let found = self.read_sk_page(WHAT, keys::invitations_pk(tenant), ("O#", "O#"), page);
-        Ok(decode_page(WHAT, found.await?))
-    }
-
-    async fn put_invitation_template(&self, template: &InvitationTemplate) -> PortResult<()> {
-        const WHAT: &str = "writing a template";
-        let record = encode(WHAT, template, TableKey::for_invitation_template(template), None)?;
-        let _always = self.table.put_record(WHAT, record, None).await?;
-        Ok(())
-    }
-
-    async fn list_invitation_templates(
-        &self,
-        tenant: &TenantId,
-        name: Option<&InvitationTemplateName>,
-    ) -> PortResult<Vec<InvitationTemplate>> {
-        const WHAT: &str = "listing templates";
-        let prefix = invitation_keys::template_prefix(name);
-        let found = self
-            .table
-            .query_partition(WHAT, keys::invitations_pk(tenant), Some(&prefix))
-            .await?;
-        Ok(item::decode_readable(WHAT, &found))
-    }
-
-    async fn save_guest(&self, guest: &Guest) -> PortResult<GuestOutcome> {
-        const WHAT: &str = "writing a guest";
-        let now = self.table.system.now();
-        let mut actions = vec![TransactionAction::Put(
-            encode_guest(WHAT, guest)?,
-            Some(follows(guest.rev, now)),
-        )];
-        if let Some(key) = invitation_keys::phone_key_of(guest) {
-            actions.push(encode_phone(guest, key, now));
-        }
-        let Err(failed) = self.table.run_transaction(WHAT, actions).await? else {
-            return Ok(GuestOutcome::Written);
-        };
-        let other = failed.for_action(1).and_then(|other| other.0.as_ref());
-        let other = other.and_then(|other| GuestId::parse(item::get_string(other, "guest")?).ok());
-        Ok(match (failed.for_action(0), other) {
-            (None, Some(other)) => GuestOutcome::PhoneTaken(other),
-            _ => GuestOutcome::Conflict,
-        })
-    }
-
-    async fn find_guest(
-        &self,
-        tenant: &TenantId,
-        occasion: &OccasionId,
-        id: &GuestId,
-    ) -> PortResult<Option<Guest>> {
-        self.read_unexpired("reading a guest", TableKey::for_guest(tenant, occasion, id))
-            .await
-    }
-
-    async fn list_guests(
-        &self,
-        tenant: &TenantId,
-        occasion: &OccasionId,
-        page: &PageRequest,
-    ) -> PortResult<Page<Guest>> {
-        const WHAT: &str = "listing guests";
-        let prefix = format!("G#{occasion}#");
-        let found = self.read_sk_page(WHAT, keys::invitations_pk(tenant), (&prefix, &prefix), page);
-        Ok(decode_page(WHAT, found.await?))
-    }
-
-    async fn list_guests_of_phone(
-        &self,
-        tenant: &TenantId,
-        phone: &PhoneKey,
-        occasion: Option<&OccasionId>,
-    ) -> PortResult<Vec<Guest>> {
-        const WHAT: &str = "finding a guest by phone";
-        let found = if let Some(occasion) = occasion {
-            let key = TableKey::for_guest_phone(tenant, phone, occasion);
-            self.table.get_record(WHAT, key).await?.into_iter().collect()
-        } else {
-            let prefix = invitation_keys::guest_phone_prefix(phone);
-            self.table
-                .query_partition(WHAT, keys::invitations_pk(tenant), Some(&prefix))
-                .await?
-        };
-        let keys = found.iter().filter_map(invitation_keys::parse_guest_phone);
-        let keys = keys.map(|(occasion, guest)| TableKey::for_guest(tenant, &occasion, &guest));
-        let mut guests: Vec<Guest> = self.read_many(WHAT, keys.collect()).await?;
-        guests.sort_by(|a, b| a.occasion.cmp(&b.occasion));
-        Ok(guests)
-    }
-
-    async fn delete_guest(&self, guest: &Guest) -> PortResult<()> {
-        const WHAT: &str = "deleting a guest";
-        let prefix = invitation_keys::guest_invitation_prefix(&guest.occasion, Some(&guest.id));
-        let pk = keys::invitations_pk(&guest.tenant);
-        for found in self.table.query_partition(WHAT, pk, Some(&prefix)).await? {
-            let invitation = invitation_keys::parse_guest_invitation(&found);
-            let invitation = invitation.and_then(|(_, id)| TableKey::for_invitation(&guest.tenant, &id));
-            for key in invitation.into_iter().chain(TableKey::from_item(&found)) {
-                self.delete_any(WHAT, key).await?;
-            }
-        }
-        // Last: after a crash before it, the guest still leads to the rest.
-        let key = TableKey::for_guest(&guest.tenant, &guest.occasion, &guest.id);
-        if let Some(phone) = invitation_keys::phone_key_of(guest) {
-            // Both at once: the guest is found by its number, or by its id. Whoever is found by one of them alone would stay.
-            let own = Expression::new("attribute_not_exists(#pk) OR #guest = :guest");
-            let own = own.with_text(":guest", guest.id.as_str());
-            let both = vec![
-                TransactionAction::Delete(phone, Some(own)),
-                TransactionAction::Delete(key.clone(), None),
-            ];
-            if self.table.run_transaction(WHAT, both).await?.is_ok() {
-                return Ok(());
-            }
-            // Another guest has the number by now.
-        }
-        self.delete_any(WHAT, key).await
-    }
-
     async fn begin_invitation(
         &self,
         invitation: &Invitation,
@@ -279,41 +142,6 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
         let month = invitation_keys::month_pk(tenant, month.as_pair());
         let found = self.read_sk_page(WHAT, month, (invitation_keys::INVITATION_PREFIX, ""), page);
         Ok(decode_page(WHAT, found.await?))
-    }
-
-    async fn mark_pages_changed(
-        &self,
-        tenant: &TenantId,
-        occasion: &OccasionId,
-        at: Timestamp,
-        keep_until: Timestamp,
-    ) -> PortResult<()> {
-        let mut item = TableKey::for_page_change(tenant, occasion).into_item(Item::new());
-        item.insert("at".to_owned(), number_attribute(at.as_millisecond()));
-        item.insert("ttl".to_owned(), number_attribute(keep_until.as_second()));
-        let newer =
-            Expression::new("attribute_not_exists(#pk) OR #at < :at").with_number(":at", at.as_millisecond());
-        let what = "noting that pages must be made anew";
-        let _newest = self.table.put_record(what, item, Some(newer)).await?;
-        Ok(())
-    }
-
-    async fn list_page_changes(
-        &self,
-        tenant: &TenantId,
-        occasions: &[OccasionId],
-    ) -> PortResult<Vec<(OccasionId, Timestamp)>> {
-        const WHAT: &str = "reading when pages must be made anew";
-        let keys = occasions
-            .iter()
-            .map(|occasion| TableKey::for_page_change(tenant, occasion));
-        let (found, now) = (
-            self.table.get_records(WHAT, keys.collect(), true).await?,
-            self.table.system.now(),
-        );
-        let found = found.into_iter().filter_map(|found| item::unexpired(found, now));
-        let changes = found.filter_map(|found| invitation_keys::parse_page_change(&found));
-        Ok(changes.collect())
     }
 
     async fn list_invitations(

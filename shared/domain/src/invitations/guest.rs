@@ -74,8 +74,6 @@ pub struct Guest {
     /// Time until which the guest is kept.
     #[serde(with = "millis")]
     pub keep_until: Timestamp,
-    /// Revision: grows at every write.
-    pub rev: u64,
 }
 
 impl Guest {
@@ -112,7 +110,6 @@ impl Guest {
             return false;
         }
         self.keep_until = self.keep_until.max(keep_until);
-        self.rev += 1;
         true
     }
 
@@ -137,7 +134,6 @@ impl Guest {
         }
         self.status = status;
         self.reply = Some(reply);
-        self.rev += 1;
         true
     }
 }
@@ -149,7 +145,6 @@ impl fmt::Debug for Guest {
             .field("occasion", &self.occasion)
             .field("id", &self.id)
             .field("status", &self.status)
-            .field("rev", &self.rev)
             .finish_non_exhaustive()
     }
 }
@@ -197,7 +192,6 @@ mod tests {
             reply: None,
             created_at: from_unix_millis(0),
             keep_until: from_unix_millis(1),
-            rev: 1,
         }
     }
 
@@ -243,11 +237,10 @@ mod tests {
         let before = one.clone();
         assert!(!one.apply_reply(reply(GuestAnswer::Confirms, 20)));
         assert_eq!(one, before);
-        assert_eq!(one.rev, guest().rev + 1, "the answer is one write");
     }
 
     #[test]
-    fn a_row_that_tells_something_new_changes_the_guest_under_the_next_revision() {
+    fn a_row_that_tells_something_new_changes_the_guest() {
         let mut one = guest();
         let row = GuestRow {
             name: Some("Bia".to_owned()),
@@ -255,7 +248,7 @@ mod tests {
             ..GuestRow::default()
         };
         assert!(one.apply_row(&row, from_unix_millis(0)));
-        assert_eq!((one.name.as_deref(), one.rev), (Some("Bia"), 2));
+        assert_eq!(one.name.as_deref(), Some("Bia"));
         assert_eq!(one.keep_until, from_unix_millis(1), "the longer time counts");
         let before = one.clone();
         assert!(!one.apply_row(&row, from_unix_millis(9)));

@@ -211,15 +211,6 @@ impl MovedDelivery {
     }
 }
 
-impl MovedPageChange {
-    /// Rounds the time of expiry up to a second.
-    #[must_use]
-    pub fn normalize_record(mut self) -> Self {
-        self.expires = round_up_to_second(self.expires);
-        self
-    }
-}
-
 impl MovedCell {
     /// Makes the cell of a tenant.
     pub fn new(tenant: TenantId, held: HeldCell) -> Self {

@@ -8,8 +8,8 @@ use crate::sql_records::{
     to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
-use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
-use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
+use recado_domain::ids::{BatchId, InvitationId, TenantId};
+use recado_domain::invitations::{Batch, BatchChunk, Invitation};
 use recado_ports::ports::{
     BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, Page, PageRequest,
     PortResult, WriteOutcome,
@@ -191,26 +191,6 @@ impl BatchRecords for Embedded {
             Ok(InvitationCommit::Committed)
         };
         self.run_write(WHAT, work).await
-    }
-
-    async fn read_guests(
-        &self,
-        tenant: &TenantId,
-        occasion: &OccasionId,
-        ids: &[GuestId],
-    ) -> PortResult<Vec<Guest>> {
-        let (tenant, occasion, ids) = (tenant.clone(), occasion.clone(), ids.to_vec());
-        let now = self.current_time().as_millisecond();
-        let sql = "SELECT body FROM guests WHERE tenant = ?1 AND occasion = ?2 AND id = ?3 AND expires > ?4";
-        let work = move |c: &Connection| {
-            let mut found = Vec::new();
-            for id in &ids {
-                let values = params![tenant.as_str(), occasion.as_str(), id.as_str(), now];
-                found.extend(query_readable(c, sql, values)?);
-            }
-            Ok(found)
-        };
-        self.run_read("read_guests", work).await
     }
 
     async fn read_invitations(&self, tenant: &TenantId, ids: &[InvitationId]) -> PortResult<Vec<Invitation>> {

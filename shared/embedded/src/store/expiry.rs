@@ -37,8 +37,6 @@ pub struct SweepCounts {
     pub usage: usize,
     /// Items of the table: records of its kinds, and what leads to them.
     pub records: usize,
-    /// Guests of occasions that were long ago.
-    pub guests: usize,
     /// Invitations.
     pub invitations: usize,
     /// Keys that invitations claimed.
@@ -47,8 +45,6 @@ pub struct SweepCounts {
     pub batches: usize,
     /// Chunks of recipients of batches.
     pub batch_chunks: usize,
-    /// Times since which pages about occasions must be made anew.
-    pub page_changes: usize,
     /// Published events.
     pub published_events: usize,
     /// Deduplication ids of the queues.
@@ -86,12 +82,10 @@ fn delete_expired_rows(
         deliveries: delete("deliveries", "key", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
         records: delete_expired_items(connection, kinds, now, SWEEP_MAX)?,
-        guests: delete("guests", "tenant, occasion, id", "expires")?,
         invitations: delete("invitations", "tenant, id", "expires")?,
         invitation_claims: delete_at(claims_before, "invitation_claims", "tenant, key", "until")?,
         batches: delete("batches", "tenant, id", "expires")?,
         batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
-        page_changes: delete("page_changes", "tenant, occasion", "expires")?,
         published_events: delete_old_events(connection, events_before, SWEEP_MAX)?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(

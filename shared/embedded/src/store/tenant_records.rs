@@ -13,15 +13,7 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 10] = [
-    "DELETE FROM page_changes WHERE (tenant, occasion) IN
-        (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM occasions WHERE (tenant, id) IN
-        (SELECT tenant, id FROM occasions WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM invitation_templates WHERE (tenant, name, channel, language) IN
-        (SELECT tenant, name, channel, language FROM invitation_templates WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM guests WHERE (tenant, occasion, id) IN
-        (SELECT tenant, occasion, id FROM guests WHERE tenant = ?1 LIMIT ?2)",
+const BY_TENANT: [&str; 6] = [
     "DELETE FROM invitations WHERE (tenant, id) IN
         (SELECT tenant, id FROM invitations WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM invitation_claims WHERE (tenant, key) IN

@@ -55,8 +55,8 @@ const OTHER_COLUMNS: &str = "
     queue_groups.group_key queue_groups.head conversations.seq conversations.number conversations.epoch conversations.rev
     conversations.kept_since messages.seq messages.ordinal messages.rev messages.open deliveries.expires
     deliveries.ack_since deliveries.ack_due events.seq events.expires batches.expires batches.rev
-    batch_chunks.number batch_chunks.expires batch_chunks.rev guests.expires guests.rev invitations.expires invitations.rev
-    invitation_claims.until page_changes.at page_changes.expires published_events.seq published_events.at records.version
+    batch_chunks.number batch_chunks.expires batch_chunks.rev invitations.expires invitations.rev
+    invitation_claims.until published_events.seq published_events.at records.version
     records.expires
     usage.replies usage.input_tokens usage.output_tokens usage.cache_read_tokens usage.cache_write_tokens usage.expires
     usage.discarded_drafts usage.recordings usage.audio_millis usage.charged_messages";

@@ -1,5 +1,6 @@
 //! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
+use super::error_mapping::list_problem;
 use super::invitations::{parse_guest_id, parse_occasion};
 #[cfg(test)]
 use super::problem_answers::NotFound;
@@ -19,7 +20,7 @@ use recado_domain::ids::GuestId;
 use recado_domain::invitations::{
     GUEST_ROWS_MAX, Guest, GuestRow, GuestStatus, ListedGuest, OccasionReminder, parse_guest_list,
 };
-use recado_pipeline::occasions::{self, AddedGuests, ListedOccasion};
+use recado_pipeline::occasions::{self, AddedGuests, ListedOccasion, OccasionRequestError};
 use serde::{Deserialize, Serialize};
 
 /// A reminder of an occasion.
@@ -84,6 +85,14 @@ impl From<ListedOccasion> for OccasionView {
     }
 }
 
+/// Maps an error of a list that was requested with or without a cursor.
+fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem {
+    match error {
+        OccasionRequestError::Port(error) => list_problem(error, with_cursor),
+        error => error.into(),
+    }
+}
+
 /// Lists the occasions of a tenant.
 #[cfg_attr(test, utoipa::path(
     get,
@@ -98,7 +107,8 @@ pub(super) async fn list_occasions(
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
+    let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await;
+    let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, OccasionView::from)))
 }
 
@@ -181,7 +191,8 @@ pub(super) async fn list_guests(
 ) -> Result<Json<ListView<GuestView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
-    let found = occasions::list_guests(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
+    let found = occasions::list_guests(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await;
+    let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, GuestView::from)))
 }
 

@@ -10,7 +10,8 @@ use recado_domain::config::Tenant;
 use recado_domain::ids::BatchId;
 use recado_domain::invitations::{BatchState, ScheduledInvitation};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{BatchRecords, InvitationRecords, PortResult, System};
+use recado_ports::ports::{BatchRecords, PortResult, System};
+use recado_ports::records::occasions::find_occasion;
 
 /// The answer for an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +68,7 @@ async fn judge_batch(deps: &impl Deps, tenant: &Tenant, id: &BatchId) -> PortRes
     if now >= reminder.begins_at {
         return Ok(AttemptPermission::Ended(Reason::Expired));
     }
-    let occasion = deps.store().find_occasion(&tenant.id, &batch.occasion).await?;
+    let occasion = find_occasion(deps.store(), &tenant.id, &batch.occasion).await?;
     let is_planned = occasion.is_some_and(|occasion| find_planned(tenant, &occasion, &batch, now).is_some());
     Ok(if is_planned {
         AttemptPermission::Granted

@@ -11,7 +11,9 @@ use recado_domain::contact::{ChatKind, ContactAddress};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{GuestId, OccasionId, Ordinal};
 use recado_domain::invitations::{Guest, GuestReply, GuestStatus, recognize_answer};
-use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::records::guests::{GuestOutcome, find_guest, save_guest};
+use recado_ports::records::occasions::find_occasion;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Applies the text of a contact's message, written at `at`, to the guest as whom the contact was invited. To be called before
@@ -53,7 +55,7 @@ async fn find_only_guest(
     let mut coming = Vec::new();
     for guest in find_guests(deps, &conversation.tenant, &addresses).await? {
         // One that nobody configured has no date.
-        let found = deps.store().find_occasion(&guest.tenant, &guest.occasion).await;
+        let found = find_occasion(deps.store(), &guest.tenant, &guest.occasion).await;
         let found = pass_over_unreadable(found)?;
         let is_over = found.is_some_and(|occasion| {
             let begins_at = occasion.begins_at(tenant.resolve_time_zone());
@@ -76,24 +78,22 @@ async fn store_reply(
     reply: &GuestReply,
 ) -> PortResult<()> {
     retry_lost_write(PortError::contended("guest"), (), |()| async {
-        let found = deps
-            .store()
-            .find_guest(&conversation.tenant, occasion, guest)
-            .await;
-        let Some(mut guest) = pass_over_unreadable(found)? else {
+        let found = find_guest(deps.store(), &conversation.tenant, occasion, guest).await;
+        let Some(mut found) = pass_over_unreadable(found)? else {
             return Ok(WriteAttempt::Done(()));
         };
-        if !guest.apply_reply(reply.clone()) {
+        if !found.record.apply_reply(reply.clone()) {
             // A crash may have come between the guest and the mark.
-            if guest.reply.as_ref() == Some(reply) {
-                mark_pages_changed(deps, &guest).await?;
+            if found.record.reply.as_ref() == Some(reply) {
+                mark_pages_changed(deps, &found.record).await?;
             }
             return Ok(WriteAttempt::Done(()));
         }
-        match deps.store().save_guest(&guest).await? {
+        match save_guest(deps.store(), &mut found).await? {
             GuestOutcome::Written => {
+                let guest = &found.record;
                 tracing::info!(occasion = %guest.occasion, status = guest.status.as_str(), "a guest answered");
-                mark_pages_changed(deps, &guest).await.map(WriteAttempt::Done)
+                mark_pages_changed(deps, guest).await.map(WriteAttempt::Done)
             }
             GuestOutcome::Conflict => Ok(WriteAttempt::Lost(())),
             // The number of a stored guest never changes.

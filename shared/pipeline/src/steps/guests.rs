@@ -6,10 +6,15 @@ use recado_domain::config::Tenant;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Guest, GuestStatus, Occasion, PhoneKey};
-use recado_domain::revision::start_revision;
-use recado_ports::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System};
-use recado_ports::random_id::generate_nonce;
+use recado_domain::moving::MovedPageChange;
+use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::records::guests::{
+    GuestOutcome, delete_guest_record, find_guest_of_phone, list_guests_of_phone, save_guest,
+};
+use recado_ports::records::invitations::delete_invitations_of_guest;
+use recado_ports::records::occasions;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 use std::collections::BTreeSet;
 
 /// Returns the key by which the tenant's guests with this number are found.
@@ -53,7 +58,6 @@ pub(crate) async fn make_guest(
         reply: None,
         created_at: now,
         keep_until: occasion.keep_until(tenant.resolve_time_zone(), period, now),
-        rev: start_revision(&[generate_nonce(deps.system()).as_str()]) + 1,
     })
 }
 
@@ -67,15 +71,13 @@ pub(crate) async fn find_or_add_guest(
         let guest = make_guest(deps, (tenant, occasion), None, Some(phone.to_owned())).await?;
         let key = guest.phone_key.as_ref();
         let key = key.ok_or_else(|| PortError::invalid("guest", "a guest without number"))?;
-        let known = deps
-            .store()
-            .list_guests_of_phone(&tenant.id, key, Some(&occasion.id))
-            .await?;
-        if let Some(known) = known.into_iter().next() {
-            return Ok(WriteAttempt::Done(known));
+        let known = find_guest_of_phone(deps.store(), &tenant.id, key, &occasion.id).await?;
+        if let Some(known) = known {
+            return Ok(WriteAttempt::Done(known.record));
         }
-        Ok(match deps.store().save_guest(&guest).await? {
-            GuestOutcome::Written => WriteAttempt::Done(guest),
+        let mut new = Versioned::new(guest);
+        Ok(match save_guest(deps.store(), &mut new).await? {
+            GuestOutcome::Written => WriteAttempt::Done(new.record),
             GuestOutcome::Conflict | GuestOutcome::PhoneTaken(_) => WriteAttempt::Lost(()),
         })
     })
@@ -98,7 +100,7 @@ pub(crate) async fn find_guests(
     }
     let mut guests = Vec::new();
     for key in &keys {
-        guests.extend(deps.store().list_guests_of_phone(tenant, key, None).await?);
+        guests.extend(list_guests_of_phone(deps.store(), tenant, key).await?);
     }
     Ok(guests)
 }
@@ -106,8 +108,19 @@ pub(crate) async fn find_guests(
 /// Notes that pages about the guest's occasion must be made anew. To be called after the guest was written, so that a page that is
 /// made at that time shows the change.
 pub(crate) async fn mark_pages_changed(deps: &impl Deps, guest: &Guest) -> PortResult<()> {
-    let now = deps.system().now();
-    deps.store()
-        .mark_pages_changed(&guest.tenant, &guest.occasion, now, guest.keep_until)
-        .await
+    let change = MovedPageChange {
+        tenant: guest.tenant.clone(),
+        occasion: guest.occasion.clone(),
+        at: deps.system().now(),
+        expires: guest.keep_until,
+    };
+    occasions::mark_pages_changed(deps.store(), &change).await
+}
+
+/// Deletes a guest with its invitations, and notes that pages about its occasion must be made anew. The guest goes last: after a crash
+/// before that, it still leads to the rest.
+pub(crate) async fn delete_guest(deps: &impl Deps, guest: &Guest) -> PortResult<()> {
+    delete_invitations_of_guest(deps.store(), guest).await?;
+    delete_guest_record(deps.store(), guest).await?;
+    mark_pages_changed(deps, guest).await
 }

@@ -12,6 +12,8 @@ use recado_domain::ids::InvitationId;
 use recado_domain::invitations::{Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
 use recado_ports::ports::{InvitationRecords, PageRequest, PortResult};
+use recado_ports::records::guests::{find_guest, list_guests_of_phone};
+use recado_ports::records::occasions::find_occasion;
 
 /// Number of invitations that are read at once.
 const PAGE: usize = 100;
@@ -30,7 +32,7 @@ pub(crate) async fn find_guest_zone(
     if tenant.deliveries.quiet_hours.is_none() {
         return Ok(of_tenant);
     }
-    let occasion = deps.store().find_occasion(&tenant.id, &guest.occasion).await?;
+    let occasion = find_occasion(deps.store(), &tenant.id, &guest.occasion).await?;
     Ok(match occasion {
         Some(occasion) => occasion.resolve_time_zone(of_tenant),
         None => of_tenant,
@@ -106,12 +108,10 @@ pub(crate) async fn judge_stored_invitation(
     tenant: &Tenant,
     invitation: &ScheduledInvitation,
 ) -> PortResult<DeliveryPermission> {
-    let guest = deps
-        .store()
-        .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
-        .await?;
-    match guest {
-        Some(guest) => {
+    let (occasion, guest) = (&invitation.occasion, &invitation.guest);
+    match find_guest(deps.store(), &tenant.id, occasion, guest).await? {
+        Some(found) => {
+            let guest = found.record;
             let zone = find_guest_zone(deps, tenant, &guest).await?;
             judge_invitation(deps, tenant, (&guest, &zone), &invitation.id).await
         }
@@ -127,11 +127,7 @@ async fn list_earlier_times(
     own: &InvitationId,
 ) -> PortResult<Vec<Timestamp>> {
     let mut person = match &guest.phone_key {
-        Some(phone) => {
-            deps.store()
-                .list_guests_of_phone(&guest.tenant, phone, None)
-                .await?
-        }
+        Some(phone) => list_guests_of_phone(deps.store(), &guest.tenant, phone).await?,
         None => Vec::new(),
     };
     if person.is_empty() {

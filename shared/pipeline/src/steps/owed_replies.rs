@@ -7,9 +7,8 @@ use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{
-    BatchRecords, Conversations, Inbox, InvitationRecords, OverdueWork, PortResult, System,
-};
+use recado_ports::ports::{BatchRecords, Conversations, Inbox, OverdueWork, PortResult, System};
+use recado_ports::records::occasions::find_occasion;
 use recado_ports::records::scheduled_messages::find_scheduled;
 use std::collections::BTreeMap;
 
@@ -66,7 +65,7 @@ async fn find_owing_instance(
             let Some(batch) = deps.store().find_batch(&tenant, &batch).await? else {
                 return Ok(None);
             };
-            let occasion = deps.store().find_occasion(&tenant, &batch.occasion).await?;
+            let occasion = find_occasion(deps.store(), &tenant, &batch.occasion).await?;
             return Ok(occasion.map(|occasion| occasion.instance));
         }
         // A parked conversation has an open message, which counts; a probe and a file owe nobody anything, and an e-mail needs no

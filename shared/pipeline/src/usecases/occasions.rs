@@ -3,7 +3,7 @@
 use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::batch_recipients::forget_recipients;
-use crate::steps::guests::{make_guest, mark_pages_changed};
+use crate::steps::guests::{self, make_guest, mark_pages_changed};
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;
 use jiff::Timestamp;
@@ -17,10 +17,11 @@ use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
-use recado_ports::ports::{
-    ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult,
-};
+use recado_ports::ports::{ErasableRecords, Page, PageRequest, PortError, PortResult};
+use recado_ports::records::guests::{GuestOutcome, find_guest_of_phone, save_guest};
+use recado_ports::records::{guests as guest_records, occasions as occasion_records};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 use std::collections::BTreeMap;
 
 /// The reason why a request about occasions was not carried out.
@@ -103,7 +104,7 @@ pub async fn list_occasions(
     page: &PageRequest,
 ) -> Result<Page<ListedOccasion>, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps.store().list_occasions(&tenant.id, page).await?;
+    let found = occasion_records::list_occasions(deps.store(), &tenant.id, page).await?;
     Ok(Page {
         items: add_page_changes(deps, &tenant.id, found.items).await?,
         next_cursor: found.next_cursor,
@@ -118,7 +119,7 @@ pub async fn find_occasion(
     id: &OccasionId,
 ) -> Result<ListedOccasion, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps.store().find_occasion(&tenant.id, id).await?;
+    let found = occasion_records::find_occasion(deps.store(), &tenant.id, id).await?;
     let listed = add_page_changes(deps, &tenant.id, found.into_iter().collect()).await?;
     listed
         .into_iter()
@@ -132,8 +133,9 @@ async fn add_page_changes(
     occasions: Vec<Occasion>,
 ) -> PortResult<Vec<ListedOccasion>> {
     let ids: Vec<OccasionId> = occasions.iter().map(|occasion| occasion.id.clone()).collect();
-    let changes = deps.store().list_page_changes(tenant, &ids).await?;
-    let changes: BTreeMap<OccasionId, Timestamp> = changes.into_iter().collect();
+    let changes = occasion_records::list_page_changes(deps.store(), tenant, &ids).await?;
+    let changes = changes.into_iter().map(|change| (change.occasion, change.at));
+    let changes: BTreeMap<OccasionId, Timestamp> = changes.collect();
     let listed = occasions.into_iter().map(|occasion| ListedOccasion {
         pages_changed_at: changes.get(&occasion.id).copied(),
         occasion,
@@ -149,8 +151,17 @@ pub async fn find_guest(
     (occasion, guest): (&OccasionId, &GuestId),
 ) -> Result<Guest, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps.store().find_guest(&tenant.id, occasion, guest).await?;
-    found.ok_or(OccasionRequestError::NotFound("guest"))
+    find_stored_guest(deps, &tenant.id, (occasion, guest)).await
+}
+
+async fn find_stored_guest(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    (occasion, guest): (&OccasionId, &GuestId),
+) -> Result<Guest, OccasionRequestError> {
+    let found = guest_records::find_guest(deps.store(), tenant, occasion, guest).await?;
+    let found = found.ok_or(OccasionRequestError::NotFound("guest"))?;
+    Ok(found.record)
 }
 
 /// Lists the guests of an occasion.
@@ -162,7 +173,7 @@ pub async fn list_guests(
     page: &PageRequest,
 ) -> Result<Page<Guest>, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    Ok(deps.store().list_guests(&tenant.id, occasion, page).await?)
+    Ok(guest_records::list_guests(deps.store(), &tenant.id, occasion, page).await?)
 }
 
 /// Adds guests to an occasion, each by itself: a row that is refused leaves the others alone, and the same list again changes
@@ -175,7 +186,7 @@ pub async fn add_guests(
     rows: Vec<ListedGuest>,
 ) -> Result<AddedGuests, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let occasion = deps.store().find_occasion(&tenant.id, occasion).await?;
+    let occasion = occasion_records::find_occasion(deps.store(), &tenant.id, occasion).await?;
     let occasion = occasion.ok_or(OccasionRequestError::NotFound("occasion"))?;
     let guests = count_things(rows.len() as u64, "guest");
     let done = AuditedAction::on_object(
@@ -207,15 +218,13 @@ pub async fn delete_guest(
     (occasion, guest): (&OccasionId, &GuestId),
 ) -> Result<(), OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps.store().find_guest(&tenant.id, occasion, guest).await?;
-    let found = found.ok_or(OccasionRequestError::NotFound("guest"))?;
+    let found = find_stored_guest(deps, &tenant.id, (occasion, guest)).await?;
     let action = AuditAction::ConfigurationChanged;
     // Not the guest's id: clients choose it, and it may tell of the person.
     let done = AuditedAction::on_object(action, Some(&tenant.id), "guests", occasion.as_str());
     audit_action(deps, caller, done.with_result("1 guest deleted")).await?;
     forget_recipients(deps, &tenant.id, std::slice::from_ref(&found)).await?;
-    deps.store().delete_guest(&found).await?;
-    mark_pages_changed(deps, &found).await?;
+    guests::delete_guest(deps, &found).await?;
     if found.phone.is_none() {
         // No erasure of a contact follows.
         deps.store().overwrite_deleted().await?;
@@ -268,26 +277,28 @@ async fn add_guest(
     retry_lost_write(PortError::contended("guest"), (), |()| async {
         let mut new = make_guest(deps, of, row.id.clone(), row.phone.clone()).await?;
         let known = find_known(deps, &new, row.id.is_some()).await?;
-        let status_before = known.as_ref().map_or(GuestStatus::Pending, |known| known.status);
-        let (guest, added) = match known {
+        let status_before = known
+            .as_ref()
+            .map_or(GuestStatus::Pending, |known| known.record.status);
+        let (mut guest, added) = match known {
             None => {
                 new.fill_in_row(&row);
-                (new, AddedGuest::Added)
+                (Versioned::new(new), AddedGuest::Added)
             }
-            Some(known) if row.phone.is_some() && known.phone_key != new.phone_key => {
+            Some(known) if row.phone.is_some() && known.record.phone_key != new.phone_key => {
                 return Err(GuestRefusal::OtherPhone.into());
             }
             Some(mut known) => {
-                if !known.apply_row(&row, new.keep_until) {
+                if !known.record.apply_row(&row, new.keep_until) {
                     return Ok(WriteAttempt::Done(AddedGuest::Unchanged));
                 }
                 (known, AddedGuest::Changed)
             }
         };
-        match deps.store().save_guest(&guest).await? {
+        match save_guest(deps.store(), &mut guest).await? {
             GuestOutcome::Written => {
-                if status_before != guest.status {
-                    mark_pages_changed(deps, &guest).await?;
+                if status_before != guest.record.status {
+                    mark_pages_changed(deps, &guest.record).await?;
                 }
                 Ok(WriteAttempt::Done(added))
             }
@@ -299,15 +310,10 @@ async fn add_guest(
 }
 
 /// Returns the stored guest with the id of `new`, or, where no id was given, with its number.
-async fn find_known(deps: &impl Deps, new: &Guest, has_id: bool) -> PortResult<Option<Guest>> {
-    let store = deps.store();
+async fn find_known(deps: &impl Deps, new: &Guest, has_id: bool) -> PortResult<Option<Versioned<Guest>>> {
+    let (store, tenant, occasion) = (deps.store(), &new.tenant, &new.occasion);
     match &new.phone_key {
-        Some(phone) if !has_id => {
-            let known = store
-                .list_guests_of_phone(&new.tenant, phone, Some(&new.occasion))
-                .await?;
-            Ok(known.into_iter().next())
-        }
-        _ => store.find_guest(&new.tenant, &new.occasion, &new.id).await,
+        Some(phone) if !has_id => find_guest_of_phone(store, tenant, phone, occasion).await,
+        _ => guest_records::find_guest(store, tenant, occasion, &new.id).await,
     }
 }

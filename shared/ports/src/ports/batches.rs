@@ -1,8 +1,8 @@
 use super::{InvitationClaim, Page, PageRequest, PortResult, WriteOutcome};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
-use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
+use recado_domain::ids::{BatchId, InvitationId, TenantId};
+use recado_domain::invitations::{Batch, BatchChunk, Invitation};
 use recado_domain::message::Message;
 use std::future::Future;
 
@@ -96,14 +96,6 @@ pub trait BatchRecords: Send + Sync {
         committed: &CommittedInvitation<'_>,
         now: Timestamp,
     ) -> impl Future<Output = PortResult<InvitationCommit>> + Send;
-
-    /// Returns those of these guests that exist and can be read, in any order, by strong reads in few requests.
-    fn read_guests(
-        &self,
-        tenant: &TenantId,
-        occasion: &OccasionId,
-        ids: &[GuestId],
-    ) -> impl Future<Output = PortResult<Vec<Guest>>> + Send;
 
     /// Returns those of these invitations that exist and can be read, in any order, by strong reads in few requests. One that cannot be
     /// read still keeps another one of its id from being committed.

@@ -1,7 +1,8 @@
 //! Messages that are to be sent later. One that is due becomes a message of a conversation in the transaction that stores its new state
 //! ([`Conversations::commit_message`](crate::ports::Conversations::commit_message) with [`Change::save`] beside).
 
-use crate::ports::{CommitOutcome, PageRequest, PortResult, WriteOutcome};
+use crate::page::join_pages;
+use crate::ports::{CommitOutcome, PortResult, WriteOutcome};
 use crate::table::{
     Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
     find_with_version, list_led_versions, save_record,
@@ -96,23 +97,12 @@ pub async fn list_pending_scheduled(
     instance: &InstanceId,
 ) -> PortResult<Vec<Versioned<ScheduledMessage>>> {
     let all = Query::new(Partition::new(PENDING, Some(tenant)), PAGE);
-    let all = all.with_prefix(&prefix_of_instance(instance));
-    let (mut found, mut page) = (
-        Vec::new(),
-        PageRequest {
-            limit: PAGE,
-            cursor: None,
-        },
-    );
-    loop {
-        let is_pending = |scheduled: &ScheduledMessage| scheduled.send_due_at().is_some();
-        let listed = list_led_versions(table, all.clone(), &page, is_pending).await?;
-        found.extend(listed.items);
-        match listed.next_cursor {
-            Some(next) => page.cursor = Some(next),
-            None => return Ok(found),
-        }
-    }
+    let all = &all.with_prefix(&prefix_of_instance(instance));
+    let is_pending = |scheduled: &ScheduledMessage| scheduled.send_due_at().is_some();
+    join_pages(PAGE, |page| async move {
+        list_led_versions(table, all.clone(), &page, is_pending).await
+    })
+    .await
 }
 
 /// Lists the scheduled messages that are due at `now`, at most `limit`, the longest due first, with their tenants. The list may be some

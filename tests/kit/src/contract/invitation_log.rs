@@ -1,4 +1,4 @@
-//! Invitations by month, and since when pages about occasions must be made anew.
+//! Invitations by month.
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
@@ -88,24 +88,4 @@ pub async fn invitations_of_a_month_are_listed_by_time_page_by_page_without_thos
     assert_eq!(list(store, &own, "2026-12", (9, None)).await.items, made[4..]);
     assert_eq!(list(store, &own, "2027-01", (9, None)).await.items, []);
     assert_eq!(list(store, &other, "2026-11", (9, None)).await.items, [foreign]);
-}
-
-pub async fn the_newest_time_at_which_pages_changed_counts_until_it_expires<S: Store>(store: &S) {
-    let (own, other) = (tenant(), tenant());
-    let (first, second, third) = (occasion("ev demo"), occasion("ev 2"), occasion("ev 3"));
-    for time in [10, 30, 20] {
-        succeed(store.mark_pages_changed(&own, &first, at(time), far_ahead())).await;
-    }
-    succeed(store.mark_pages_changed(&own, &second, at(5), far_ahead())).await;
-    succeed(store.mark_pages_changed(&own, &third, at(5), long_ago())).await;
-    succeed(store.mark_pages_changed(&other, &first, at(40), far_ahead())).await;
-    let all = [first.clone(), second.clone(), third, occasion("ev 4")];
-    let mut changes = succeed(store.list_page_changes(&own, &all)).await;
-    changes.sort();
-    assert_eq!(changes, [(second, at(5)), (first.clone(), at(30))]);
-    assert_eq!(succeed(store.list_page_changes(&own, &[])).await, []);
-    assert!(succeed(store.delete_tenant_records(&own, &[], 100)).await >= 2);
-    assert_eq!(succeed(store.list_page_changes(&own, &all)).await, []);
-    let kept = succeed(store.list_page_changes(&other, &all)).await;
-    assert_eq!(kept, [(first, at(40))]);
 }

@@ -1,89 +1,25 @@
-//! Occasions, guests, templates and invitations: found by tenant and occasion, written by revision, claimed once.
+//! Invitations: found by tenant and occasion, written by revision, claimed once.
 
+use super::guests::{Named, save_new};
 use super::patience::{INDEX, eventually};
-use crate::builders::{at, far_ahead, fresh, identity_key, long_ago};
+use crate::builders::{at, far_ahead, fresh};
 use crate::ports::succeed;
 use crate::stored_guest::planned_state;
 use jiff::Timestamp;
 use recado_domain::email::{Email, EmailAddress, EmailOutbox, Mailbox};
-use recado_domain::ids::{
-    EmailSenderId, GuestId, InstanceId, InvitationId, InvitationTemplateName, MessageId, Nonce, OccasionId,
-    TenantId,
-};
-use recado_domain::invitations::{
-    Guest, GuestAnswer, GuestReply, GuestStatus, Invitation, InvitationChannel, InvitationState,
-    InvitationTemplate, Occasion, OccasionReminder, write_invitation_id,
-};
+use recado_domain::ids::{EmailSenderId, GuestId, InvitationId, InvitationTemplateName, MessageId, Nonce};
+use recado_domain::invitations::{Invitation, InvitationChannel, InvitationState, write_invitation_id};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_ports::ports::{
-    GuestOutcome, InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store, WriteOutcome,
+    InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store, WriteOutcome,
+};
+use recado_ports::records::guests::{delete_guest_record, find_guest, list_guests};
+use recado_ports::records::invitations::delete_invitations_of_guest;
+use recado_ports::records::occasions::{
+    list_invitation_templates, list_occasions, put_invitation_template, put_occasion,
 };
 
-/// Names that nobody else has.
-struct Named {
-    tenant: TenantId,
-    occasion: OccasionId,
-}
-
 impl Named {
-    fn new() -> Self {
-        Self {
-            tenant: TenantId::parse(&fresh("tenant")).unwrap(),
-            occasion: OccasionId::parse("ev demo").unwrap(),
-        }
-    }
-
-    fn occasion(&self, id: &str) -> Occasion {
-        Occasion {
-            id: OccasionId::parse(id).unwrap(),
-            tenant: self.tenant.clone(),
-            name: Some("Boda de Ana".to_owned()),
-            instance: InstanceId::parse("line").unwrap(),
-            starts_at: Some("2026-12-05T18:00:00".parse().unwrap()),
-            time_zone: None,
-            language: Some("es".to_owned()),
-            cancelled: false,
-            reminders: vec![OccasionReminder {
-                before: "P1D".to_owned(),
-                template: InvitationTemplateName::parse("remind").unwrap(),
-                channel: InvitationChannel::Whatsapp,
-                guests: vec![GuestStatus::Confirmed],
-            }],
-        }
-    }
-
-    fn guest(&self, id: &str, phone: Option<&str>) -> Guest {
-        Guest {
-            tenant: self.tenant.clone(),
-            occasion: self.occasion.clone(),
-            id: GuestId::parse(id).unwrap(),
-            name: Some("Ana".to_owned()),
-            phone: phone.map(str::to_owned),
-            phone_key: phone.map(|phone| identity_key().derive_phone_key(&self.tenant, phone)),
-            email: None,
-            language: None,
-            time_zone: Some("America/Lima".to_owned()),
-            status: GuestStatus::Pending,
-            reply: None,
-            created_at: at(0),
-            keep_until: far_ahead(),
-            rev: 1,
-        }
-    }
-
-    fn template(&self, name: &str, language: Option<&str>) -> InvitationTemplate {
-        InvitationTemplate {
-            name: InvitationTemplateName::parse(name).unwrap(),
-            tenant: self.tenant.clone(),
-            channel: InvitationChannel::Whatsapp,
-            language: language.map(str::to_owned),
-            subject: None,
-            html: None,
-            text: Some("Hola {{guest_name}}".to_owned()),
-            approved: None,
-        }
-    }
-
     fn invitation(&self, guest: &str, made: i64) -> Invitation {
         Invitation {
             tenant: self.tenant.clone(),
@@ -126,133 +62,6 @@ fn claim(key: &str, until: i64) -> InvitationClaim {
 
 fn page(limit: usize, cursor: Option<String>) -> PageRequest {
     PageRequest { limit, cursor }
-}
-
-pub async fn an_occasion_and_templates_are_found_again_and_replaced<S: Store>(store: &S) {
-    let (own, other) = (Named::new(), Named::new());
-    let mut occasion = own.occasion("ev_demo");
-    assert_eq!(
-        succeed(store.find_occasion(&own.tenant, &occasion.id)).await,
-        None
-    );
-    succeed(store.put_occasion(&occasion)).await;
-    occasion.name = Some("Otra".to_owned());
-    succeed(store.put_occasion(&occasion)).await;
-    let found = succeed(store.find_occasion(&own.tenant, &occasion.id)).await;
-    assert_eq!(found.as_ref(), Some(&occasion));
-    assert_eq!(
-        succeed(store.find_occasion(&other.tenant, &occasion.id)).await,
-        None
-    );
-    let (first, second) = (
-        own.template("invite", Some("es")),
-        own.template("invite", Some("pt")),
-    );
-    let reminder = own.template("invite2", None);
-    for template in [&second, &first, &reminder] {
-        succeed(store.put_invitation_template(template)).await;
-    }
-    let named = succeed(store.list_invitation_templates(&own.tenant, Some(&first.name))).await;
-    assert_eq!(named, [first.clone(), second.clone()]);
-    let all = succeed(store.list_invitation_templates(&own.tenant, None)).await;
-    assert_eq!(all, [first, second, reminder]);
-    assert_eq!(
-        succeed(store.list_invitation_templates(&other.tenant, None)).await,
-        []
-    );
-}
-
-pub async fn occasions_and_guests_are_listed_page_by_page_without_those_of_others<S: Store>(store: &S) {
-    let (own, other) = (Named::new(), Named::new());
-    for id in ["a", "a b", "a-c", "ev demo"] {
-        succeed(store.put_occasion(&own.occasion(id))).await;
-        let guest = own.guest(id, None);
-        assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
-    }
-    let mut beside = own.guest("z", None);
-    beside.occasion = OccasionId::parse("ev").unwrap();
-    assert_eq!(succeed(store.save_guest(&beside)).await, GuestOutcome::Written);
-    let (mut cursor, mut seen) = (None, Vec::new());
-    loop {
-        let found = succeed(store.list_guests(&own.tenant, &own.occasion, &page(2, cursor))).await;
-        seen.extend(found.items.into_iter().map(|guest| guest.id.to_string()));
-        cursor = found.next_cursor;
-        if cursor.is_none() {
-            break;
-        }
-    }
-    assert_eq!(seen, ["a", "a b", "a-c", "ev demo"]);
-    let first = succeed(store.list_occasions(&own.tenant, &page(3, None))).await;
-    let rest = succeed(store.list_occasions(&own.tenant, &page(3, first.next_cursor))).await;
-    assert_eq!((first.items.len(), rest.items.len()), (3, 1));
-    let none = succeed(store.list_guests(&other.tenant, &own.occasion, &page(9, None))).await;
-    assert!(none.items.is_empty() && none.next_cursor.is_none());
-}
-
-pub async fn a_guest_is_written_by_revision_and_found_by_phone_in_one_occasion_or_all<S: Store>(store: &S) {
-    let own = Named::new();
-    let mut guest = own.guest("g1", Some("5511987654321"));
-    assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
-    assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Conflict);
-    let reply = GuestReply {
-        answer: GuestAnswer::Confirms,
-        at: at(5),
-        session: None,
-    };
-    assert!(guest.apply_reply(reply));
-    assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
-    let found = succeed(store.find_guest(&own.tenant, &own.occasion, &guest.id)).await;
-    assert_eq!(found.as_ref(), Some(&guest));
-    let mut elsewhere = own.guest("g9", Some("5511987654321"));
-    elsewhere.occasion = OccasionId::parse("second").unwrap();
-    assert_eq!(succeed(store.save_guest(&elsewhere)).await, GuestOutcome::Written);
-    // The number in its other spelling.
-    let phone = identity_key().derive_phone_key(&own.tenant, "551187654321");
-    let one = succeed(store.list_guests_of_phone(&own.tenant, &phone, Some(&own.occasion))).await;
-    assert_eq!(one, [guest.clone()]);
-    let all = succeed(store.list_guests_of_phone(&own.tenant, &phone, None)).await;
-    assert_eq!(all, [guest, elsewhere]);
-    assert_eq!(
-        succeed(store.list_guests_of_phone(&Named::new().tenant, &phone, None)).await,
-        []
-    );
-}
-
-pub async fn a_phone_number_is_of_one_guest_of_an_occasion<S: Store>(store: &S) {
-    let own = Named::new();
-    let first = own.guest("g1", Some("5511987654321"));
-    assert_eq!(succeed(store.save_guest(&first)).await, GuestOutcome::Written);
-    let second = own.guest("g2", Some("5511987654321"));
-    let refused = succeed(store.save_guest(&second)).await;
-    assert_eq!(refused, GuestOutcome::PhoneTaken(first.id.clone()));
-    assert_eq!(
-        succeed(store.find_guest(&own.tenant, &own.occasion, &second.id)).await,
-        None
-    );
-    succeed(store.delete_guest(&first)).await;
-    assert_eq!(succeed(store.save_guest(&second)).await, GuestOutcome::Written);
-}
-
-pub async fn an_expired_guest_is_absent_and_its_place_free<S: Store>(store: &S) {
-    let own = Named::new();
-    let mut gone = own.guest("g1", Some("5511987654321"));
-    gone.keep_until = long_ago();
-    assert_eq!(succeed(store.save_guest(&gone)).await, GuestOutcome::Written);
-    assert_eq!(
-        succeed(store.find_guest(&own.tenant, &own.occasion, &gone.id)).await,
-        None
-    );
-    let phone = gone.phone_key.clone().unwrap();
-    assert_eq!(
-        succeed(store.list_guests_of_phone(&own.tenant, &phone, None)).await,
-        []
-    );
-    let listed = succeed(store.list_guests(&own.tenant, &own.occasion, &page(9, None))).await;
-    assert_eq!(listed.items, []);
-    let next = own.guest("g2", Some("5511987654321"));
-    assert_eq!(succeed(store.save_guest(&next)).await, GuestOutcome::Written);
-    let again = own.guest("g1", None);
-    assert_eq!(succeed(store.save_guest(&again)).await, GuestOutcome::Written);
 }
 
 pub async fn a_key_is_claimed_by_one_invitation_until_its_time_is_over<S: Store>(store: &S) {
@@ -365,18 +174,18 @@ pub async fn a_deleted_guest_takes_its_invitations_along_and_nobody_elses<S: Sto
     let own = Named::new();
     let guests = [own.guest("g1", Some("5511987654321")), own.guest("g2", None)];
     for guest in &guests {
-        assert_eq!(succeed(store.save_guest(guest)).await, GuestOutcome::Written);
+        save_new(store, guest).await;
         let one = own.invitation(guest.id.as_str(), 0);
         let mut one = one.clone();
         one.id = write_invitation_id(at(0), if guest.id.as_str() == "g1" { 1 } else { 2 });
         assert_eq!(own.begin(store, &one, &[], at(0)).await, InvitationOutcome::Begun);
     }
-    succeed(store.delete_guest(&guests[0])).await;
-    succeed(store.delete_guest(&guests[0])).await;
-    assert_eq!(
-        succeed(store.find_guest(&own.tenant, &own.occasion, &guests[0].id)).await,
-        None
-    );
+    for _ in 0..2 {
+        succeed(delete_invitations_of_guest(store, &guests[0])).await;
+        succeed(delete_guest_record(store, &guests[0])).await;
+    }
+    let gone = succeed(find_guest(store, &own.tenant, &own.occasion, &guests[0].id)).await;
+    assert_eq!(gone, None);
     let left = succeed(store.list_invitations(&own.tenant, &own.occasion, None, &page(9, None))).await;
     let left: Vec<&GuestId> = left.items.iter().map(|one| &one.guest).collect();
     assert_eq!(left, [&guests[1].id]);
@@ -385,10 +194,9 @@ pub async fn a_deleted_guest_takes_its_invitations_along_and_nobody_elses<S: Sto
 pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps_them<S: Store>(store: &S) {
     let (gone, other) = (Named::new(), Named::new());
     for one in [&gone, &other] {
-        succeed(store.put_occasion(&one.occasion("ev demo"))).await;
-        succeed(store.put_invitation_template(&one.template("invite", None))).await;
-        let guest = one.guest("g1", Some("5511987654321"));
-        assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
+        succeed(put_occasion(store, &one.occasion("ev demo"))).await;
+        succeed(put_invitation_template(store, &one.template("invite", None))).await;
+        save_new(store, &one.guest("g1", Some("5511987654321"))).await;
         let claims = [claim("dedupe", 1_000)];
         let begun = one.begin(store, &one.invitation("g1", 0), &claims, at(0)).await;
         assert_eq!(begun, InvitationOutcome::Begun);
@@ -396,9 +204,9 @@ pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps
     let deleted = succeed(store.delete_tenant_records(&gone.tenant, &[], 100)).await;
     assert!(deleted >= 5, "{deleted}");
     for (one, left) in [(&gone, 0), (&other, 1)] {
-        let occasions = succeed(store.list_occasions(&one.tenant, &page(9, None))).await;
-        let templates = succeed(store.list_invitation_templates(&one.tenant, None)).await;
-        let guests = succeed(store.list_guests(&one.tenant, &one.occasion, &page(9, None))).await;
+        let occasions = succeed(list_occasions(store, &one.tenant, &page(9, None))).await;
+        let templates = succeed(list_invitation_templates(store, &one.tenant, None)).await;
+        let guests = succeed(list_guests(store, &one.tenant, &one.occasion, &page(9, None))).await;
         let sent = succeed(store.list_invitations(&one.tenant, &one.occasion, None, &page(9, None))).await;
         let counts = [
             occasions.items.len(),

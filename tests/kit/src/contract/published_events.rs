@@ -8,9 +8,11 @@ use recado_domain::alert::{Alert, AlertSubject};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
+use recado_domain::moving::MovedPageChange;
 use recado_domain::published_event::{EventCursor, PublishedEvent, PublishedKind};
 use recado_ports::ports::{DeliveryLink, LoggedEvent, Store};
 use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
+use recado_ports::records::occasions::mark_pages_changed;
 
 /// Reads what was published of the tenant after a place, `limit` at a time.
 async fn follow<S: Store>(
@@ -225,7 +227,13 @@ pub async fn pages_that_must_be_made_anew_are_published_once_for_each_later_time
     let fixture = Fixture::new();
     let (tenant, occasion) = (&fixture.bound.tenant.id, OccasionId::parse("party").unwrap());
     for since in [at(1_000), at(500), at(1_000), at(2_000)] {
-        succeed(store.mark_pages_changed(tenant, &occasion, since, far_ahead())).await;
+        let change = MovedPageChange {
+            tenant: tenant.clone(),
+            occasion: occasion.clone(),
+            at: since,
+            expires: far_ahead(),
+        };
+        succeed(mark_pages_changed(store, &change)).await;
     }
     let events = published(store, &fixture, 2).await;
     let told = events

@@ -15,6 +15,8 @@ use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPolicy;
 use recado_pipeline::deliver::{InvitationRequest, NamedGuest, send_invitation};
 use recado_ports::ports::{DeliveryLink, Store};
+use recado_ports::records::guests::find_guest;
+use recado_ports::records::occasions::{put_invitation_template, put_occasion};
 
 /// The records of a tenant beside conversations.
 pub(super) struct RecordsBeside {
@@ -99,7 +101,7 @@ impl<S: Store> Story<S> {
             cancelled: false,
             reminders: Vec::new(),
         };
-        succeed(store.put_occasion(&occasion)).await;
+        succeed(put_occasion(store, &occasion)).await;
         let template = InvitationTemplate {
             name: InvitationTemplateName::parse("invite").unwrap(),
             tenant: tenant.clone(),
@@ -110,7 +112,7 @@ impl<S: Store> Story<S> {
             html: None,
             approved: None,
         };
-        succeed(store.put_invitation_template(&template)).await;
+        succeed(put_invitation_template(store, &template)).await;
         let address = fixture.other_contact().address;
         let request = InvitationRequest {
             tenant: Some(tenant.clone()),
@@ -137,7 +139,7 @@ impl<S: Store> Story<S> {
         LeftBeside {
             delivery: succeed(store.find_delivery(&records.delivery)).await.is_some(),
             used: !succeed(store.list_usage(tenant, day, day)).await.is_empty(),
-            guest: succeed(store.find_guest(tenant, &occasion_id(), &records.guest))
+            guest: succeed(find_guest(store, tenant, &occasion_id(), &records.guest))
                 .await
                 .is_some(),
             invitation: succeed(store.find_invitation(tenant, &records.invitation))

@@ -12,7 +12,8 @@ use recado_domain::invitations::{
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{self, AcceptedBatch, BatchProgress, BatchRequest, InvitationError};
-use recado_pipeline::ports::{BatchRecords, InstanceStates, InvitationRecords, PageRequest};
+use recado_pipeline::ports::{BatchRecords, InstanceStates, PageRequest};
+use recado_pipeline::records::guests::find_guest;
 use recado_pipeline::{Verdict, handle_turns_message, occasions, reconcile};
 use recado_testkit::builders::correlation;
 use recado_testkit::ports::succeed;
@@ -345,12 +346,7 @@ async fn an_erased_contact_is_no_recipient_any_more() {
     assert_eq!(known, [Some(guest_id(0)), None, Some(guest_id(2))]);
     let counts = progress(&setup, &batch.id).await.counts;
     assert_eq!((counts.queued, counts.cancelled), (2, 1));
-    let gone = succeed(
-        setup
-            .world
-            .store
-            .find_guest(&query.tenant, &occasion_id(), &guest_id(1)),
-    )
-    .await;
+    let store = &setup.world.store;
+    let gone = succeed(find_guest(store, &query.tenant, &occasion_id(), &guest_id(1))).await;
     assert_eq!(gone, None);
 }

@@ -18,6 +18,7 @@ use recado_pipeline::deliver::{InvitationError, InvitationRequest, InvitationVie
 use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, InvitationRecords, PageRequest};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
+use recado_pipeline::records::occasions::{list_invitation_templates, put_invitation_template};
 use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
@@ -92,7 +93,7 @@ pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup 
         text: Some("Hola {{guest_name}}".to_owned()),
         approved: None,
     };
-    succeed(setup.world.store.put_invitation_template(&template)).await;
+    succeed(put_invitation_template(&setup.world.store, &template)).await;
     let list = "id,name,email\ng1,<Ana>,ana@example.org\ng2,Leo,\n";
     let (caller, rows) = (Caller::installation(), parse_guest_list(list).unwrap());
     let added = occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
@@ -543,7 +544,7 @@ async fn the_cap_counts_all_channels_and_an_opt_out_meanwhile_counts() {
         name: remind.template.clone(),
         ..email_template(&setup).await
     };
-    succeed(setup.world.store.put_invitation_template(&template)).await;
+    succeed(put_invitation_template(&setup.world.store, &template)).await;
     let third = try_invite(&setup, remind).await.unwrap().invitation;
     assert!(third.not_before.is_some());
     work(&setup, &carriers, 3).await;
@@ -572,7 +573,7 @@ async fn the_cap_counts_all_channels_and_an_opt_out_meanwhile_counts() {
 
 async fn email_template(setup: &Setup) -> InvitationTemplate {
     let (tenant, name) = (&setup.fixture.bound.tenant.id, request(setup, None).template);
-    let found = succeed(setup.world.store.list_invitation_templates(tenant, Some(&name))).await;
+    let found = succeed(list_invitation_templates(&setup.world.store, tenant, Some(&name))).await;
     let is_email = |one: &InvitationTemplate| one.channel == InvitationChannel::Email;
     found.into_iter().find(is_email).unwrap()
 }
@@ -586,10 +587,13 @@ async fn what_cannot_be_sent_by_email_is_refused_before() {
     let log = succeed(setup.world.store.list_invitations(tenant, &occasion, None, &page)).await;
     assert!(log.items.is_empty());
     let without = setup_with(DeliveryRules::default()).await;
-    succeed(without.world.store.put_invitation_template(&InvitationTemplate {
-        tenant: without.fixture.bound.tenant.id.clone(),
-        ..email_template(&setup).await
-    }))
+    succeed(put_invitation_template(
+        &without.world.store,
+        &InvitationTemplate {
+            tenant: without.fixture.bound.tenant.id.clone(),
+            ..email_template(&setup).await
+        },
+    ))
     .await;
     let mut none = to_guest(&without, "g1");
     none.guest = request(&without, None).guest;

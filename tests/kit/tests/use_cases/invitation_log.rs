@@ -16,7 +16,11 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
 use recado_pipeline::deliver::{self, InvitationError, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
-use recado_pipeline::ports::{Conversations, Deliveries, InvitationRecords, PageRequest};
+use recado_pipeline::ports::{Conversations, Deliveries, PageRequest};
+use recado_pipeline::records::guests::find_guest;
+use recado_pipeline::records::occasions::{
+    find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
+};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -211,8 +215,8 @@ async fn add_contact_as_guest(setup: &Setup, occasion: &OccasionId) {
 async fn status_of_guest(setup: &Setup, occasion: &OccasionId) -> GuestStatus {
     let tenant = &setup.fixture.bound.tenant.id;
     let guest = GuestId::parse("g1").unwrap();
-    let found = succeed(setup.world.store.find_guest(tenant, occasion, &guest)).await;
-    found.unwrap().status
+    let found = succeed(find_guest(&setup.world.store, tenant, occasion, &guest)).await;
+    found.unwrap().record.status
 }
 
 #[tokio::test]
@@ -237,12 +241,12 @@ async fn an_answer_without_an_invitation_confirms_nobody_of_several_occasions_no
     let setup = setup().await;
     let (first, second) = (occasion_id(), OccasionId::parse("ev_other").unwrap());
     let tenant = &setup.fixture.bound.tenant.id;
-    let known = succeed(setup.world.store.find_occasion(tenant, &first))
+    let known = succeed(find_occasion(&setup.world.store, tenant, &first))
         .await
         .unwrap();
     let mut other = known.clone();
     other.id = second.clone();
-    succeed(setup.world.store.put_occasion(&other)).await;
+    succeed(put_occasion(&setup.world.store, &other)).await;
     add_contact_as_guest(&setup, &first).await;
     add_contact_as_guest(&setup, &second).await;
     setup
@@ -253,7 +257,7 @@ async fn an_answer_without_an_invitation_confirms_nobody_of_several_occasions_no
     }
     // Once the second is over, the first is the only one that can be meant.
     other.starts_at = Some("2020-01-05T18:00:00".parse().unwrap());
-    succeed(setup.world.store.put_occasion(&other)).await;
+    succeed(put_occasion(&setup.world.store, &other)).await;
     setup.pass(60);
     setup
         .message(&setup.fixture, "W2", "Confirmo mi asistencia", false)
@@ -270,10 +274,10 @@ async fn setup_with_text_on_meta() -> Setup {
     fixture.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();
     let setup = setup_of(fixture).await;
     let (store, tenant) = (&setup.world.store, &setup.fixture.bound.tenant.id);
-    for mut template in succeed(store.list_invitation_templates(tenant, None)).await {
+    for mut template in succeed(list_invitation_templates(store, tenant, None)).await {
         template.approved = None;
         template.text = Some("Hola: {{occasion_name}}".to_owned());
-        succeed(store.put_invitation_template(&template)).await;
+        succeed(put_invitation_template(store, &template)).await;
     }
     setup
 }

@@ -12,6 +12,7 @@ use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::deliver::{InvitationError, InvitationRequest};
 use recado_pipeline::ports::{IdentityKeyStore, InvitationRecords};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::guests::{find_guest, save_guest};
 use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_testkit::ports::succeed;
 
@@ -121,10 +122,12 @@ async fn who_opted_out_gets_no_invitation_and_the_log_says_why() {
 async fn an_opt_out_by_email_is_one_for_whatsapp() {
     let setup = setup_with(DeliveryRules::default()).await;
     let accepted = invite(&setup).await;
-    let mut guest = crate::invitations::guests(&setup).await.remove(0);
-    guest.email = Some("ana@clinic.example".to_owned());
-    guest.rev += 1;
-    let _ = succeed(setup.world.store.save_guest(&guest)).await;
+    let known = crate::invitations::guests(&setup).await.remove(0);
+    let store = &setup.world.store;
+    let found = succeed(find_guest(store, &known.tenant, &known.occasion, &known.id)).await;
+    let mut guest = found.unwrap();
+    guest.record.email = Some("ana@clinic.example".to_owned());
+    let _ = succeed(save_guest(store, &mut guest)).await;
     opt_out_email(&setup, "Ana@clinic.example").await;
     let refused = try_invite(&setup, reminder(&setup)).await;
     assert!(matches!(refused, Err(InvitationError::OptedOut)), "{refused:?}");

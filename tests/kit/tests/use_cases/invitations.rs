@@ -16,7 +16,9 @@ use recado_pipeline::deliver::{
     self, AcceptedInvitation, InvitationError, InvitationRequest, InvitationView, NamedGuest,
 };
 use recado_pipeline::occasions;
-use recado_pipeline::ports::{InvitationRecords, PageRequest, SendOutcome};
+use recado_pipeline::ports::{PageRequest, SendOutcome};
+use recado_pipeline::records::guests::list_guests;
+use recado_pipeline::records::occasions::{put_invitation_template, put_occasion};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -63,7 +65,7 @@ pub(crate) async fn fill(setup: Setup) -> Setup {
         cancelled: false,
         reminders: Vec::new(),
     };
-    succeed(setup.world.store.put_occasion(&occasion)).await;
+    succeed(put_occasion(&setup.world.store, &occasion)).await;
     // Meta's numbers send texts only to who wrote before.
     let approved = (setup.fixture.bound.instance.provider == Provider::Meta).then(|| MessageTemplate {
         name: "boda".to_owned(),
@@ -82,7 +84,7 @@ pub(crate) async fn fill(setup: Setup) -> Setup {
         approved: approved.clone(),
     };
     for name in ["invite", "remind"] {
-        succeed(setup.world.store.put_invitation_template(&template(name))).await;
+        succeed(put_invitation_template(&setup.world.store, &template(name))).await;
     }
     setup
 }
@@ -135,7 +137,7 @@ pub(crate) async fn view(setup: &Setup, id: &str) -> Result<InvitationView, Invi
 
 pub(crate) async fn guests(setup: &Setup) -> Vec<Guest> {
     let tenant = &setup.fixture.bound.tenant.id;
-    succeed(setup.world.store.list_guests(tenant, &occasion_id(), &page()))
+    succeed(list_guests(&setup.world.store, tenant, &occasion_id(), &page()))
         .await
         .items
 }

@@ -15,15 +15,17 @@ use recado_domain::invitations::{
 use recado_pipeline::Verdict;
 use recado_pipeline::configure::{self, ApplyOptions, ConfigureError};
 use recado_pipeline::deliver::{self, InvitationRequest};
-use recado_pipeline::ports::{BatchRecords, GuestOutcome, InvitationRecords, WriteOutcome};
+use recado_pipeline::ports::{BatchRecords, InvitationRecords, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::guests::{GuestOutcome, find_guest, save_guest};
+use recado_pipeline::records::occasions::{find_occasion, put_occasion};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
 /// The occasion of the setup, begun at `begins_at`, with these reminders.
 async fn occasion(setup: &Setup, begins_at: Timestamp, reminders: Value) -> Occasion {
     let tenant = &setup.fixture.bound.tenant;
-    let known = succeed(setup.world.store.find_occasion(&tenant.id, &occasion_id())).await;
+    let known = succeed(find_occasion(&setup.world.store, &tenant.id, &occasion_id())).await;
     let begins_at = begins_at.to_zoned(tenant.resolve_time_zone()).datetime();
     Occasion {
         starts_at: Some(begins_at),
@@ -83,11 +85,13 @@ fn in_hours(setup: &Setup, hours: i64) -> Timestamp {
 async fn answer(setup: &Setup, number: usize, status: GuestStatus) {
     let tenant = &setup.fixture.bound.tenant.id;
     let store = &setup.world.store;
-    let found = succeed(store.find_guest(tenant, &occasion_id(), &guest_id(number))).await;
+    let found = succeed(find_guest(store, tenant, &occasion_id(), &guest_id(number))).await;
     let mut guest = found.unwrap();
-    guest.status = status;
-    guest.rev += 1;
-    assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
+    guest.record.status = status;
+    assert_eq!(
+        succeed(save_guest(store, &mut guest)).await,
+        GuestOutcome::Written
+    );
 }
 
 #[tokio::test]
@@ -187,7 +191,7 @@ async fn an_occasion_that_a_crash_left_without_its_reminders_gets_them_when_the_
     let old = batches(&setup).await.remove(0);
     // The date is another, and nobody planned anything for it.
     let moved = occasion(&setup, second, a_day_before()).await;
-    succeed(setup.world.store.put_occasion(&moved)).await;
+    succeed(put_occasion(&setup.world.store, &moved)).await;
     pass_until(&setup, first - SignedDuration::from_hours(24)).await;
     assert!(is_withdrawn(&stored(&setup, &old.id).await));
     let new = batches(&setup).await.remove(0);
@@ -237,7 +241,7 @@ async fn an_occasion_that_moves_while_its_reminder_goes_out_stops_it() {
     assert_eq!(run(&setup, &begun.make_job(0), 1).await, Verdict::Done);
     let moved = occasion(&setup, begins_at + SignedDuration::from_hours(48), a_day_before()).await;
     // A crash came before the reminder was withdrawn.
-    succeed(setup.world.store.put_occasion(&moved)).await;
+    succeed(put_occasion(&setup.world.store, &moved)).await;
     setup.pass(10);
     let now = stored(&setup, &planned.id).await;
     assert!(now.is_expanding());

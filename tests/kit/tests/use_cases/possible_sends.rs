@@ -17,7 +17,9 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::deliver::{self, AcceptedInvitation, InvitationRequest};
 use recado_pipeline::operate::dead_letters::redrive_dead_letter;
-use recado_pipeline::ports::{EmailError, InvitationRecords, SendOutcome};
+use recado_pipeline::ports::{EmailError, SendOutcome};
+use recado_pipeline::records::guests::{find_guest, save_guest};
+use recado_pipeline::records::occasions::put_occasion;
 use recado_testkit::ports::succeed;
 use serde_json::json;
 
@@ -207,7 +209,7 @@ async fn a_reminder_whose_occasion_was_cancelled_does_not_leave_though_its_batch
         cancelled: true,
         ..planned
     };
-    succeed(setup.world.store.put_occasion(&cancelled)).await;
+    succeed(put_occasion(&setup.world.store, &cancelled)).await;
     crate::batches::leave(&setup, &batch, 0..1).await;
     assert_eq!(setup.world.providers.sent(), 0);
     let id = batch.derive_invitation_id(&guest_id(0));
@@ -236,11 +238,10 @@ async fn an_email_of_unknown_outcome_keeps_its_place_whatever_becomes_of_it() {
     // Nor is it sent by the other channel.
     let tenant = &setup.fixture.bound.tenant.id;
     let guest = &accepted.invitation.guest;
-    let found = succeed(setup.world.store.find_guest(tenant, &occasion_id(), guest)).await;
+    let found = succeed(find_guest(&setup.world.store, tenant, &occasion_id(), guest)).await;
     let mut guest = found.unwrap();
-    guest.phone = Some("5215550011223".to_owned());
-    guest.rev += 1;
-    let _ = succeed(setup.world.store.save_guest(&guest)).await;
+    guest.record.phone = Some("5215550011223".to_owned());
+    let _ = succeed(save_guest(&setup.world.store, &mut guest)).await;
     let by_whatsapp = InvitationRequest {
         channel: InvitationChannel::Whatsapp,
         ..to_guest(&setup, "g1")

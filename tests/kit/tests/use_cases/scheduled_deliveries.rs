@@ -18,6 +18,7 @@ use recado_pipeline::deliver::{
 use recado_pipeline::occasions;
 use recado_pipeline::ports::InvitationRecords;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::occasions::{find_occasion, put_occasion};
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::ports::succeed;
 
@@ -144,14 +145,14 @@ async fn quiet_hours_are_of_the_guests_clock_else_of_the_occasions() {
     let far = try_invite(&setup, to("far")).await.unwrap();
     assert_eq!(far.invitation.not_before, None);
     let tenant = setup.fixture.bound.tenant.id.clone();
-    let known = succeed(setup.world.store.find_occasion(&tenant, &occasion_id())).await;
+    let known = succeed(find_occasion(&setup.world.store, &tenant, &occasion_id())).await;
     let mut occasion = known.unwrap();
     occasion.time_zone = Some("Asia/Tokyo".to_owned());
-    succeed(setup.world.store.put_occasion(&occasion)).await;
+    succeed(put_occasion(&setup.world.store, &occasion)).await;
     let here = try_invite(&setup, to("here")).await.unwrap();
     assert_eq!(here.invitation.not_before, None);
     occasion.time_zone = None;
-    succeed(setup.world.store.put_occasion(&occasion)).await;
+    succeed(put_occasion(&setup.world.store, &occasion)).await;
     assert_eq!(invite(&setup).await.invitation.not_before, Some(end));
 }
 

@@ -19,6 +19,7 @@ use recado_pipeline::deliver::{self, BatchRequest};
 use recado_pipeline::occasions;
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
+use recado_pipeline::records::occasions::{put_invitation_template, put_occasion};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -107,8 +108,8 @@ where
             text: approved.is_none().then(|| "invite {{guest_name}}".to_owned()),
             approved: approved.clone(),
         };
-        block_on(self.store.put_occasion(&occasion)).expect("the occasion is kept");
-        block_on(self.store.put_invitation_template(&template)).expect("the template is kept");
+        block_on(put_occasion(&self.store, &occasion)).expect("the occasion is kept");
+        block_on(put_invitation_template(&self.store, &template)).expect("the template is kept");
         let row = |number: usize, to: &ContactAddress| GuestRow {
             id: Some(guest_id(number)),
             name: Some(format!("b{number}")),

@@ -1,15 +1,12 @@
-//! The keys of occasions, guests, templates and invitations. Those of a tenant are in one partition, but for its invitations,
-//! which are in one for each month.
+//! The keys of invitations and batches. Those of a tenant are in one partition, but for its invitations, which are in one for each
+//! month.
 
-use super::super::item::{Item, get_integer, get_string};
+use super::super::item::{Item, get_string};
 use super::TableKey;
 use jiff::tz::TimeZone;
 use recado_domain::Timestamp;
-use recado_domain::ids::{
-    BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId, hash_parts,
-};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, PhoneKey, parse_invitation_time};
-use recado_domain::millis::from_unix_millis;
+use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId, hash_parts};
+use recado_domain::invitations::{Invitation, parse_invitation_time};
 
 /// The kind of invitations whose e-mails are to be sent, among open records.
 pub(crate) const OPEN_EMAIL: char = 'M';
@@ -20,40 +17,10 @@ const FIRST_MONTH: (i16, i8) = (2026, 1);
 /// The beginning of all ids of invitations.
 pub(crate) const INVITATION_PREFIX: &str = "inv_";
 
-const PAGES: &str = "L#";
-
 /// Follows each key with a given beginning, and comes before all longer ones: no id has a character below it.
 const AFTER: char = '\u{1}';
 
 impl TableKey {
-    /// Returns the key of an occasion.
-    pub(crate) fn for_occasion(tenant: &TenantId, id: &OccasionId) -> Self {
-        Self::new(invitations_pk(tenant), format!("O#{id}"))
-    }
-
-    /// Returns the key of a template of invitations.
-    pub(crate) fn for_invitation_template(template: &InvitationTemplate) -> Self {
-        let (name, channel) = (&template.name, template.channel.as_str());
-        let language = template.language.as_deref().unwrap_or_default();
-        Self::new(
-            invitations_pk(&template.tenant),
-            format!("T#{name}#{channel}#{language}"),
-        )
-    }
-
-    /// Returns the key of a guest.
-    pub(crate) fn for_guest(tenant: &TenantId, occasion: &OccasionId, id: &GuestId) -> Self {
-        Self::new(invitations_pk(tenant), format!("G#{occasion}#{id}"))
-    }
-
-    /// Returns the key of the record that leads from a phone number to a guest of the occasion.
-    pub(crate) fn for_guest_phone(tenant: &TenantId, phone: &PhoneKey, occasion: &OccasionId) -> Self {
-        Self::new(
-            invitations_pk(tenant),
-            format!("{}{occasion}", guest_phone_prefix(phone)),
-        )
-    }
-
     /// Returns the key of a claim of an invitation.
     pub(crate) fn for_invitation_claim(tenant: &TenantId, key: &str) -> Self {
         Self::new(invitations_pk(tenant), format!("K#{key}"))
@@ -68,11 +35,6 @@ impl TableKey {
     pub(crate) fn for_batch_chunk(tenant: &TenantId, batch: &BatchId, number: usize) -> Self {
         let prefix = batch_chunk_prefix(batch);
         Self::new(invitations_pk(tenant), format!("{prefix}{number:06}"))
-    }
-
-    /// Returns the key of the time since which pages about an occasion must be made anew.
-    pub(crate) fn for_page_change(tenant: &TenantId, occasion: &OccasionId) -> Self {
-        Self::new(invitations_pk(tenant), format!("{PAGES}{occasion}"))
     }
 
     /// Returns the key of an invitation; `None` if nobody wrote such an id.
@@ -97,7 +59,7 @@ impl TableKey {
     }
 }
 
-/// Returns the `pk` of a tenant's occasions with their guests, and of its templates.
+/// Returns the `pk` of a tenant's batches, of claims, and of what leads to its invitations.
 pub(crate) fn invitations_pk(tenant: &TenantId) -> String {
     format!("V#{tenant}")
 }
@@ -145,16 +107,6 @@ pub(crate) fn parse_batch_key(item: &Item) -> Option<(TenantId, BatchId)> {
     Some((TenantId::parse(tenant).ok()?, BatchId::parse(batch).ok()?))
 }
 
-/// Returns the prefix of the `sk` of a tenant's templates, all or those with a name.
-pub(crate) fn template_prefix(name: Option<&InvitationTemplateName>) -> String {
-    name.map_or_else(|| "T#".to_owned(), |name| format!("T#{name}#"))
-}
-
-/// Returns the prefix of the `sk` that lead from a phone number to guests.
-pub(crate) fn guest_phone_prefix(phone: &PhoneKey) -> String {
-    format!("P#{}#", phone.as_str())
-}
-
 /// Returns the prefix of the `sk` that lead to the invitations of an occasion, of all guests or of one.
 pub(crate) fn guest_invitation_prefix(occasion: &OccasionId, guest: Option<&GuestId>) -> String {
     guest.map_or_else(
@@ -186,26 +138,6 @@ pub(crate) fn parse_guest_invitation(item: &Item) -> Option<(GuestId, Invitation
     let mut parts = get_string(item, "sk")?.rsplit('#');
     let (id, guest) = (parts.next()?, parts.next()?);
     Some((GuestId::parse(guest).ok()?, InvitationId::parse(id).ok()?))
-}
-
-/// Returns the occasion and the guest that a record of [`TableKey::for_guest_phone`] names.
-pub(crate) fn parse_guest_phone(item: &Item) -> Option<(OccasionId, GuestId)> {
-    let (_, occasion) = get_string(item, "sk")?.rsplit_once('#')?;
-    let guest = get_string(item, "guest")?;
-    Some((OccasionId::parse(occasion).ok()?, GuestId::parse(guest).ok()?))
-}
-
-/// Returns the occasion and the time that a record of [`TableKey::for_page_change`] names.
-pub(crate) fn parse_page_change(item: &Item) -> Option<(OccasionId, Timestamp)> {
-    let occasion = get_string(item, "sk")?.strip_prefix(PAGES)?;
-    let at = from_unix_millis(get_integer(item, "at")?);
-    Some((OccasionId::parse(occasion).ok()?, at))
-}
-
-/// Returns the key under which a guest's phone number leads to it; `None` if the guest has none.
-pub(crate) fn phone_key_of(guest: &Guest) -> Option<TableKey> {
-    let phone = guest.phone_key.as_ref()?;
-    Some(TableKey::for_guest_phone(&guest.tenant, phone, &guest.occasion))
 }
 
 #[cfg(test)]

@@ -3,12 +3,10 @@
 use super::super::batches::encode_batch;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
 use super::super::deliveries::{ACKNOWLEDGED, ERASED};
-use super::super::invitation_items::{
-    begin_actions, encode, encode_carrier_lead, encode_claim, encode_guest, encode_phone,
-};
+use super::super::invitation_items::{begin_actions, encode, encode_carrier_lead, encode_claim};
 use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
-use super::super::keys::{self, TableKey, invitations as invitation_keys};
+use super::super::keys::{self, TableKey};
 use super::super::records;
 use super::super::transaction::TransactionAction;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -16,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::ConfigDocument;
 use recado_domain::event::{EventPayload, EventState};
 use recado_domain::instance::{InFlightSend, InstanceState};
-use recado_domain::invitations::{Guest, Invitation};
+use recado_domain::invitations::Invitation;
 use recado_domain::millis::add_duration;
 use recado_domain::moving::{MovedDelivery, MovedEvent, MovedPublishedEvent, MovedRecord, OfInstance};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
@@ -50,7 +48,6 @@ pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestam
                 .chain(open)
                 .collect()
         }
-        MovedRecord::Guest(guest) => guest_items(what, guest, now)?,
         MovedRecord::Invitation(invitation) => invitation_items(what, invitation, now)?,
         MovedRecord::PublishedEvent(event) => logged_items(what, event, now)?,
         _ => vec![single_item(what, record, now)?],
@@ -81,16 +78,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
 /// Makes the item of a record of invitations or lists.
 fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
     Ok(match record {
-        MovedRecord::Occasion(occasion) => {
-            let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
-            encode(what, &**occasion, key, None)?
-        }
-        MovedRecord::InvitationTemplate(template) => encode(
-            what,
-            &**template,
-            TableKey::for_invitation_template(template),
-            None,
-        )?,
         MovedRecord::Claim(claim) => {
             let wanted = InvitationClaim {
                 key: claim.key.clone(),
@@ -106,11 +93,6 @@ fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -
         MovedRecord::BatchChunk(chunk) => {
             let key = TableKey::for_batch_chunk(&chunk.tenant, &chunk.batch, chunk.number);
             encode(what, &**chunk, key, Some(chunk.keep_until))?
-        }
-        MovedRecord::PageChange(change) => {
-            let at = number_attribute(change.at.as_millisecond());
-            let item = expiring(Item::from([("at".to_owned(), at)]), change.expires);
-            TableKey::for_page_change(&change.tenant, &change.occasion).into_item(item)
         }
         _ => build_dated_item(what, record)?,
     })
@@ -206,14 +188,6 @@ fn delivery_item(what: &'static str, delivery: &MovedDelivery) -> PortResult<Ite
         item.extend(times.map(|(name, at)| (name.to_owned(), number_attribute(at.as_millisecond()))));
     }
     Ok(key.into_item(item))
-}
-
-fn guest_items(what: &'static str, guest: &Guest, now: Timestamp) -> PortResult<Vec<Item>> {
-    let mut items = vec![encode_guest(what, guest)?];
-    if let Some(key) = invitation_keys::phone_key_of(guest) {
-        items.push(single_put(what, encode_phone(guest, key, now))?);
-    }
-    Ok(items)
 }
 
 fn invitation_items(what: &'static str, invitation: &Invitation, now: Timestamp) -> PortResult<Vec<Item>> {

@@ -4,7 +4,7 @@ use super::super::deliveries::{ERASED, parse_delivery};
 use super::super::directory::find_kind;
 use super::super::identity::{FORMAT, KEY, UNFINISHED_FORMAT, parse_identity_key};
 use super::super::item::{self, Item};
-use super::super::keys::invitations::{is_invitation_sk, parse_page_change};
+use super::super::keys::invitations::is_invitation_sk;
 use super::super::keys::{ConfigurationKind, FLY, MESSAGE, PARK, STATE};
 use super::super::prices::PriceRecord;
 use super::super::published_events::parse_logged;
@@ -17,8 +17,8 @@ use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::message::Message;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange, MovedPublishedEvent,
-    MovedRecord, OfInstance,
+    MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPublishedEvent, MovedRecord,
+    OfInstance,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::ports::{PortError, PortResult};
@@ -198,9 +198,6 @@ fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item
     let unknown = || PortError::invalid(what, "a record of invitations that is not known");
     let (kind, rest) = sk.split_once('#').ok_or_else(unknown)?;
     Ok(Whole(match kind {
-        "O" => MovedRecord::Occasion(decode(what, item)?),
-        "T" => MovedRecord::InvitationTemplate(decode(what, item)?),
-        "G" => MovedRecord::Guest(decode(what, item)?),
         "B" => MovedRecord::Batch(decode(what, item)?),
         "R" => MovedRecord::BatchChunk(decode(what, item)?),
         "K" => {
@@ -214,18 +211,8 @@ fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item
             };
             MovedRecord::Claim(Box::new(claim))
         }
-        "L" => {
-            let (occasion, at) = parse_page_change(item).ok_or_else(unknown)?;
-            let change = MovedPageChange {
-                tenant,
-                occasion,
-                at,
-                expires: require_expiry(what, item)?,
-            };
-            MovedRecord::PageChange(Box::new(change.normalize_record()))
-        }
-        // What leads from a number, a carrier's id or a guest to one of the others.
-        "P" | "E" | "H" => return Ok(Nothing),
+        // What leads from a carrier's id or a guest to an invitation.
+        "E" | "H" => return Ok(Nothing),
         _ => return Err(unknown()),
     }))
 }

@@ -8,11 +8,11 @@ use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_column, decode_json};
 use jiff::Timestamp;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
-use recado_domain::ids::{InstanceId, OccasionId, TenantId};
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPageChange, MovedPublishedEvent,
-    MovedRecord, OfInstance, TableRecord,
+    Dated, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPublishedEvent, MovedRecord,
+    OfInstance, TableRecord,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::table::Kind;
@@ -82,13 +82,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_in_flight
     ),
     whole!("parked", &["instance", "conversation"], Parked),
-    whole!("occasions", &["tenant", "id"], Occasion),
-    whole!(
-        "invitation_templates",
-        &["tenant", "name", "channel", "language"],
-        InvitationTemplate
-    ),
-    whole!("guests", &["tenant", "occasion", "id"], Guest),
     whole!("invitations", &["tenant", "id"], Invitation),
     parsed!(
         "invitation_claims",
@@ -98,12 +91,6 @@ pub(super) const TABLES: &[MovedTable] = &[
     ),
     whole!("batches", &["tenant", "id"], Batch),
     whole!("batch_chunks", &["tenant", "batch", "number"], BatchChunk),
-    parsed!(
-        "page_changes",
-        &["tenant", "occasion"],
-        "tenant, occasion, at, expires",
-        parse_page_change
-    ),
     parsed!(
         "usage",
         &["tenant", "day", "agent", "model", "country"],
@@ -229,16 +216,6 @@ fn parse_claim(row: &Row<'_>) -> ParsedRow {
         until: parse_time(row, "until")?,
     };
     Ok(Some(MovedRecord::Claim(Box::new(claim))))
-}
-
-fn parse_page_change(row: &Row<'_>) -> ParsedRow {
-    let change = MovedPageChange {
-        tenant: parse_id(row, "tenant", TenantId::parse)?,
-        occasion: parse_id(row, "occasion", OccasionId::parse)?,
-        at: parse_time(row, "at")?,
-        expires: parse_time(row, "expires")?,
-    };
-    Ok(Some(MovedRecord::PageChange(Box::new(change.normalize_record()))))
 }
 
 fn parse_usage(row: &Row<'_>) -> ParsedRow {

@@ -8,8 +8,7 @@ use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
 use super::super::installation_values::write_installation_value;
 use super::super::instances::{upsert_parked, upsert_state};
-use super::super::invitation_log::upsert_page_change;
-use super::super::invitation_rows::{insert_claim, upsert_guest, upsert_occasion, upsert_template};
+use super::super::invitation_rows::insert_claim;
 use super::super::invitations::write_invitation;
 use super::super::messages::MessageRow;
 use super::super::outbox::InFlightRow;
@@ -63,9 +62,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
 /// Writes a record of invitations.
 fn write_record_of_invitations(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
     match record {
-        MovedRecord::Occasion(occasion) => upsert_occasion(c, occasion, &encode_json(occasion)?),
-        MovedRecord::InvitationTemplate(template) => upsert_template(c, template, &encode_json(template)?),
-        MovedRecord::Guest(guest) => upsert_guest(c, guest, &encode_json(guest)?),
         MovedRecord::Invitation(invitation) => {
             write_invitation(c, invitation, &encode_json(invitation)?, now)
         }
@@ -79,9 +75,6 @@ fn write_record_of_invitations(c: &Connection, record: &MovedRecord, now: Timest
         }
         MovedRecord::Batch(batch) => upsert_batch(c, batch, &encode_json(batch)?),
         MovedRecord::BatchChunk(chunk) => upsert_chunk(c, chunk, &encode_json(chunk)?),
-        MovedRecord::PageChange(change) => {
-            upsert_page_change(c, &change.tenant, &change.occasion, (change.at, change.expires))
-        }
         _ => Err(DbError::Argument("a record of a kind that is not written")),
     }
 }

@@ -16,12 +16,11 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{
-    ConfigurationStore, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords, WriteOutcome,
-};
+use recado_pipeline::ports::{ConfigurationStore, IdentityKeyStore, InboundWrite, Inbox, WriteOutcome};
 use recado_pipeline::records::alerts::{commit_alerts, list_live_alerts};
 use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_pipeline::records::notices::put_notice;
+use recado_pipeline::records::occasions::put_invitation_template;
 use recado_pipeline::records::samples::put_samples;
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
@@ -279,7 +278,7 @@ async fn add_guests(site: &Site, fixture: &Fixture, said: &str) -> (Guest, Invit
         html: None,
         approved: None,
     };
-    succeed(store.put_invitation_template(&template)).await;
+    succeed(put_invitation_template(store, &template)).await;
     let (other, occasion) = (fixture.other_contact(), fresh("party"));
     let mut stored = Vec::new();
     for address in [&other.address, &fixture.address] {

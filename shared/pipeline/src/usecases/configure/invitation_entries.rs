@@ -12,7 +12,10 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
-use recado_ports::ports::{ConfigurationStore, InvitationRecords, PortResult};
+use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::records::occasions::{
+    find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
+};
 use serde::Serialize;
 
 /// The occasions and templates of a document.
@@ -83,10 +86,8 @@ impl InvitationEntries {
                 if self.templates.iter().any(is_it) {
                     continue;
                 }
-                let stored = deps
-                    .store()
-                    .list_invitation_templates(&occasion.tenant, Some(&reminder.template))
-                    .await?;
+                let name = Some(&reminder.template);
+                let stored = list_invitation_templates(deps.store(), &occasion.tenant, name).await?;
                 if !stored.iter().any(is_it) {
                     let place = format!("occasion `{}`", occasion.id);
                     let (name, channel) = (&reminder.template, reminder.channel.as_str());
@@ -154,7 +155,7 @@ impl InvitationEntries {
             write_occasion(deps, caller, occasion).await?;
         }
         for template in &self.templates {
-            deps.store().put_invitation_template(template).await?;
+            put_invitation_template(deps.store(), template).await?;
         }
         Ok(())
     }
@@ -162,7 +163,7 @@ impl InvitationEntries {
 
 /// Returns the occasion as it is stored. `None` also if the record cannot be read: it is written anew then.
 async fn find_readable_occasion(deps: &impl Deps, occasion: &Occasion) -> PortResult<Option<Occasion>> {
-    pass_over_unreadable(deps.store().find_occasion(&occasion.tenant, &occasion.id).await)
+    pass_over_unreadable(find_occasion(deps.store(), &occasion.tenant, &occasion.id).await)
 }
 
 /// Finds the stored template of the same name, channel and language.
@@ -170,10 +171,7 @@ async fn find_template(
     deps: &impl Deps,
     template: &InvitationTemplate,
 ) -> PortResult<Option<InvitationTemplate>> {
-    let known = deps
-        .store()
-        .list_invitation_templates(&template.tenant, Some(&template.name))
-        .await?;
+    let known = list_invitation_templates(deps.store(), &template.tenant, Some(&template.name)).await?;
     let is_it =
         |one: &InvitationTemplate| one.channel == template.channel && one.language == template.language;
     Ok(known.into_iter().find(is_it))
@@ -210,7 +208,7 @@ async fn write_occasion(deps: &impl Deps, caller: &Caller, occasion: &Occasion) 
     if let Some(tenant) = &tenant {
         plan_reminders(deps, tenant, occasion, &caller.name).await?;
     }
-    deps.store().put_occasion(occasion).await?;
+    put_occasion(deps.store(), occasion).await?;
     if let (Some(tenant), Some(before)) = (&tenant, &before) {
         withdraw_reminders(deps, tenant, before, occasion).await?;
     }

@@ -13,14 +13,14 @@ use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
-use crate::steps::guests::{find_guests, mark_pages_changed};
+use crate::steps::guests::{delete_guest, find_guests};
 use crate::steps::identity::derive_thread_id;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{DeadQueueMessage, ErasableRecords, InvitationRecords, PortResult, Queues};
+use recado_ports::ports::{DeadQueueMessage, ErasableRecords, PortResult, Queues};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::records::opt_outs::forget_opt_out_address;
 use std::collections::BTreeSet;
@@ -45,8 +45,7 @@ pub async fn erase_contact(
     // Before the guests go, which lead here.
     forget_recipients(deps, &query.tenant, &guests).await?;
     for guest in guests {
-        deps.store().delete_guest(&guest).await?;
-        mark_pages_changed(deps, &guest).await?;
+        delete_guest(deps, &guest).await?;
         done.guests += 1;
     }
     erase_threads(deps, &found, &mut done).await?;

@@ -9,9 +9,9 @@ use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, GuestId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchState, GuestStatus, make_chunk};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    BatchRecords, InvitationRecords, PageRequest, PortError, PortResult, System, WriteOutcome,
-};
+use recado_ports::ports::{BatchRecords, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::guests::list_guests;
+use recado_ports::records::occasions::find_occasion;
 
 /// Time until a batch is started again whose start did not end.
 const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);
@@ -58,7 +58,7 @@ async fn fill_reminder(deps: &impl Deps, batch: &Batch) -> PortResult<Option<usi
     let Some(tenant) = find_tenant(deps, &batch.tenant).await? else {
         return Ok(None);
     };
-    let found = deps.store().find_occasion(&tenant.id, &batch.occasion).await?;
+    let found = find_occasion(deps.store(), &tenant.id, &batch.occasion).await?;
     let Some(occasion) = found else {
         return Ok(None);
     };
@@ -91,10 +91,7 @@ async fn store_recipients(deps: &impl Deps, batch: &Batch, wanted: &[GuestStatus
     let mut waiting: Vec<GuestId> = Vec::new();
     loop {
         let page = PageRequest { limit: PAGE, cursor };
-        let found = deps
-            .store()
-            .list_guests(&batch.tenant, &batch.occasion, &page)
-            .await?;
+        let found = list_guests(deps.store(), &batch.tenant, &batch.occasion, &page).await?;
         let guests = found.items.into_iter();
         waiting.extend(
             guests

@@ -1,8 +1,8 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
-use recado_domain::invitations::{Batch, BatchChunk, BatchState, Guest, Invitation};
+use recado_domain::ids::{BatchId, InvitationId, TenantId};
+use recado_domain::invitations::{Batch, BatchChunk, BatchState, Invitation};
 use recado_pipeline::ports::{
     BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, Page, PageRequest,
     PortResult, Store, WriteOutcome,
@@ -71,7 +71,6 @@ impl<S: Store> BatchRecords for FaultyPort<S> {
         save_batch_chunk(chunk: &BatchChunk) -> WriteOutcome;
         find_batch_chunk(tenant: &TenantId, batch: &BatchId, number: usize) -> Option<BatchChunk>;
         list_batch_chunks(tenant: &TenantId, batch: &BatchId) -> Vec<BatchChunk>;
-        read_guests(tenant: &TenantId, occasion: &OccasionId, ids: &[GuestId]) -> Vec<Guest>;
         read_invitations(tenant: &TenantId, ids: &[InvitationId]) -> Vec<Invitation>;
     }
 }

@@ -2,43 +2,20 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::email::{EmailOutbox, EmailState};
-use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{
-    Guest, Invitation, InvitationState, InvitationTemplate, LogMonth, Occasion, PhoneKey,
-};
+use recado_domain::ids::{GuestId, InvitationId, OccasionId, TenantId};
+use recado_domain::invitations::{Invitation, InvitationState, LogMonth};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
-    GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortResult,
-    Store, WriteOutcome,
+    InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortResult, Store, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> InvitationRecords for FaultyPort<S> {
     delegate_calls! {
-        put_occasion(occasion: &Occasion) -> ();
-        find_occasion(tenant: &TenantId, id: &OccasionId) -> Option<Occasion>;
-        list_occasions(tenant: &TenantId, page: &PageRequest) -> Page<Occasion>;
-        put_invitation_template(template: &InvitationTemplate) -> ();
-        list_invitation_templates(
-            tenant: &TenantId, name: Option<&InvitationTemplateName>
-        ) -> Vec<InvitationTemplate>;
-        save_guest(guest: &Guest) -> GuestOutcome;
-        find_guest(tenant: &TenantId, occasion: &OccasionId, id: &GuestId) -> Option<Guest>;
-        list_guests(tenant: &TenantId, occasion: &OccasionId, page: &PageRequest) -> Page<Guest>;
-        list_guests_of_phone(
-            tenant: &TenantId, phone: &PhoneKey, occasion: Option<&OccasionId>
-        ) -> Vec<Guest>;
-        delete_guest(guest: &Guest) -> ();
         list_invitations_of_month(
             tenant: &TenantId, month: LogMonth, page: &PageRequest
         ) -> Page<Invitation>;
-        mark_pages_changed(
-            tenant: &TenantId, occasion: &OccasionId, at: Timestamp, keep_until: Timestamp
-        ) -> ();
-        list_page_changes(
-            tenant: &TenantId, occasions: &[OccasionId]
-        ) -> Vec<(OccasionId, Timestamp)>;
         find_emailed_invitation(tenant: &TenantId, carrier_id: &str) -> Option<Invitation>;
         list_invitations(
             tenant: &TenantId, occasion: &OccasionId, guest: Option<&GuestId>, page: &PageRequest

@@ -21,7 +21,10 @@ use recado_domain::published_event::EventCursor;
 use recado_pipeline::deliver::{self, LogFilter};
 use recado_pipeline::ports::{Store, System};
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use recado_pipeline::records::guests::save_guest;
+use recado_pipeline::records::occasions::put_occasion;
 use recado_pipeline::records::opt_outs::apply_opt_out;
+use recado_pipeline::table::Versioned;
 use recado_pipeline::tokens::{self, NewToken};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
 use recado_pipeline::{occasions, operate, opt_outs};
@@ -230,14 +233,14 @@ where
             reply: None,
             created_at: now,
             keep_until,
-            rev: 1,
         };
         let invitation = make_invitation(&guest);
         block_on(async {
             let store = &self.store;
-            store.put_occasion(&occasion).await.expect("it is stored");
+            put_occasion(store, &occasion).await.expect("it is stored");
             // Another line of the tenant may have stored the same.
-            let _written = store.save_guest(&guest).await.expect("it is stored");
+            let mut new = Versioned::new(guest.clone());
+            let _written = save_guest(store, &mut new).await.expect("it is stored");
             let _begun = store
                 .begin_invitation(&invitation, &[], now)
                 .await

@@ -24,7 +24,9 @@ use recado_domain::millis::add_duration;
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, InvitationRecords, PageRequest, PortResult, System};
+use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult, System};
+use recado_ports::records::guests::{find_guest, find_guest_of_phone};
+use recado_ports::records::occasions::{self, list_invitation_templates, list_occasions};
 use std::sync::Arc;
 
 /// The things that the invitations of an occasion by one template have in common.
@@ -82,10 +84,7 @@ pub(super) async fn find_frame(
     let bound = deps.store().instance_config(&occasion.instance).await?;
     let bound = bound.filter(|bound| bound.tenant.id == tenant.id);
     let bound = bound.ok_or(InvitationError::NotFound("instance of the occasion"))?;
-    let templates = deps
-        .store()
-        .list_invitation_templates(&tenant.id, Some(&request.template))
-        .await?;
+    let templates = list_invitation_templates(deps.store(), &tenant.id, Some(&request.template)).await?;
     let of_channel = |one: &InvitationTemplate| one.channel == request.channel;
     let templates: Vec<InvitationTemplate> = templates.into_iter().filter(of_channel).collect();
     if templates.is_empty() {
@@ -225,7 +224,7 @@ async fn find_occasion(
     id: &OccasionId,
     guest: &NamedGuest,
 ) -> Result<Occasion, InvitationError> {
-    if let Some(known) = deps.store().find_occasion(&tenant.id, id).await? {
+    if let Some(known) = occasions::find_occasion(deps.store(), &tenant.id, id).await? {
         return Ok(known);
     }
     if matches!(guest, NamedGuest::Id(_) | NamedGuest::IdOfPhone(..)) {
@@ -257,7 +256,7 @@ async fn find_plain_instance(deps: &impl Deps, tenant: &Tenant) -> PortResult<Op
         limit: 200,
         cursor: None,
     };
-    let known = deps.store().list_occasions(&tenant.id, &page).await?;
+    let known = list_occasions(deps.store(), &tenant.id, &page).await?;
     let Some(first) = known.items.first().map(|occasion| &occasion.instance) else {
         return Ok(None);
     };
@@ -283,20 +282,16 @@ async fn find_named_guest(
         None => None,
     };
     if let Some(id) = id {
-        let found = deps.store().find_guest(&tenant.id, &occasion.id, id).await?;
-        let guest = found.ok_or(InvitationError::NotFound("guest"))?;
+        let found = find_guest(deps.store(), &tenant.id, &occasion.id, id).await?;
+        let guest = found.ok_or(InvitationError::NotFound("guest"))?.record;
         if key.is_some() && key != guest.phone_key {
             return Err(InvitationError::OtherPhone);
         }
         return Ok((guest, false));
     }
     let key = key.ok_or(InvitationError::NotFound("guest"))?;
-    let known = deps
-        .store()
-        .list_guests_of_phone(&tenant.id, &key, Some(&occasion.id))
-        .await?;
-    if let Some(known) = known.into_iter().next() {
-        return Ok((known, false));
+    if let Some(known) = find_guest_of_phone(deps.store(), &tenant.id, &key, &occasion.id).await? {
+        return Ok((known.record, false));
     }
     let guest = make_guest(deps, (tenant, occasion), None, phone).await?;
     Ok((guest, true))

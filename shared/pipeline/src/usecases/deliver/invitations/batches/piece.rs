@@ -20,6 +20,7 @@ use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{BatchRecords, OutboundEntry, PortError, PortResult, Queues, System};
+use recado_ports::records::guests::find_guests_by_id;
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of invitations that are made side by side.
@@ -95,11 +96,9 @@ async fn read_recipients(
     let (store, tenant) = (deps.store(), &batch.tenant);
     let known = store.read_invitations(tenant, &ids).await?.into_iter();
     let mut known: HashMap<InvitationId, Invitation> = known.map(|one| (one.id.clone(), one)).collect();
-    let found = store
-        .read_guests(tenant, &batch.occasion, &guests)
-        .await?
-        .into_iter();
-    let mut found: HashMap<GuestId, Guest> = found.map(|guest| (guest.id.clone(), guest)).collect();
+    let found = find_guests_by_id(store, tenant, &batch.occasion, &guests).await?;
+    let found = found.into_iter().map(|guest| (guest.id.clone(), guest));
+    let mut found: HashMap<GuestId, Guest> = found.collect();
     let recipients = waiting.into_iter().zip(ids);
     Ok(recipients
         .map(|((place, guest), id)| NewRecipient {
