@@ -1,6 +1,5 @@
 //! Records on `DynamoDB`: one table with five indexes. [`keys`] lists the key of each kind of record.
 
-mod batches;
 mod changed_record;
 mod configuration_writes;
 mod conversation_lists;
@@ -13,8 +12,6 @@ mod gauges;
 mod identity;
 mod inbox;
 mod instances;
-mod invitation_items;
-mod invitations;
 mod item;
 mod keys;
 mod lists;

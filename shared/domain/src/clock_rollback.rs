@@ -162,9 +162,7 @@ impl ClockRollback {
 
     /// Corrects the time of the next look at a batch. The time of one that a client wants later stays.
     pub fn correct_batch(self, batch: &mut Batch) -> bool {
-        let changed = batch.state != BatchState::Scheduled && self.clamp_known_times([&mut batch.due_at]);
-        batch.rev += u64::from(changed);
-        changed
+        batch.state != BatchState::Scheduled && self.clamp_known_times([&mut batch.due_at])
     }
 
     /// Corrects the times of the posts to an endpoint.

@@ -17,7 +17,6 @@ use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tena
 use crate::conversation::Conversation;
 use crate::event::{EventPayload, webhook_file_key};
 use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
-use crate::invitations::{Batch, BatchChunk, Invitation};
 use crate::message::{Message, MessageFile, StoredFile};
 use crate::millis::add_duration;
 use crate::price::PriceList;
@@ -121,14 +120,6 @@ moved_kinds! {
     InFlight(OfInstance<InFlightSend>) = "in-flight-sends",
     /// Conversations that wait for their instance.
     Parked(ParkedConversation) = "parked-conversations",
-    /// Invitations, with what was sent.
-    Invitation(Invitation) = "invitations",
-    /// Claims of invitations and batches.
-    Claim(MovedClaim) = "invitation-claims",
-    /// Batches of invitations.
-    Batch(Batch) = "batches",
-    /// Recipients of batches.
-    BatchChunk(BatchChunk) = "batch-chunks",
     /// Sums of what models used.
     Usage(Dated<UsageSum>) = "usage",
     /// Published events, with their places in the log.
@@ -176,10 +167,6 @@ impl MovedRecord {
             Self::Event(event) => event.expires,
             Self::Delivery(delivery) => Some(delivery.expires),
             Self::InFlight(note) => Some(add_duration(note.record.claimed_at, InFlightSend::RETENTION)),
-            Self::Invitation(invitation) => Some(invitation.keep_until),
-            Self::Claim(claim) => Some(claim.until),
-            Self::Batch(batch) => Some(batch.keep_until),
-            Self::BatchChunk(chunk) => Some(chunk.keep_until),
             Self::Usage(sum) => Some(sum.expires),
             _ => None,
         }

@@ -4,13 +4,12 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, encode_json, execute_sql, keep_readable, name_table};
-use crate::store::{ConversationRow, MessageRow, upsert_batch, write_invitation};
+use crate::store::{ConversationRow, MessageRow};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
-use recado_domain::invitations::{Batch, Invitation};
 use recado_domain::message::Message;
 use recado_ports::ports::PortResult;
 use rusqlite::types::FromSql;
@@ -161,30 +160,6 @@ pub(crate) fn reset_events(connection: &Connection, back: ClockRollback) -> Resu
     };
     let sql = "SELECT rowid, body FROM events WHERE due IS NOT NULL";
     update_records(connection, sql, |event| back.correct_event(event), put)
-}
-
-pub(crate) fn reset_invitations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let change = |invitation: &mut Invitation| back.correct_invitation(invitation);
-    update_invitations(connection, back.now, change)
-}
-
-/// Changes the invitations whose e-mails are to be sent.
-pub(crate) fn update_invitations(
-    connection: &Connection,
-    now: Timestamp,
-    change: impl FnMut(&mut Invitation) -> bool,
-) -> Result<usize, DbError> {
-    let put = |_: &String, invitation: &Invitation| {
-        write_invitation(connection, invitation, &encode_json(invitation)?, now)
-    };
-    let sql = "SELECT id, body FROM invitations WHERE due IS NOT NULL";
-    update_records(connection, sql, change, put)
-}
-
-pub(crate) fn reset_batches(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_: &String, batch: &Batch| upsert_batch(connection, batch, &encode_json(batch)?);
-    let sql = "SELECT id, body FROM batches WHERE due IS NOT NULL";
-    update_records(connection, sql, |batch| back.correct_batch(batch), put)
 }
 
 /// The name under which the installation keeps the latest time at which it ran.

@@ -4,7 +4,7 @@
 //! nothing need be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be
 //! slow.)
 
-use crate::clock_set_back::{update_invitations, update_records, write_in_flight};
+use crate::clock_set_back::{update_records, write_in_flight};
 use crate::db_error::DbError;
 use crate::queue::release_in_flight;
 use crate::store::{ConversationRow, MessageRow};
@@ -12,7 +12,6 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InFlightSend;
-use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
@@ -27,13 +26,11 @@ pub struct RecoveryCounts {
     pub turns: usize,
     /// Sends that had begun and whose outcome is not known.
     pub sends: usize,
-    /// Records of the table by which something was held: tenants of whose places for turns some were taken, and threads with effects that
-    /// had begun.
+    /// Records of the table by which something was held: tenants of whose places for turns some were taken, threads with effects that had
+    /// begun, and e-mails that were being given to their carriers.
     pub records: usize,
     /// Files that were being fetched or read.
     pub files: usize,
-    /// E-mails that were being given to their carriers.
-    pub emails: usize,
 }
 
 /// The longest time ahead at which the work on a file may end that was under way.
@@ -117,25 +114,6 @@ pub(crate) fn free_in_flight(
     };
     let put = |row: &i64, flight: &InFlightSend| write_in_flight(connection, *row, flight);
     update_records(connection, "SELECT rowid, body FROM in_flight", end, put).map(drop)
-}
-
-pub(crate) fn free_invitations(
-    connection: &Connection,
-    now: Timestamp,
-    counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
-    let end_attempt = |invitation: &mut Invitation| {
-        let InvitationState::Email { outbox } = &mut invitation.state else {
-            return false;
-        };
-        let was_held = outbox.free_attempt(now);
-        if was_held {
-            invitation.raise_revision();
-        }
-        was_held
-    };
-    counts.emails += update_invitations(connection, now, end_attempt)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
 mod applied_file;
-mod batches;
 mod contact_words;
 mod conversation_row;
 mod conversations;
@@ -16,9 +15,6 @@ mod identity;
 mod inbox;
 mod installation_values;
 mod instances;
-mod invitation_log;
-mod invitation_rows;
-mod invitations;
 mod message_words;
 mod messages;
 mod moving;
@@ -35,14 +31,12 @@ mod typing;
 mod unacknowledged;
 mod usage;
 
-pub(crate) use batches::upsert_batch;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
 pub(crate) use dead_letters::put_newer_letter;
 pub(crate) use event_states::{RecordedEvent, StoredEventState, record_given_up, select_event_state};
 pub use expiry::SweepCounts;
 pub(crate) use inbox::{EventRow, InboundRows};
-pub(crate) use invitations::write_invitation;
 pub use message_words::INDEX_BATCH;
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;

@@ -59,7 +59,7 @@ impl TimedTable {
 }
 
 /// The tables, in the order in which they are corrected and freed.
-pub(crate) static TIMED_TABLES: [TimedTable; 13] = [
+pub(crate) static TIMED_TABLES: [TimedTable; 11] = [
     TimedTable::new("queue_messages", set_back::reset_queue_messages).freed_by(recovery::free_queue_messages),
     TimedTable::new("queue_groups", set_back::reset_queue_groups),
     TimedTable::new("queue_dedup", set_back::reset_queue_dedup),
@@ -78,14 +78,6 @@ pub(crate) static TIMED_TABLES: [TimedTable; 13] = [
     TimedTable::new("in_flight", set_back::reset_in_flight).freed_by(recovery::free_in_flight),
     TimedTable::new("events", set_back::reset_events).with_overdue(&[("event", "id, 0", "")]),
     TimedTable::new("records", set_records_back).freed_by(free_held_records),
-    TimedTable::new("invitations", set_back::reset_invitations)
-        .with_overdue(&[("email", "tenant || '/' || id, 0", "")])
-        .freed_by(recovery::free_invitations),
-    TimedTable::new("batches", set_back::reset_batches).with_overdue(&[(
-        "batch",
-        "tenant || '#' || id, 0",
-        "",
-    )]),
     TimedTable::new("installation", reset_installation_times),
 ];
 

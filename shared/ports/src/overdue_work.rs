@@ -1,7 +1,9 @@
 //! All that has been open for too long: what the index names, and the records of the table that are due.
 
 use crate::ports::{OverdueIndex, OverdueWork, PortResult};
+use crate::records::batches::list_due_batches;
 use crate::records::effects::list_due_journals;
+use crate::records::invitations::list_due_emails;
 use crate::records::scheduled_messages::list_due_scheduled;
 use crate::table::Table;
 use jiff::Timestamp;
@@ -18,9 +20,16 @@ pub async fn list_overdue_work<S: OverdueIndex + Table>(
     let scheduled = scheduled.map(|(tenant, scheduled)| OverdueWork::Scheduled { tenant, scheduled });
     let effects = list_due_journals(store, now, limit).await?.into_iter();
     let effects = effects.map(|(tenant, thread)| OverdueWork::Effects { tenant, thread });
-    let placed = indexed.into_iter().enumerate().chain(scheduled.enumerate());
-    let placed = placed.chain(effects.enumerate());
-    let mut placed: Vec<(usize, OverdueWork)> = placed.collect();
+    let emails = list_due_emails(store, now, limit).await?.into_iter();
+    let emails = emails.map(|(tenant, invitation)| OverdueWork::Email { tenant, invitation });
+    let batches = list_due_batches(store, now, limit).await?.into_iter();
+    let batches = batches.map(|(tenant, batch)| OverdueWork::Batch { tenant, batch });
+    let of_table = scheduled
+        .enumerate()
+        .chain(effects.enumerate())
+        .chain(emails.enumerate())
+        .chain(batches.enumerate());
+    let mut placed: Vec<(usize, OverdueWork)> = indexed.into_iter().enumerate().chain(of_table).collect();
     placed.sort_by_key(|(place, _)| *place);
     Ok(placed.into_iter().map(|(_, work)| work).collect())
 }

@@ -13,7 +13,6 @@
 use crate::table::Table;
 
 mod applied_files;
-mod batches;
 mod configuration;
 mod conversations;
 mod dead_queues;
@@ -30,7 +29,6 @@ mod history;
 mod identity;
 mod inbox;
 mod instances;
-mod invitations;
 mod knowledge_library;
 mod llm;
 mod moving;
@@ -59,7 +57,6 @@ pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
 pub use applied_files::AppliedFiles;
-pub use batches::{BatchOutcome, BatchRecords, CommittedInvitation, InvitationCommit};
 pub use configuration::ConfigurationStore;
 pub use conversations::{ConversationFilter, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
@@ -79,7 +76,6 @@ pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
-pub use invitations::{InvitationClaim, InvitationOutcome, InvitationRecords};
 pub use knowledge_library::{
     FetchedDocument, KnowledgeLibrary, KnownVectors, LibraryError, PageFailure, SearchedQuestion,
 };
@@ -144,8 +140,6 @@ join_ports!(
         + CorrelationIndex
         + TypingSigns
         + UsageRecords
-        + InvitationRecords
-        + BatchRecords
         + PublishedEvents
         + Table
 );

@@ -3,11 +3,14 @@
 pub mod alerts;
 pub mod aliases;
 pub mod audit;
+pub mod batches;
+pub mod claims;
 pub mod client_keys;
 pub mod dead_letters;
 pub mod effects;
 pub mod endpoints;
 pub mod guests;
+pub mod invitations;
 pub mod knowledge;
 pub mod notices;
 pub mod notifications;
@@ -21,15 +24,19 @@ pub mod tokens;
 pub mod turn_places;
 
 use crate::ports::{PageRequest, PortError, PortResult};
-use crate::table::Kind;
+use crate::table::{Kind, Record, Table};
+use jiff::Timestamp;
 use recado_domain::access::{ConsoleSession, Token};
 use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::effects::Journal;
-use recado_domain::invitations::{Guest, InvitationTemplate, Occasion};
+use recado_domain::ids::TenantId;
+use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplate, Occasion};
 use recado_domain::knowledge::AgentKnowledge;
-use recado_domain::moving::{Dated, HeldKey, MovedAlias, MovedCell, MovedPageChange, RemovedInstance};
+use recado_domain::moving::{
+    Dated, HeldKey, MovedAlias, MovedCell, MovedClaim, MovedPageChange, RemovedInstance,
+};
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
 use recado_domain::sample::MinuteSample;
@@ -38,7 +45,7 @@ use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 24] = [
+pub static KINDS: [Kind; 28] = [
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),
@@ -51,6 +58,10 @@ pub static KINDS: [Kind; 24] = [
     Kind::of::<Occasion>(),
     Kind::of::<InvitationTemplate>(),
     Kind::of::<Guest>(),
+    Kind::of::<Invitation>(),
+    Kind::of::<MovedClaim>(),
+    Kind::of::<Batch>(),
+    Kind::of::<BatchChunk>(),
     Kind::of::<MovedPageChange>(),
     Kind::of::<DeadLetter>(),
     Kind::of::<AgentKnowledge>(),
@@ -76,4 +87,19 @@ fn check_cursor(kind: &'static str, page: &PageRequest, is_place: impl Fn(&str) 
         Some(cursor) if !is_place(cursor) => Err(PortError::invalid(kind, "not a cursor")),
         _ => Ok(()),
     }
+}
+
+/// Lists the tenants and the ids of the records of a kind that are due at `now`, at most `limit`, the longest due first. Their place is
+/// their id. The list may be some seconds old.
+async fn list_due_ids<T: Record, I, E>(
+    table: &dyn Table,
+    now: Timestamp,
+    limit: usize,
+    parse: impl Fn(&str) -> Result<I, E>,
+) -> PortResult<Vec<(TenantId, I)>> {
+    let kind = Kind::of::<T>();
+    let due = table.list_due(&kind, now, limit).await?.into_iter();
+    Ok(due
+        .filter_map(|key| Some((key.partition.owner?, parse(&key.sort).ok()?)))
+        .collect())
 }

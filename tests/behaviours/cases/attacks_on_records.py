@@ -155,7 +155,7 @@ def lists_of(tenant, batch):
         *([f"/deliver/batches/{batch}/recipients?tenant={tenant.id}"] if batch else [])]
 
 
-RUN_TIME_TABLES = ("messages", "conversations", "invitations", "deliveries", "guests", "batches", "batch_chunks", "events", "parked",
+RUN_TIME_TABLES = ("messages", "conversations", "invitations", "deliveries", "guests", "batches", "batch-chunks", "invitation-claims", "events", "parked",
                    "instance_states", "journals", "published_events", "audit", "client-keys", "dead-letters", "endpoints", "opt-outs",
                    "samples", "scheduled-messages", "tokens", "turn-places")
 

@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The kinds of open records that `reconcile` reads, as the adapter's `list_overdue` names them.
-const DUE_KINDS: [char; 9] = ['E', 'O', 'C', 'I', 'P', 'F', 'J', 'V', 'M'];
+const DUE_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'F'];
 
-/// The kind of the table that `reconcile` asks for what is due.
-const DUE_OF_TABLE: &str = "scheduled-messages";
+/// The kinds of the table that `reconcile` asks for what is due.
+const DUE_OF_TABLE: [&str; 4] = ["scheduled-messages", "journals", "invitations", "batches"];
 
 /// The kind of the conversations in which a person owes the answer.
 const PERSON_OWED: char = 'W';
@@ -186,7 +186,8 @@ impl Database {
             for item in page["Items"].as_array().into_iter().flatten() {
                 let shard = item["open_shard"]["S"].as_str().unwrap_or_default();
                 let number = |name: &str| item[name]["N"].as_str().and_then(|text| text.parse::<i64>().ok());
-                let is_work = shard.starts_with(DUE_KINDS) || shard.starts_with(DUE_OF_TABLE);
+                let is_of_table = || DUE_OF_TABLE.iter().any(|kind| shard.starts_with(kind));
+                let is_work = shard.starts_with(DUE_KINDS) || is_of_table();
                 let due = number("open_due").filter(|due| is_work && *due < NEVER_MS);
                 // Where a person owes the answer, the agent's return falls due, and `reconcile` looks for that, too.
                 let returns = number("agent_returns_at").filter(|_| shard.starts_with(PERSON_OWED));

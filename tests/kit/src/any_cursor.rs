@@ -6,9 +6,11 @@ use recado_domain::invitations::LogMonth;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortError, Store, UnacknowledgedFilter};
 use recado_ports::records::alerts::list_ended_alerts;
 use recado_ports::records::audit::{AuditFilter, list_audit};
+use recado_ports::records::batches::list_batches;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::endpoints::list_failed_events;
 use recado_ports::records::guests::list_guests;
+use recado_ports::records::invitations::{list_invitations, list_invitations_of_month};
 use recado_ports::records::occasions::list_occasions;
 use recado_ports::records::opt_outs::list_opt_outs;
 use recado_ports::records::tokens::list_tokens;
@@ -58,7 +60,7 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "waiting conversations": store.list_waiting_conversations(conversations, page);
         "messages": store.list_messages(conversation, page);
         "unacknowledged": store.list_unacknowledged(unacknowledged, Timestamp::UNIX_EPOCH, page);
-        "batches": store.list_batches(tenant, page);
+        "batches": list_batches(store, tenant, page);
         "tenants": store.list_tenants(page);
         "calendars": store.list_calendars(of, page);
         "tools": store.list_tools(of, page);
@@ -72,8 +74,8 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "tokens": list_tokens(store, of, page);
         "occasions": list_occasions(store, tenant, page);
         "guests": list_guests(store, tenant, occasion, page);
-        "invitations": store.list_invitations(tenant, occasion, None, page);
-        "invitations of a month": store.list_invitations_of_month(tenant, month, page);
+        "invitations": list_invitations(store, tenant, occasion, None, page);
+        "invitations of a month": list_invitations_of_month(store, tenant, month, page);
     }
     answers
 }

@@ -8,7 +8,9 @@ use recado_domain::ids::{
 use recado_domain::invitations::{Batch, BatchState, InvitationChannel, TemplateValues, split_recipients};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{BatchOutcome, Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::records::batches::{BatchOutcome, begin_batch, save_batch_chunk};
+use recado_ports::table::Versioned;
 use serde_json::json;
 
 /// Time for which the batch is kept.
@@ -47,14 +49,12 @@ pub async fn store_batch<S: Store>(
         end: None,
         created_at: now,
         keep_until: add_duration(now, KEPT),
-        rev: 1,
     };
-    assert_eq!(
-        succeed(store.begin_batch(&batch, None, now)).await,
-        BatchOutcome::Begun
-    );
+    let mut new = Versioned::new(batch.clone());
+    let begun = succeed(begin_batch(store, &mut new, None, now)).await;
+    assert_eq!(begun, BatchOutcome::Begun);
     for chunk in split_recipients(&batch, guests) {
-        let written = succeed(store.save_batch_chunk(&chunk)).await;
+        let written = succeed(save_batch_chunk(store, &mut Versioned::new(chunk))).await;
         assert_eq!(written, WriteOutcome::Written);
     }
     batch

@@ -14,8 +14,10 @@ use recado_domain::invitations::{
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::{add_duration, from_unix_millis};
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
-use recado_ports::ports::{InvitationClaim, InvitationOutcome, Store};
+use recado_ports::ports::Store;
+use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::guests::{GuestOutcome, save_guest};
+use recado_ports::records::invitations::{InvitationOutcome, begin_invitation};
 use recado_ports::records::occasions::put_occasion;
 use recado_ports::records::opt_outs::apply_opt_out;
 use recado_ports::table::Versioned;
@@ -104,7 +106,8 @@ pub async fn store_invited_guest<S: Store>(
         until: add_duration(now, KEPT),
         replaces: None,
     };
-    let begun = succeed(store.begin_invitation(&invitation, &[claim], now)).await;
+    let mut new = Versioned::new(invitation.clone());
+    let begun = succeed(begin_invitation(store, &mut new, &[claim], now)).await;
     assert_eq!(begun, InvitationOutcome::Begun);
     (guest, invitation)
 }

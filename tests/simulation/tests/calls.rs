@@ -265,13 +265,13 @@ fn the_expansion_of_a_batch_costs_at_most_three_requests_a_recipient() {
     let of_batch: Vec<String> = all
         .filter_map(|call| Some(call.strip_prefix("deferred-reply ")?.to_owned()))
         // Behind the expansion, a job of its own looks for the end.
-        .take_while(|call| call != "list_batch_chunks")
+        .take_while(|call| call != "list_items")
         .collect();
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
     for call in &of_batch {
         *calls.entry(call).or_default() += 1;
     }
-    assert_eq!(calls.get("commit_invitation"), Some(&GUESTS), "{calls:?}");
+    assert_eq!(calls.get("commit"), Some(&GUESTS), "{calls:?}");
     // A request to the queue holds ten jobs, and one to the table a hundred keys.
     let batched = GUESTS.div_ceil(10) - 1;
     let requests = calls.values().sum::<usize>() + batched;

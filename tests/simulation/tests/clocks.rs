@@ -95,12 +95,10 @@ const ELSEWHERE: &[&str] = &[
     "queue_messages",
     "parked",
     "records",
-    "batches",
     "queue_groups",
     "queue_dedup",
     "in_flight",
     "events",
-    "invitations",
     "installation",
 ];
 

@@ -77,7 +77,7 @@ fn nothing_comes_twice_without_a_mark_and_nothing_is_lost_after_a_restore() {
 const MISSED: &[(Missing, Story)] = &[
     (Missing::Doubt("messages"), Story::Crowd),
     (Missing::Doubt("conversations"), Story::Burst),
-    (Missing::Doubt("batches"), Story::BatchPaused),
+    (Missing::Doubt("records"), Story::BatchPaused),
     (Missing::Doubt("records"), Story::ClientsAtMeta),
     (Missing::RestoreTime, Story::Burst),
 ];

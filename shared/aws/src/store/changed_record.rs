@@ -5,7 +5,6 @@
 
 use super::deliveries::parse_delivery;
 use super::item::{self, Item};
-use super::keys::invitations::is_invitation_sk;
 use super::keys::{MESSAGE, STATE, TableKey};
 use super::records;
 use super::stream_record::StreamRecord;
@@ -14,12 +13,10 @@ use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryStatus};
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
-use recado_domain::invitations::Invitation;
 use recado_domain::message::Message;
 use recado_domain::published_event::{
-    ConversationFacts, InvitationFacts, MessageFacts, MessageOwner, PublishedEvent,
-    derive_conversation_events, derive_delivery_events, derive_instance_events, derive_invitation_events,
-    derive_message_events,
+    ConversationFacts, MessageFacts, MessageOwner, PublishedEvent, derive_conversation_events,
+    derive_delivery_events, derive_instance_events, derive_message_events,
 };
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::table::Kind;
@@ -104,13 +101,6 @@ pub(super) fn read_change(change: &StreamRecord, kinds: &[Kind]) -> PortResult<C
         }
         Some(("D", _)) => read_delivery(old, new, at)?,
         Some(("I", instance)) if sk == STATE => read_instance_state(instance, old, new, at)?,
-        Some(("V", _)) if is_invitation_sk(sk) => {
-            let read = |item| {
-                item::decode_record::<Invitation>(WHAT, item).map(|found| InvitationFacts::from(&found))
-            };
-            let old = old.map(read).transpose()?;
-            ChangedRecord::Events(derive_invitation_events(old.as_ref(), &read(new)?, at))
-        }
         _ => NOTHING,
     })
 }

@@ -39,7 +39,6 @@
 
 mod configuration;
 mod event_log;
-pub(super) mod invitations;
 mod lists;
 mod moved;
 mod open;
@@ -49,12 +48,11 @@ pub(super) mod waiting;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_connections_pk};
-pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
     active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,
     retention_list_key, tenant_conversation_list_keys, unlisted_list_key,
 };
-pub(super) use open::{OPEN_KINDS, count_shards, due_shard, list_due_shards};
+pub(super) use open::{OPEN_KINDS, due_shard, list_due_shards};
 pub(super) use trace::{event_owner, index_trace, message_owner};
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
@@ -176,12 +174,10 @@ impl TableKey {
             'P'
         } else if self.sk.contains(MESSAGE) {
             WAITING_FILE
-        } else if invitations::is_invitation_sk(&self.sk) {
-            invitations::OPEN_EMAIL
         } else {
             self.pk.chars().next().unwrap_or('?')
         };
-        open_shard(kind, hash_to_shard(&[&self.pk, &self.sk]) % count_shards(kind))
+        open_shard(kind, hash_to_shard(&[&self.pk, &self.sk]))
     }
 }
 

@@ -32,14 +32,6 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
             OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
         Some(("I", _)) => OverdueWork::Parked(item::decode_record(what, item)?),
-        Some(("V", _)) if keys::invitations::is_invitation_sk(sk) => {
-            let (tenant, invitation) = keys::invitations::parse_invitation_key(item).ok_or_else(malformed)?;
-            OverdueWork::Email { tenant, invitation }
-        }
-        Some(("V", _)) => {
-            let (tenant, batch) = keys::invitations::parse_batch_key(item).ok_or_else(malformed)?;
-            OverdueWork::Batch { tenant, batch }
-        }
         _ => return Err(PortError::invalid(what, "an open record of an unknown kind")),
     })
 }
@@ -77,8 +69,7 @@ impl<A: System> OverdueIndex for DynamoStore<A> {
         };
         let mut due: Vec<Item> = Vec::new();
         for kind in keys::OPEN_KINDS {
-            let found =
-                try_join_all((0..keys::count_shards(kind)).map(|number| shard((kind, number)))).await?;
+            let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
             let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
             of_kind.sort_by_key(|item| item::get_integer(item, "open_due"));
             of_kind.truncate(limit);

@@ -20,7 +20,7 @@ const DELETIONS_AT_ONCE: usize = 16;
 /// A partition of the table, or those of its records whose `sk` begins with the prefix.
 type Part = (String, Option<String>);
 
-/// Lists the parts of the table that hold a tenant's records alone. Its invitations and the kinds of the table's port lie elsewhere.
+/// Lists the parts of the table that hold a tenant's records alone. The kinds of the table's port lie elsewhere.
 fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     let mut parts = vec![(keys::usage_partition_key(tenant), None)];
     for instance in instances {
@@ -36,25 +36,6 @@ impl<A: System> DynamoStore<A> {
         let query = RecordQuery::for_partition(pk, prefix.as_deref(), Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
         self.delete_found(found).await
-    }
-
-    /// Deletes a tenant's occasions, guests, templates and invitations, at most `limit` of a part. The partition that lists them
-    /// goes last, when all months are empty: while it holds a record, there may be invitations, and the months are looked at.
-    async fn delete_invitations(&self, tenant: &TenantId, limit: usize) -> PortResult<usize> {
-        const WHAT: &str = "finding a tenant's invitations";
-        let listed = keys::invitations_pk(tenant);
-        let query = RecordQuery::for_partition(listed.clone(), None, Some(1));
-        if self.table.query_records(WHAT, &query).await?.is_empty() {
-            return Ok(0);
-        }
-        let mut deleted = 0;
-        for month in keys::list_month_pks(tenant, self.table.system.now()) {
-            deleted += self.delete_part((month, None), limit).await?;
-        }
-        if deleted < limit {
-            deleted += self.delete_part((listed, None), limit).await?;
-        }
-        Ok(deleted)
     }
 
     /// Deletes a tenant's records of a kind, or takes out of them what must go, at most `limit`. Returns how many.
@@ -168,6 +149,6 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         for kind in self.kinds {
             deleted += self.remove_of_kind(kind, tenant, limit).await?;
         }
-        Ok(deleted + self.delete_invitations(tenant, limit).await?)
+        Ok(deleted)
     }
 }

@@ -131,8 +131,6 @@ pub struct Batch {
     /// Time until which it is kept.
     #[serde(with = "millis")]
     pub keep_until: Timestamp,
-    /// Revision: grows at every write.
-    pub rev: u64,
 }
 
 impl Batch {
@@ -160,7 +158,6 @@ impl Batch {
             self.state = BatchState::Finished;
             self.end = Some(BatchEnd { at: now, counts });
             self.due_at = None;
-            self.rev += 1;
         }
         ends
     }
@@ -182,7 +179,6 @@ impl Batch {
     pub fn put_off(&mut self, at: Timestamp) {
         let is_open = matches!(self.state, BatchState::Scheduled | BatchState::Running);
         self.due_at = is_open.then_some(at);
-        self.rev += 1;
     }
 
     /// Follows an order. Returns `true` if the state is another then.
@@ -223,7 +219,6 @@ impl Batch {
             self.state != BatchState::Finished && self.send_at.is_none_or(|send_at| send_at <= now);
         if may_have_sent {
             self.restored_from = Some(taken_at);
-            self.rev += 1;
         }
         may_have_sent
     }

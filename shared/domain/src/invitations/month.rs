@@ -28,11 +28,6 @@ impl LogMonth {
         }
     }
 
-    /// Returns the year and the month, from 1.
-    pub fn as_pair(self) -> (i16, i8) {
-        (self.year, self.month)
-    }
-
     /// Returns the least id of an invitation made in the month, and the least of one made after it.
     pub fn id_range(self) -> (InvitationId, InvitationId) {
         let first = date(self.year, self.month, 1);

@@ -159,27 +159,6 @@ fn commit_message_row(
     Ok(CommitOutcome::Committed)
 }
 
-/// The rows of a new message and its conversation.
-pub(super) struct CommittedMessage {
-    conversation: ConversationRow,
-    message: MessageRow,
-}
-
-impl CommittedMessage {
-    pub(super) fn from_records(conversation: &Conversation, message: &Message) -> Result<Self, DbError> {
-        Ok(Self {
-            conversation: ConversationRow::from_conversation(conversation)?,
-            message: MessageRow::from_message(message)?,
-        })
-    }
-
-    /// Writes the rows. Returns `false`, and writes nothing, if another writer changed the conversation.
-    pub(super) fn write_rows(&self, connection: &Connection, now: Timestamp) -> Result<bool, DbError> {
-        let written = commit_message_row(connection, &self.conversation, &self.message, (&[], &[]), now)?;
-        Ok(written == CommitOutcome::Committed)
-    }
-}
-
 /// The rows of a reply.
 pub(crate) struct ReplyRows {
     conversation: ConversationRow,

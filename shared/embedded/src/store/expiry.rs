@@ -22,10 +22,6 @@ const SWEEP_MAX: usize = 1000;
 /// time that SQS keeps a message. The dead letter itself stays.
 const COPY_MS: i64 = 14 * 86_400_000;
 
-/// The time for which the claims of invitations stay after their end, in milliseconds: 7 days. Those that a clock which runs ahead takes
-/// for over are valid again once it is set back, so that nothing is sent twice.
-const CLAIM_MS: i64 = 7 * 86_400_000;
-
 /// The numbers of records that a sweep deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepCounts {
@@ -37,14 +33,6 @@ pub struct SweepCounts {
     pub usage: usize,
     /// Items of the table: records of its kinds, and what leads to them.
     pub records: usize,
-    /// Invitations.
-    pub invitations: usize,
-    /// Keys that invitations claimed.
-    pub invitation_claims: usize,
-    /// Batches of invitations.
-    pub batches: usize,
-    /// Chunks of recipients of batches.
-    pub batch_chunks: usize,
     /// Published events.
     pub published_events: usize,
     /// Deduplication ids of the queues.
@@ -70,22 +58,16 @@ fn delete_expired_rows(
             params![at.as_millisecond(), to_sql_limit(SWEEP_MAX)],
         )
     };
-    // The rows of `table` whose `time` was over at `at`, found by the columns `key`.
-    let delete_at = |at: Timestamp, table: &str, key: &str, time: &str| {
+    // The rows of `table` whose `time` is over, found by the columns `key`.
+    let delete = |table: &str, key: &str, time: &str| {
         let found = format!("SELECT {key} FROM {table} WHERE {time} <= ?1 LIMIT ?2");
-        before(at, &format!("DELETE FROM {table} WHERE ({key}) IN ({found})"))
+        before(now, &format!("DELETE FROM {table} WHERE ({key}) IN ({found})"))
     };
-    let delete = |table: &str, key: &str, time: &str| delete_at(now, table, key, time);
-    let claims_before = millis::add_millis(now, -CLAIM_MS);
     Ok(SweepCounts {
         events: delete("events", "id", "expires")?,
         deliveries: delete("deliveries", "key", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
         records: delete_expired_items(connection, kinds, now, SWEEP_MAX)?,
-        invitations: delete("invitations", "tenant, id", "expires")?,
-        invitation_claims: delete_at(claims_before, "invitation_claims", "tenant, key", "until")?,
-        batches: delete("batches", "tenant, id", "expires")?,
-        batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
         published_events: delete_old_events(connection, events_before, SWEEP_MAX)?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(

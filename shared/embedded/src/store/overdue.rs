@@ -3,9 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, keep_readable, to_sql_limit};
 use crate::timed_tables::write_overdue_query;
 use jiff::Timestamp;
-use recado_domain::ids::{
-    BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId,
-};
+use recado_domain::ids::{ConversationId, EventId, IdError, InstanceId, Ordinal};
 use recado_ports::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
@@ -33,20 +31,6 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
             ordinal: Ordinal(count_from_sql(row.get(2)?)),
         }),
         "owed" => Ok(OverdueWork::Owed(ConversationId::parse(&what).map_err(damaged)?)),
-        "email" => {
-            let (tenant, id) = what.split_once('/').unwrap_or_default();
-            Ok(OverdueWork::Email {
-                tenant: TenantId::parse(tenant).map_err(damaged)?,
-                invitation: InvitationId::parse(id).map_err(damaged)?,
-            })
-        }
-        "batch" => {
-            let (tenant, batch) = what.rsplit_once('#').unwrap_or_default();
-            Ok(OverdueWork::Batch {
-                tenant: TenantId::parse(tenant).map_err(damaged)?,
-                batch: BatchId::parse(batch).map_err(damaged)?,
-            })
-        }
         "probe" => Ok(OverdueWork::Probe(InstanceId::parse(&what).map_err(damaged)?)),
         _ => Ok(OverdueWork::Parked(decode_json(&what)?)),
     }

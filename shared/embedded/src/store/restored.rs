@@ -1,13 +1,11 @@
 //! Doubts the records of a backup: what they say is to be done may have been done since.
 
-use super::batches::upsert_batch;
 use super::conversation_row::ConversationRow;
 use super::gauges::parse_state_row;
 use super::instances::upsert_state;
-use super::invitations::write_invitation;
 use super::messages::MessageRow;
 use super::published_events::skip_lost_numbers;
-use super::table::{PARTITION_NAME, apply_writes};
+use super::table::{PARTITION_NAME, apply_writes, make_writes};
 use super::table_kinds::delete_unmoved_records;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, keep_readable, query_all};
@@ -18,7 +16,8 @@ use recado_domain::invitations::{Batch, BatchOrder, BatchState, Invitation, Invi
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::table::{Kind, Record};
+use recado_ports::records::KINDS;
+use recado_ports::table::{Kind, Record, Write};
 use rusqlite::{Connection, params};
 
 /// The numbers of records that the first start on a backup doubts.
@@ -116,18 +115,23 @@ fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Resul
     let mut found: Vec<ScheduledMessage> = query_all(c, &due, values)?;
     for scheduled in &mut found {
         scheduled.doubt_restored(taken_at);
-        let writes = Kind::of::<ScheduledMessage>().put_writes(&encode_json(scheduled)?);
-        let writes = writes.map_err(|_| DbError::Argument("a scheduled message that cannot be written"))?;
-        apply_writes(c, &writes)?;
+        apply_writes(c, &put_doubted(scheduled)?)?;
     }
     Ok(found.len())
+}
+
+/// Returns the writes that store a record that was doubted.
+fn put_doubted<T: Record>(record: &T) -> Result<Vec<Write>, DbError> {
+    let writes = Kind::of::<T>().put_writes(&encode_json(record)?);
+    writes.map_err(|_| DbError::Argument("a doubted record that cannot be written"))
 }
 
 /// Marks the batches that may have sent something since the backup, and pauses those that run, or should have begun: nobody knows how
 /// far they came. Returns how many are paused.
 fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
     let mut paused = 0;
-    for mut batch in query_all::<Batch>(c, "SELECT body FROM batches", [])? {
+    let all = format!("SELECT body FROM records WHERE {PARTITION_NAME} = ?1");
+    for mut batch in query_all::<Batch>(c, &all, [Batch::KIND])? {
         if !batch.doubt_restored(taken_at, now) {
             continue;
         }
@@ -135,7 +139,7 @@ fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<
         if (is_due || batch.is_expanding()) && batch.follow(BatchOrder::Pause, now).is_ok() {
             paused += 1;
         }
-        upsert_batch(c, &batch, &encode_json(&batch)?)?;
+        apply_writes(c, &put_doubted(&batch)?)?;
     }
     Ok(paused)
 }
@@ -143,9 +147,12 @@ fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<
 /// Gives up the e-mails that wait, and marks the invitations that are to become messages. The carriers cannot be asked what they took.
 /// Returns how many e-mails were given up.
 fn doubt_invitations(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
-    let open = "SELECT body FROM invitations WHERE due IS NOT NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.state') END = 'taken'";
+    let open = format!(
+        "SELECT body FROM records WHERE {PARTITION_NAME} = ?1
+            AND (due IS NOT NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.state') END = 'taken')"
+    );
     let mut given_up = 0;
-    for mut invitation in query_all::<Invitation>(c, open, [])? {
+    for mut invitation in query_all::<Invitation>(c, &open, [Invitation::KIND])? {
         let is_doubted = if let InvitationState::Email { outbox } = &mut invitation.state {
             let why = "restored from a backup".to_owned();
             let is_given_up = outbox.give_up(Reason::UnknownOutcome, why, now).is_ok();
@@ -158,7 +165,7 @@ fn doubt_invitations(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Res
             invitation.doubt_restored(taken_at)
         };
         if is_doubted {
-            write_invitation(c, &invitation, &encode_json(&invitation)?, now)?;
+            make_writes(c, &put_doubted(&invitation)?, &KINDS, now)?;
         }
     }
     Ok(given_up)
@@ -171,9 +178,12 @@ mod tests {
     use futures::executor::block_on;
     use recado_domain::access::ConsoleSession;
     use recado_domain::instance::InstanceState;
-    use recado_ports::ports::{BatchRecords, Conversations, InstanceStates, InvitationRecords};
+    use recado_ports::ports::{Conversations, InstanceStates};
+    use recado_ports::records::batches::{begin_batch, find_batch};
+    use recado_ports::records::invitations::{begin_invitation, find_invitation};
     use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled};
     use recado_ports::records::sessions::{find_session, put_session};
+    use recado_ports::table::Versioned;
     use recado_testkit::builders::{Fixture, at, identity_key};
     use serde_json::{Value, json};
 
@@ -197,7 +207,7 @@ mod tests {
             json!({"tenant": "t", "id": format!("bat_{}", "0".repeat(32)), "occasion": "o", "channel": "whatsapp",
                 "template": "invite", "by": "installation", "correlation": "k", "request_hash": "h"}),
             &json!({"state": "running", "recipients": 9, "expanded": 3, "due_at": 60, "created_at": 0,
-                "keep_until": 9_000_000_000_000_i64, "rev": 1}),
+                "keep_until": 9_000_000_000_000_i64}),
         )
     }
 
@@ -253,15 +263,13 @@ mod tests {
         };
         let (due, ahead) = (waits("batch_1", 90), waits("batch_2", 110));
         for one in [&due, &ahead] {
-            let _ = block_on(store.begin_batch(one, None, at(0))).unwrap();
+            let _ = block_on(begin_batch(&store, &mut Versioned::new(one.clone()), None, at(0))).unwrap();
         }
         let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
         assert_eq!(block_on(store.run_write("test", doubt)).unwrap().batches, 1);
         let state = |one: &Batch| {
-            block_on(store.find_batch(&one.tenant, &one.id))
-                .unwrap()
-                .unwrap()
-                .state
+            let found = block_on(find_batch(&store, &one.tenant, &one.id)).unwrap();
+            found.unwrap().record.state
         };
         assert_eq!(
             (state(&due), state(&ahead)),
@@ -275,8 +283,9 @@ mod tests {
         let (due, ahead) = (scheduled("a", 90), scheduled("b", 110));
         block_on(put_scheduled(&store, &due, &[])).unwrap();
         block_on(put_scheduled(&store, &ahead, &[])).unwrap();
-        let _ = block_on(store.begin_batch(&batch(), None, at(0))).unwrap();
-        let _ = block_on(store.begin_invitation(&invitation(), &[], at(0))).unwrap();
+        let _ = block_on(begin_batch(&store, &mut Versioned::new(batch()), None, at(0))).unwrap();
+        let invited = begin_invitation(&store, &mut Versioned::new(invitation()), &[], at(0));
+        let _ = block_on(invited).unwrap();
         let fixture = Fixture::new();
         let state = InstanceState::default();
         let insert = {
@@ -297,14 +306,14 @@ mod tests {
             None,
             "the original had no time to send it"
         );
-        let paused = block_on(store.find_batch(&batch().tenant, &batch().id)).unwrap();
-        let paused = paused.unwrap();
+        let paused = block_on(find_batch(&store, &batch().tenant, &batch().id)).unwrap();
+        let paused = paused.unwrap().record;
         assert_eq!(
             (paused.state, paused.restored_from),
             (BatchState::Paused, Some(at(50)))
         );
-        let dead = block_on(store.find_invitation(&invitation().tenant, &invitation().id)).unwrap();
-        assert_eq!(dead.unwrap().email_failed_at(), Some(at(100)));
+        let dead = block_on(find_invitation(&store, &invitation().tenant, &invitation().id)).unwrap();
+        assert_eq!(dead.unwrap().record.email_failed_at(), Some(at(100)));
         let state = block_on(store.read_instance_state(fixture.instance())).unwrap();
         assert_eq!(state.catch_up_from, Some(at(50)));
     }

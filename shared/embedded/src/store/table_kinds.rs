@@ -57,7 +57,7 @@ fn update_timed_records(
 ) -> Result<usize, DbError> {
     let mut count = 0;
     for kind in KINDS.iter().filter(|kind| kind.has_times) {
-        for body in select_kind_bodies(c, kind)? {
+        for body in select_timed_bodies(c, kind)? {
             let changed =
                 change(kind, &body).map_err(|_| DbError::Argument("a record that its kind cannot read"));
             if let Some(writes) = keep_readable(kind.name, changed)?.flatten() {
@@ -69,9 +69,14 @@ fn update_timed_records(
     Ok(count)
 }
 
-/// Returns the records of a kind.
-fn select_kind_bodies(c: &Connection, kind: &Kind) -> Result<Vec<String>, DbError> {
-    let mut statement = c.prepare_cached(&format!("SELECT body FROM records WHERE {OF_NAME}"))?;
+/// Returns the records of a kind that may have times.
+fn select_timed_bodies(c: &Connection, kind: &Kind) -> Result<Vec<String>, DbError> {
+    let due = if kind.has_times_while_due {
+        "AND due IS NOT NULL"
+    } else {
+        ""
+    };
+    let mut statement = c.prepare_cached(&format!("SELECT body FROM records WHERE {OF_NAME} {due}"))?;
     let bodies = statement.query_map([kind.name], |row| read_lossy_text(row, 0))?;
     let bodies: Vec<Option<String>> = bodies.collect::<rusqlite::Result<_>>()?;
     Ok(bodies.into_iter().flatten().collect())

@@ -13,15 +13,7 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 6] = [
-    "DELETE FROM invitations WHERE (tenant, id) IN
-        (SELECT tenant, id FROM invitations WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM invitation_claims WHERE (tenant, key) IN
-        (SELECT tenant, key FROM invitation_claims WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM batches WHERE (tenant, id) IN
-        (SELECT tenant, id FROM batches WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM batch_chunks WHERE (tenant, batch, number) IN
-        (SELECT tenant, batch, number FROM batch_chunks WHERE tenant = ?1 LIMIT ?2)",
+const BY_TENANT: [&str; 2] = [
     "DELETE FROM usage WHERE (tenant, day, agent, model, country) IN
         (SELECT tenant, day, agent, model, country FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM published_events WHERE seq IN

@@ -10,7 +10,8 @@ use recado_domain::config::Tenant;
 use recado_domain::ids::BatchId;
 use recado_domain::invitations::{BatchState, ScheduledInvitation};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{BatchRecords, PortResult, System};
+use recado_ports::ports::{PortResult, System};
+use recado_ports::records::batches::find_batch;
 use recado_ports::records::occasions::find_occasion;
 
 /// The answer for an attempt.
@@ -53,9 +54,10 @@ pub(crate) async fn judge_attempt(
 /// Tells whether messages of a batch may leave. The occasion of a reminder is read, too: a crash may have left the batch of one that the
 /// occasion no longer has.
 async fn judge_batch(deps: &impl Deps, tenant: &Tenant, id: &BatchId) -> PortResult<AttemptPermission> {
-    let Some(batch) = deps.store().find_batch(&tenant.id, id).await? else {
+    let Some(found) = find_batch(deps.store(), &tenant.id, id).await? else {
         return Ok(AttemptPermission::Granted);
     };
+    let batch = found.record;
     match batch.state {
         BatchState::Cancelled => return Ok(AttemptPermission::Ended(Reason::BatchCancelled)),
         BatchState::Paused => return Ok(AttemptPermission::Paused),

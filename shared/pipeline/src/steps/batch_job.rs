@@ -5,7 +5,8 @@ use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::Batch;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{BatchRecords, PortResult, Queues, System, WriteOutcome};
+use recado_ports::ports::{PortResult, Queues, System, WriteOutcome};
+use recado_ports::records::batches::{find_batch, save_batch};
 
 /// Time until an expansion is restarted again.
 const RESTART_AGAIN: SignedDuration = SignedDuration::from_mins(2);
@@ -27,13 +28,15 @@ pub(crate) async fn enqueue_batch(
 /// another worker was faster.
 pub(crate) async fn restart_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
     let now = deps.system().now();
-    let found = deps.store().find_batch(tenant, id).await?;
-    let Some(mut batch) = found.filter(|batch| batch.due_at.is_some_and(|due| due <= now)) else {
+    let found = find_batch(deps.store(), tenant, id).await?;
+    let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {
         return Ok(false);
     };
-    batch.put_off(add_duration(now, RESTART_AGAIN));
+    found.record.put_off(add_duration(now, RESTART_AGAIN));
+    let written = save_batch(deps.store(), &mut found).await?;
+    let batch = found.record;
     let goes_on = batch.is_expanding() || batch.is_ending();
-    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict || !goes_on {
+    if written == WriteOutcome::Conflict || !goes_on {
         return Ok(false);
     }
     enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;

@@ -1,10 +1,12 @@
 //! Forgets guests among the recipients of batches.
 
 use crate::Deps;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest};
-use recado_ports::ports::{BatchRecords, PageRequest, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
+use recado_ports::records::batches::{find_batch_chunk, list_batch_chunks, list_batches, save_batch_chunk};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Number of batches that one read returns.
 const PAGE: usize = 50;
@@ -21,7 +23,7 @@ pub(crate) async fn forget_recipients(
     let mut cursor = None;
     loop {
         let page = PageRequest { limit: PAGE, cursor };
-        let found = deps.store().list_batches(tenant, &page).await?;
+        let found = list_batches(deps.store(), tenant, &page).await?;
         for batch in &found.items {
             let invited = |guest: &&Guest| guest.occasion == batch.occasion;
             let theirs: Vec<&Guest> = guests.iter().filter(invited).collect();
@@ -37,22 +39,32 @@ pub(crate) async fn forget_recipients(
 }
 
 async fn forget_in_batch(deps: &impl Deps, batch: &Batch, guests: &[&Guest]) -> PortResult<()> {
-    for chunk in deps.store().list_batch_chunks(&batch.tenant, &batch.id).await? {
+    for chunk in list_batch_chunks(deps.store(), &batch.tenant, &batch.id).await? {
         forget_in_chunk(deps, chunk, guests).await?;
     }
     Ok(())
 }
 
-async fn forget_in_chunk(deps: &impl Deps, chunk: BatchChunk, guests: &[&Guest]) -> PortResult<()> {
+async fn forget_in_chunk(
+    deps: &impl Deps,
+    chunk: Versioned<BatchChunk>,
+    guests: &[&Guest],
+) -> PortResult<()> {
     let contended = PortError::contended("recipients of a batch");
     retry_lost_write(contended, chunk, |mut chunk| async move {
-        if !chunk.forget_guests(|id| guests.iter().any(|guest| guest.id == *id))
-            || deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Written
+        let is_theirs = |id: &GuestId| guests.iter().any(|guest| guest.id == *id);
+        if !chunk.record.forget_guests(is_theirs)
+            || save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Written
         {
             return Ok(WriteAttempt::Done(()));
         }
-        let (tenant, batch) = (&chunk.tenant, &chunk.batch);
-        let found = deps.store().find_batch_chunk(tenant, batch, chunk.number).await?;
+        let BatchChunk {
+            tenant,
+            batch,
+            number,
+            ..
+        } = &chunk.record;
+        let found = find_batch_chunk(deps.store(), tenant, batch, *number).await?;
         Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
     })
     .await

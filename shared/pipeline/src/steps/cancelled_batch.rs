@@ -10,7 +10,9 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{BatchRecords, Conversations, InvitationRecords, PortError, PortResult, System};
+use recado_ports::ports::{Conversations, PortError, PortResult, System};
+use recado_ports::records::batches::find_batch;
+use recado_ports::records::invitations::find_invitation;
 use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -32,8 +34,8 @@ pub(crate) async fn take_back_delivery(deps: &impl Deps, invitation: &Invitation
 
 async fn is_cancelled(deps: &impl Deps, tenant: &TenantId, batch: Option<&BatchId>) -> PortResult<bool> {
     let Some(id) = batch else { return Ok(false) };
-    let found = deps.store().find_batch(tenant, id).await?;
-    Ok(found.is_some_and(|batch| batch.state == BatchState::Cancelled))
+    let found = find_batch(deps.store(), tenant, id).await?;
+    Ok(found.is_some_and(|batch| batch.record.state == BatchState::Cancelled))
 }
 
 async fn take_back_message(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
@@ -90,7 +92,7 @@ async fn take_back_scheduled(deps: &impl Deps, (tenant, id): (&TenantId, &Schedu
 
 async fn take_back_email(deps: &impl Deps, (tenant, id): (&TenantId, &InvitationId)) -> PortResult<bool> {
     retry_lost_write(PortError::contended("e-mail"), (), |()| async {
-        let Some(mut invitation) = deps.store().find_invitation(tenant, id).await? else {
+        let Some(mut invitation) = find_invitation(deps.store(), tenant, id).await? else {
             return Ok(WriteAttempt::Done(false));
         };
         let now = deps.system().now();

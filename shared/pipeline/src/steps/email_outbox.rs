@@ -9,11 +9,11 @@ use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::wake_up::{EmailJob, OutboundJob};
-use recado_ports::ports::{
-    InvitationRecords, OutboundEntry, PortError, PortResult, Queues, System, WriteOutcome,
-};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult, Queues, System, WriteOutcome};
 use recado_ports::records::dead_letters::remove_dead_letter;
+use recado_ports::records::invitations::{find_invitation, save_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Builds the job of an invitation's e-mail.
 pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> OutboundJob {
@@ -27,17 +27,20 @@ pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> 
 }
 
 /// Returns the outbox of an invitation that goes by e-mail.
-pub(crate) fn outbox_of(invitation: &mut Invitation) -> Option<&mut EmailOutbox> {
-    match &mut invitation.state {
+pub(crate) fn outbox_of(invitation: &mut Versioned<Invitation>) -> Option<&mut EmailOutbox> {
+    match &mut invitation.record.state {
         InvitationState::Email { outbox } => Some(&mut **outbox),
         _ => None,
     }
 }
 
 /// Writes an invitation whose outbox changed.
-pub(crate) async fn save_outbox(deps: &impl Deps, invitation: &mut Invitation) -> PortResult<WriteOutcome> {
-    invitation.raise_revision();
-    deps.store().save_invitation(invitation).await
+pub(crate) async fn save_outbox(
+    deps: &impl Deps,
+    invitation: &mut Versioned<Invitation>,
+) -> PortResult<WriteOutcome> {
+    invitation.record.raise_revision();
+    save_invitation(deps.store(), invitation).await
 }
 
 /// Enqueues a job for an e-mail that is overdue. Returns `false` if nothing is left to do for it.
@@ -46,12 +49,11 @@ pub(crate) async fn wake_overdue_email(
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<bool> {
-    let found = deps.store().find_invitation(tenant, id).await?;
+    let found = find_invitation(deps.store(), tenant, id).await?;
     let Some(mut invitation) = found else {
         return Ok(false);
     };
-    let rev = invitation.rev;
-    let (now, named) = (deps.system().now(), invitation.clone());
+    let (now, named) = (deps.system().now(), invitation.record.clone());
     let Some(outbox) = outbox_of(&mut invitation) else {
         return Ok(false);
     };
@@ -61,7 +63,7 @@ pub(crate) async fn wake_overdue_email(
     let entry = OutboundEntry {
         job: build_email_job(&named, outbox),
         // The same id for five minutes: the queue drops what a pass enqueued before.
-        deduplication: format!("sweep-{}-{rev}", named.id),
+        deduplication: format!("sweep-{}-{}", named.id, named.rev),
     };
     deps.queues().enqueue_outbound(&[entry]).await?;
     Ok(true)
@@ -70,9 +72,9 @@ pub(crate) async fn wake_overdue_email(
 /// Makes the dead letter of an e-mail that was given up, and notes that it exists.
 pub(crate) async fn move_email_to_dead_letters(
     deps: &impl Deps,
-    mut invitation: Invitation,
+    mut invitation: Versioned<Invitation>,
 ) -> PortResult<WriteOutcome> {
-    let Some(dead_letter) = build_email_letter(&invitation) else {
+    let Some(dead_letter) = build_email_letter(&invitation.record) else {
         return Ok(WriteOutcome::Written);
     };
     save_dead_letter(deps, &dead_letter).await?;
@@ -83,11 +85,9 @@ pub(crate) async fn move_email_to_dead_letters(
         return Ok(WriteOutcome::Written);
     }
     // If this worker was delayed, the e-mail may have been redriven before the dead letter was made: then it goes again.
-    let known = deps
-        .store()
-        .find_invitation(&invitation.tenant, &invitation.id)
-        .await?;
-    if known.and_then(|known| known.email_failed_at()) != Some(dead_letter.at) {
+    let Invitation { tenant, id, .. } = &invitation.record;
+    let known = find_invitation(deps.store(), tenant, id).await?;
+    if known.and_then(|known| known.record.email_failed_at()) != Some(dead_letter.at) {
         remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
     }
     Ok(WriteOutcome::Conflict)
@@ -124,8 +124,8 @@ pub(crate) async fn find_email_failure(
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<Option<Timestamp>> {
-    let found = deps.store().find_invitation(tenant, id).await?;
-    Ok(found.and_then(|invitation| invitation.email_failed_at()))
+    let found = find_invitation(deps.store(), tenant, id).await?;
+    Ok(found.and_then(|invitation| invitation.record.email_failed_at()))
 }
 
 /// Queues an e-mail again whose newest failure is the one at `failed_at`, and removes the dead letter of that failure. Returns whether
@@ -158,7 +158,7 @@ async fn change_outbox(
     change: impl Fn(&mut EmailOutbox, Timestamp) -> bool,
 ) -> PortResult<bool> {
     retry_lost_write(PortError::contended("e-mail"), (), |()| async {
-        let found = deps.store().find_invitation(tenant, id).await?;
+        let found = find_invitation(deps.store(), tenant, id).await?;
         let Some(mut invitation) = found else {
             return Ok(WriteAttempt::Done(false));
         };

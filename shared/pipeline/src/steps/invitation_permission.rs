@@ -11,8 +11,9 @@ use recado_domain::email::EmailAddress;
 use recado_domain::ids::InvitationId;
 use recado_domain::invitations::{Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
-use recado_ports::ports::{InvitationRecords, PageRequest, PortResult};
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::guests::{find_guest, list_guests_of_phone};
+use recado_ports::records::invitations::list_invitations;
 use recado_ports::records::occasions::find_occasion;
 
 /// Number of invitations that are read at once.
@@ -138,10 +139,8 @@ async fn list_earlier_times(
         let mut cursor = None;
         loop {
             let page = PageRequest { limit: PAGE, cursor };
-            let found = deps
-                .store()
-                .list_invitations(&one.tenant, &one.occasion, Some(&one.id), &page)
-                .await?;
+            let theirs = list_invitations(deps.store(), &one.tenant, &one.occasion, Some(&one.id), &page);
+            let found = theirs.await?;
             let earlier = found.items.iter().filter(|invitation| invitation.id < *own);
             times.extend(earlier.filter_map(Invitation::counted_at));
             cursor = found.next_cursor;

@@ -11,9 +11,11 @@ use recado_domain::invitations::{
     Batch, BatchReminder, BatchState, Occasion, PlannedReminder, TemplateValues,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{BatchRecords, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
+use recado_ports::records::batches::{begin_batch, find_batch, save_batch};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Plans the reminders of an occasion that are not due yet. One that is planned stays as it is.
 pub(crate) async fn plan_reminders(
@@ -39,15 +41,15 @@ async fn plan_reminder(
 ) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), (), |()| async {
         let now = deps.system().now();
-        let Some(mut known) = deps.store().find_batch(&tenant.id, &planned.batch).await? else {
-            let batch = make_reminder(deps, (tenant, occasion), planned, by);
-            let _begun = deps.store().begin_batch(&batch, None, now).await?;
+        let Some(mut known) = find_batch(deps.store(), &tenant.id, &planned.batch).await? else {
+            let mut batch = Versioned::new(make_reminder(deps, (tenant, occasion), planned, by));
+            let _begun = begin_batch(deps.store(), &mut batch, None, now).await?;
             return Ok(WriteAttempt::Done(()));
         };
-        if !known.restore_reminder(now) {
+        if !known.record.restore_reminder(now) {
             return Ok(WriteAttempt::Done(()));
         }
-        let written = deps.store().save_batch(&known).await?;
+        let written = save_batch(deps.store(), &mut known).await?;
         Ok(WriteAttempt::after_write(written, ()))
     })
     .await
@@ -90,7 +92,6 @@ fn make_reminder(
         due_at: Some(*due),
         created_at: deps.system().now(),
         keep_until: add_duration(*begins_at, tenant.retention.messages.to_duration()),
-        rev: 1,
     }
 }
 
@@ -105,7 +106,7 @@ pub(crate) async fn withdraw_reminders(
     let kept: Vec<BatchId> = list_ids(after.list_reminders(&zone));
     for id in list_ids(before.list_reminders(&zone)) {
         if !kept.contains(&id)
-            && let Some(batch) = deps.store().find_batch(&tenant.id, &id).await?
+            && let Some(batch) = find_batch(deps.store(), &tenant.id, &id).await?
         {
             withdraw(deps, batch).await?;
         }
@@ -117,12 +118,14 @@ fn list_ids(planned: Vec<PlannedReminder<'_>>) -> Vec<BatchId> {
     planned.into_iter().map(|planned| planned.batch).collect()
 }
 
-async fn withdraw(deps: &impl Deps, batch: Batch) -> PortResult<()> {
+async fn withdraw(deps: &impl Deps, batch: Versioned<Batch>) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
-        if !batch.withdraw_reminder() || deps.store().save_batch(&batch).await? == WriteOutcome::Written {
+        if !batch.record.withdraw_reminder()
+            || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written
+        {
             return Ok(WriteAttempt::Done(()));
         }
-        let found = deps.store().find_batch(&batch.tenant, &batch.id).await?;
+        let found = find_batch(deps.store(), &batch.record.tenant, &batch.record.id).await?;
         Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
     })
     .await
@@ -142,7 +145,8 @@ pub(crate) fn find_planned<'a>(
 }
 
 /// Ends a reminder that the occasion no longer has, or that has begun. Returns `false` if another worker was faster.
-pub(crate) async fn end_reminder(deps: &impl Deps, mut batch: Batch) -> PortResult<bool> {
-    tracing::info!(batch_id = %batch.id, "a reminder ends: its occasion no longer has it, or has begun");
-    Ok(!batch.withdraw_reminder() || deps.store().save_batch(&batch).await? == WriteOutcome::Written)
+pub(crate) async fn end_reminder(deps: &impl Deps, mut batch: Versioned<Batch>) -> PortResult<bool> {
+    tracing::info!(batch_id = %batch.record.id, "a reminder ends: its occasion no longer has it, or has begun");
+    Ok(!batch.record.withdraw_reminder()
+        || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written)
 }

@@ -7,7 +7,8 @@ use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{BatchRecords, Conversations, Inbox, OverdueWork, PortResult, System};
+use recado_ports::ports::{Conversations, Inbox, OverdueWork, PortResult, System};
+use recado_ports::records::batches::find_batch;
 use recado_ports::records::occasions::find_occasion;
 use recado_ports::records::scheduled_messages::find_scheduled;
 use std::collections::BTreeMap;
@@ -62,10 +63,10 @@ async fn find_owing_instance(
             return Ok(found.map(|found| found.record.instance));
         }
         OverdueWork::Batch { tenant, batch } => {
-            let Some(batch) = deps.store().find_batch(&tenant, &batch).await? else {
+            let Some(batch) = find_batch(deps.store(), &tenant, &batch).await? else {
                 return Ok(None);
             };
-            let occasion = find_occasion(deps.store(), &tenant, &batch.occasion).await?;
+            let occasion = find_occasion(deps.store(), &tenant, &batch.record.occasion).await?;
             return Ok(occasion.map(|occasion| occasion.instance));
         }
         // A parked conversation has an open message, which counts; a probe and a file owe nobody anything, and an e-mail needs no

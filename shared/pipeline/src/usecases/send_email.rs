@@ -21,8 +21,10 @@ use recado_domain::invitations::{BATCH_PERMIT, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::EmailJob;
-use recado_ports::ports::{EmailError, EmailSenders, InvitationRecords, PortResult, System, WriteOutcome};
+use recado_ports::ports::{EmailError, EmailSenders, PortResult, System, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::invitations::{find_invitation, save_invitation};
+use recado_ports::table::Versioned;
 use tracing::Instrument;
 
 /// Time that an attempt needs: the longest request to a carrier, and the write after it.
@@ -82,7 +84,7 @@ async fn work_on_job(
     if let Some(failed_at) = job.redrive {
         requeue_dead_email(deps, id, failed_at).await?;
     }
-    let found = deps.store().find_invitation(id.0, id.1).await?;
+    let found = find_invitation(deps.store(), id.0, id.1).await?;
     let Some(mut invitation) = found else {
         return Ok(Verdict::Done);
     };
@@ -142,8 +144,11 @@ fn next_attempt(deps: &impl Deps, attempts: u32, now: Timestamp) -> Timestamp {
 }
 
 /// Settles an attempt whose worker ended without storing its outcome: nobody knows it.
-async fn settle_crashed_attempt(deps: &impl Deps, mut invitation: Invitation) -> PortResult<Verdict> {
-    let tenant = find_tenant(deps, &invitation.tenant).await?;
+async fn settle_crashed_attempt(
+    deps: &impl Deps,
+    mut invitation: Versioned<Invitation>,
+) -> PortResult<Verdict> {
+    let tenant = find_tenant(deps, &invitation.record.tenant).await?;
     let now = deps.system().now();
     let Some(outbox) = outbox_of(&mut invitation) else {
         return Ok(Verdict::Done);
@@ -162,7 +167,7 @@ async fn settle_crashed_attempt(deps: &impl Deps, mut invitation: Invitation) ->
 }
 
 /// Writes a changed e-mail, and decides when its job comes back. The dead letter of one that was given up is made at once.
-async fn store_and_follow(deps: &impl Deps, mut invitation: Invitation) -> PortResult<Verdict> {
+async fn store_and_follow(deps: &impl Deps, mut invitation: Versioned<Invitation>) -> PortResult<Verdict> {
     if save_outbox(deps, &mut invitation).await? == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);
     }
@@ -188,10 +193,10 @@ async fn store_and_follow(deps: &impl Deps, mut invitation: Invitation) -> PortR
 async fn attempt_email(
     deps: &impl Deps,
     senders: &impl EmailSenders,
-    mut invitation: Invitation,
+    mut invitation: Versioned<Invitation>,
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
-    let Some(tenant) = find_tenant(deps, &invitation.tenant).await? else {
+    let Some(tenant) = find_tenant(deps, &invitation.record.tenant).await? else {
         // The tenant is being removed, with its invitations.
         return Ok(Verdict::Done);
     };
@@ -249,7 +254,7 @@ fn find_lateness(outbox: &EmailOutbox, permit: Timestamp, now: Timestamp) -> Opt
 /// Writes the result of a transition, if it was allowed.
 async fn store_change(
     deps: &impl Deps,
-    invitation: Invitation,
+    invitation: Versioned<Invitation>,
     changed: Result<(), InvalidEmailTransition>,
 ) -> PortResult<Verdict> {
     match changed {
@@ -263,16 +268,16 @@ async fn store_change(
 async fn check_permission(
     deps: &impl Deps,
     tenant: &Tenant,
-    invitation: &mut Invitation,
+    invitation: &mut Versioned<Invitation>,
 ) -> PortResult<Option<Verdict>> {
     let now = deps.system().now();
     let Some(batch) = outbox_of(invitation).map(|outbox| outbox.batch.clone()) else {
         return Ok(Some(Verdict::Done));
     };
-    let described = invitation.describe_sent(batch.clone(), None, None);
+    let described = invitation.record.describe_sent(batch.clone(), None, None);
     let permission = judge_attempt(deps, tenant, batch.as_ref(), Some(&described)).await?;
     if let AttemptPermission::NotBefore(at) = permission {
-        invitation.not_before = Some(at);
+        invitation.record.not_before = Some(at);
     }
     let Some(outbox) = outbox_of(invitation) else {
         return Ok(Some(Verdict::Done));
@@ -285,8 +290,8 @@ async fn check_permission(
         }
         AttemptPermission::Ended(Reason::OptedOut) if outbox.is_certainly_unsent() => {
             tracing::info!("an e-mail to somebody who opted out is not sent");
-            invitation.refuse(Reason::OptedOut.to_string());
-            let written = deps.store().save_invitation(invitation).await?;
+            invitation.record.refuse(Reason::OptedOut.to_string());
+            let written = save_invitation(deps.store(), invitation).await?;
             return Ok(Some(require_written(written)));
         }
         AttemptPermission::Ended(reason) => {
@@ -301,7 +306,7 @@ async fn check_permission(
 async fn make_attempt(
     deps: &impl Deps,
     senders: &impl EmailSenders,
-    mut invitation: Invitation,
+    mut invitation: Versioned<Invitation>,
     (sender, email): (&EmailSender, &Email),
 ) -> PortResult<Verdict> {
     let outcome = senders.send_email(sender, email).await;

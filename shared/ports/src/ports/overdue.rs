@@ -25,7 +25,7 @@ pub enum OverdueWork {
     Probe(InstanceId),
     /// A parked conversation whose time has come.
     Parked(ParkedConversation),
-    /// A scheduled message that is due. It is a record of the table, which [`OverdueIndex`] does not list.
+    /// A scheduled message that is due. It is a record of the table, which [`OverdueIndex`] does not list; so are e-mails and batches.
     Scheduled {
         /// Tenant of the scheduled message.
         tenant: TenantId,
@@ -64,8 +64,7 @@ pub enum OverdueWork {
 
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
-/// `ParkedConversation::release_due_at`, `Message::file_due_at`,
-/// `Batch::due_at`, `Invitation::overdue_at`). The store keeps that time in an index
+/// `ParkedConversation::release_due_at`, `Message::file_due_at`). The store keeps that time in an index
 /// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
 /// [`list_overdue_work`](crate::overdue_work::list_overdue_work) adds the records of the table that are due.
 pub trait OverdueIndex: Send + Sync {

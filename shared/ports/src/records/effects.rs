@@ -1,9 +1,10 @@
 //! The journals of effects, and the cells that events hold. A journal is written whole, together with the cells that change with it.
 
 use super::audit::format_sort_time;
+use super::list_due_ids;
 use crate::ports::{Conversations, EffectGuard, PageRequest, PortResult, WRITE_TRIES};
 use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
+    Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
     find_with_version, list_led, list_records, remove_record,
 };
 use jiff::Timestamp;
@@ -248,9 +249,7 @@ pub async fn list_due_journals(
     now: Timestamp,
     limit: usize,
 ) -> PortResult<Vec<(TenantId, ThreadId)>> {
-    let due = table.list_due(&Kind::of::<Journal>(), now, limit).await?;
-    let parse = |key: Key| Some((key.partition.owner?, ThreadId::parse(&key.sort).ok()?));
-    Ok(due.into_iter().filter_map(parse).collect())
+    list_due_ids::<Journal, _, _>(table, now, limit, ThreadId::parse).await
 }
 
 /// Lists the cells within `span` that events of the tenant hold, in their order, by a strong read.

@@ -1,10 +1,11 @@
 //! Messages that are to be sent later. One that is due becomes a message of a conversation in the transaction that stores its new state
 //! ([`Conversations::commit_message`](crate::ports::Conversations::commit_message) with [`Change::save`] beside).
 
+use super::list_due_ids;
 use crate::page::join_pages;
 use crate::ports::{CommitOutcome, PortResult, WriteOutcome};
 use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
+    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
     find_with_version, list_led_versions, save_record,
 };
 use jiff::Timestamp;
@@ -112,8 +113,5 @@ pub async fn list_due_scheduled(
     now: Timestamp,
     limit: usize,
 ) -> PortResult<Vec<(TenantId, ScheduledId)>> {
-    let kind = Kind::of::<ScheduledMessage>();
-    let due = table.list_due(&kind, now, limit).await?;
-    let parse = |key: Key| Some((key.partition.owner?, ScheduledId::parse(&key.sort).ok()?));
-    Ok(due.into_iter().filter_map(parse).collect())
+    list_due_ids::<ScheduledMessage, _, _>(table, now, limit, ScheduledId::parse).await
 }

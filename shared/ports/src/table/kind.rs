@@ -34,6 +34,8 @@ pub struct Kind {
     pub is_idle: bool,
     /// `true` if something waits for times in such records, or is held until one: [`Record::HAS_TIMES`].
     pub has_times: bool,
+    /// `true` if only what is due at some time has such times: [`Record::HAS_TIMES_WHILE_DUE`].
+    pub has_times_while_due: bool,
     /// `true` if a write ends what a store keeps in memory of the configuration: [`Record::IS_CONFIGURATION`].
     pub is_configuration: bool,
     /// The least time for which what expired stays stored: [`Record::KEPT_EXPIRED`].
@@ -58,6 +60,7 @@ impl Kind {
             is_moved: T::IS_MOVED,
             is_idle: T::IS_IDLE,
             has_times: T::HAS_TIMES,
+            has_times_while_due: T::HAS_TIMES_WHILE_DUE,
             is_configuration: T::IS_CONFIGURATION,
             kept_expired: T::KEPT_EXPIRED,
             put: |body| put_writes(&T::from_body(body)?),

@@ -75,6 +75,8 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     const HAS_TIMES: bool = false;
     /// `true` if what a store keeps in memory of the configuration holds something of such a record: a write ends that.
     const IS_CONFIGURATION: bool = false;
+    /// `true` if a record has such times only while it is due at some time: the others are not looked at.
+    const HAS_TIMES_WHILE_DUE: bool = false;
     /// The time for which such a record stays stored after its expiry. So a clock that ran ahead has ended none once it is set back. A store
     /// that deletes by a clock of its own need not wait.
     const KEPT_EXPIRED: SignedDuration = SignedDuration::ZERO;

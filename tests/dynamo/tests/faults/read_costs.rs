@@ -10,8 +10,8 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, Gauges, InvitationRecords,
-    PageRequest, PortResult, UnacknowledgedFilter, UsageRecords, WriteOutcome,
+    ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, Gauges, PageRequest, PortResult,
+    UnacknowledgedFilter, UsageRecords, WriteOutcome,
 };
 use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
@@ -19,6 +19,7 @@ use recado_pipeline::records::dead_letters::{
     DeadLetterFilter, count_dead_letters, find_dead_letter, list_dead_letters, put_dead_letter,
 };
 use recado_pipeline::records::guests::list_guests;
+use recado_pipeline::records::invitations::list_invitations;
 use recado_pipeline::records::occasions::list_occasions;
 use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::records::scheduled_messages::put_scheduled;
@@ -219,7 +220,7 @@ fn measure_people(rows: &mut Rows<'_>, own: &Fixture) {
     let guests = list_guests(store, tenant, &occasion, &page);
     let found = rows.measure("`GET /v1/occasions/{id}/guests`", guests);
     assert_eq!(found.items.len(), 50);
-    let log = store.list_invitations(tenant, &occasion, None, &page);
+    let log = list_invitations(store, tenant, &occasion, None, &page);
     let found = rows.measure(
         "`GET /v1/occasions/{id}/invitations`, without their messages",
         log,

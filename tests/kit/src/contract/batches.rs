@@ -3,17 +3,27 @@
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, far_ahead, fresh};
 use crate::ports::succeed;
+use jiff::Timestamp;
 use recado_domain::ids::{
     BatchId, CorrelationId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName,
 };
 use recado_domain::invitations::{
-    Batch, BatchOrder, BatchReminder, BatchState, Invitation, InvitationChannel, InvitationState,
+    Batch, BatchChunk, BatchOrder, BatchReminder, BatchState, Invitation, InvitationChannel, InvitationState,
     InvitationStatus, TemplateValues, split_recipients, write_batch_id,
 };
-use recado_ports::ports::{
-    BatchOutcome, CommittedInvitation, InvitationClaim, InvitationCommit, InvitationOutcome, OverdueWork,
-    PageRequest, Store, WriteOutcome,
+use recado_domain::millis::add_millis;
+use recado_ports::overdue_work::list_overdue_work;
+use recado_ports::ports::{OverdueWork, PageRequest, Store, WriteOutcome};
+use recado_ports::records::batches::{
+    BatchOutcome, begin_batch, find_batch, find_batch_chunk, list_batch_chunks, list_batches, save_batch,
+    save_batch_chunk,
 };
+use recado_ports::records::claims::InvitationClaim;
+use recado_ports::records::invitations::{
+    CommittedInvitation, InvitationCommit, InvitationOutcome, begin_invitation, commit_invitation,
+    find_invitation, read_invitations,
+};
+use recado_ports::table::Versioned;
 
 fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
     Batch {
@@ -37,7 +47,6 @@ fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
         due_at: None,
         created_at: at(made),
         keep_until: far_ahead(),
-        rev: 1,
     }
 }
 
@@ -50,32 +59,66 @@ fn guest_ids(count: usize) -> Vec<GuestId> {
     (0..count).map(id).collect()
 }
 
+/// A time at which no claim has expired by the clock of the store.
+fn ahead(milliseconds: i64) -> Timestamp {
+    add_millis(far_ahead(), milliseconds)
+}
+
 fn claim(key: &str, until: i64) -> InvitationClaim {
     InvitationClaim {
         key: key.to_owned(),
-        until: at(until),
+        until: ahead(until),
         replaces: None,
     }
+}
+
+/// Begins a batch without a claim.
+async fn begun<S: Store>(store: &S, batch: &Batch) -> Versioned<Batch> {
+    let mut new = Versioned::new(batch.clone());
+    let begun = succeed(begin_batch(store, &mut new, None, at(10))).await;
+    assert_eq!(begun, BatchOutcome::Begun);
+    new
+}
+
+/// Begins a batch with a claim.
+async fn claim_for<S: Store>(
+    store: &S,
+    batch: &Batch,
+    claim: &InvitationClaim,
+    now: Timestamp,
+) -> BatchOutcome {
+    let mut new = Versioned::new(batch.clone());
+    succeed(begin_batch(store, &mut new, Some(claim), now)).await
+}
+
+async fn find<S: Store>(store: &S, tenant: &TenantId, id: &BatchId) -> Option<Batch> {
+    succeed(find_batch(store, tenant, id))
+        .await
+        .map(|found| found.record)
+}
+
+async fn list_chunks<S: Store>(store: &S, tenant: &TenantId, id: &BatchId) -> Vec<BatchChunk> {
+    let found = succeed(list_batch_chunks(store, tenant, id)).await.into_iter();
+    found.map(|chunk| chunk.record).collect()
 }
 
 pub async fn a_key_is_claimed_by_one_batch_until_its_time_is_over<S: Store>(store: &S) {
     let (own, other) = (tenant(), tenant());
     let first = batch(&own, 10, 1);
     let key = claim("k", 1_000);
-    let begun = succeed(store.begin_batch(&first, Some(&key), at(10))).await;
-    assert_eq!(begun, BatchOutcome::Begun);
-    let second = batch(&own, 20, 2);
-    let refused = succeed(store.begin_batch(&second, Some(&key), at(20))).await;
-    assert_eq!(refused, BatchOutcome::Claimed(first.id.clone()));
-    assert_eq!(succeed(store.find_batch(&own, &second.id)).await, None);
     assert_eq!(
-        succeed(store.find_batch(&own, &first.id)).await,
-        Some(first.clone())
+        claim_for(store, &first, &key, ahead(10)).await,
+        BatchOutcome::Begun
     );
-    assert_eq!(succeed(store.find_batch(&other, &first.id)).await, None);
-    let theirs = succeed(store.begin_batch(&batch(&other, 20, 2), Some(&key), at(20))).await;
+    let second = batch(&own, 20, 2);
+    let refused = claim_for(store, &second, &key, ahead(20)).await;
+    assert_eq!(refused, BatchOutcome::Claimed(first.id.clone()));
+    assert_eq!(find(store, &own, &second.id).await, None);
+    assert_eq!(find(store, &own, &first.id).await, Some(first.clone()));
+    assert_eq!(find(store, &other, &first.id).await, None);
+    let theirs = claim_for(store, &batch(&other, 20, 2), &key, ahead(20)).await;
     assert_eq!(theirs, BatchOutcome::Begun);
-    let later = succeed(store.begin_batch(&second, Some(&claim("k", 2_000)), at(1_000))).await;
+    let later = claim_for(store, &second, &claim("k", 2_000), ahead(1_000)).await;
     assert_eq!(later, BatchOutcome::Begun);
 }
 
@@ -83,13 +126,12 @@ pub async fn batches_are_written_by_revision_and_listed_by_tenant_the_newest_fir
     let (own, other) = (tenant(), tenant());
     let mut made: Vec<Batch> = (1..=5).map(|n| batch(&own, i64::from(n) * 10, 7)).collect();
     for one in made.iter().chain([&batch(&other, 30, 7)]) {
-        let begun = succeed(store.begin_batch(one, None, at(1))).await;
-        assert_eq!(begun, BatchOutcome::Begun);
+        begun(store, one).await;
     }
     made.reverse();
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
-        let page = succeed(store.list_batches(&own, &PageRequest { limit: 2, cursor })).await;
+        let page = succeed(list_batches(store, &own, &PageRequest { limit: 2, cursor })).await;
         assert!(page.items.len() <= 2);
         found.extend(page.items);
         cursor = page.next_cursor;
@@ -98,13 +140,26 @@ pub async fn batches_are_written_by_revision_and_listed_by_tenant_the_newest_fir
         }
     }
     assert_eq!(found, made);
-    let mut running = made[0].clone();
-    assert!(running.begin(at(100)));
-    assert_eq!(succeed(store.save_batch(&running)).await, WriteOutcome::Written);
-    assert_eq!(succeed(store.save_batch(&running)).await, WriteOutcome::Conflict);
-    assert_eq!(succeed(store.find_batch(&own, &running.id)).await, Some(running));
-    let never = batch(&own, 99, 1);
-    assert_eq!(succeed(store.save_batch(&never)).await, WriteOutcome::Conflict);
+    let mut running = succeed(find_batch(store, &own, &made[0].id)).await.unwrap();
+    let mut stale = running.clone();
+    assert!(running.record.begin(at(100)));
+    assert_eq!(
+        succeed(save_batch(store, &mut running)).await,
+        WriteOutcome::Written
+    );
+    assert_eq!(
+        succeed(save_batch(store, &mut stale)).await,
+        WriteOutcome::Conflict
+    );
+    assert_eq!(
+        find(store, &own, &made[0].id).await.as_ref(),
+        Some(&running.record)
+    );
+    assert!(running.record.follow(BatchOrder::Pause, at(110)).unwrap());
+    assert_eq!(
+        succeed(save_batch(store, &mut running)).await,
+        WriteOutcome::Written
+    );
 }
 
 pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(store: &S) {
@@ -113,26 +168,28 @@ pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(st
     let mut chunks = split_recipients(&one, &guest_ids(150));
     let others = split_recipients(&another, &guest_ids(3));
     for chunk in chunks.iter().rev().chain(&others) {
-        assert_eq!(
-            succeed(store.save_batch_chunk(chunk)).await,
-            WriteOutcome::Written
-        );
-        assert_eq!(
-            succeed(store.save_batch_chunk(chunk)).await,
-            WriteOutcome::Conflict
-        );
+        for expected in [WriteOutcome::Written, WriteOutcome::Conflict] {
+            let mut new = Versioned::new(chunk.clone());
+            assert_eq!(succeed(save_batch_chunk(store, &mut new)).await, expected);
+        }
     }
-    assert_eq!(succeed(store.list_batch_chunks(&own, &one.id)).await, chunks);
+    assert_eq!(list_chunks(store, &own, &one.id).await, chunks);
+    let mut found = succeed(find_batch_chunk(store, &own, &one.id, 1)).await.unwrap();
+    let mut stale = found.clone();
     chunks[1].recipients[0].status = InvitationStatus::Queued.into();
-    chunks[1].rev += 1;
+    found.record = chunks[1].clone();
     assert_eq!(
-        succeed(store.save_batch_chunk(&chunks[1])).await,
+        succeed(save_batch_chunk(store, &mut found)).await,
         WriteOutcome::Written
     );
-    let found = succeed(store.find_batch_chunk(&own, &one.id, 1)).await;
-    assert_eq!(found.as_ref(), Some(&chunks[1]));
-    assert_eq!(succeed(store.find_batch_chunk(&own, &one.id, 2)).await, None);
-    assert_eq!(succeed(store.list_batch_chunks(&tenant(), &one.id)).await, []);
+    assert_eq!(
+        succeed(save_batch_chunk(store, &mut stale)).await,
+        WriteOutcome::Conflict
+    );
+    let found = succeed(find_batch_chunk(store, &own, &one.id, 1)).await;
+    assert_eq!(found.map(|found| found.record).as_ref(), Some(&chunks[1]));
+    assert_eq!(succeed(find_batch_chunk(store, &own, &one.id, 2)).await, None);
+    assert_eq!(list_chunks(store, &tenant(), &one.id).await, []);
 }
 
 async fn is_overdue<S: Store>(store: &S, tenant: &TenantId, batch: &BatchId) -> bool {
@@ -140,23 +197,21 @@ async fn is_overdue<S: Store>(store: &S, tenant: &TenantId, batch: &BatchId) -> 
         tenant: tenant.clone(),
         batch: batch.clone(),
     };
-    succeed(store.list_overdue(at(1_000_000_000), 10_000))
+    succeed(list_overdue_work(store, at(1_000_000_000), 10_000))
         .await
         .contains(&work)
 }
 
 pub async fn a_batch_that_runs_is_overdue_and_one_that_is_stopped_is_not<S: Store>(store: &S) {
     let own = tenant();
-    let mut one = batch(&own, 10, 1);
-    let begun = succeed(store.begin_batch(&one, None, at(10))).await;
-    assert_eq!(begun, BatchOutcome::Begun);
-    assert!(one.begin(at(20)));
-    assert_eq!(succeed(store.save_batch(&one)).await, WriteOutcome::Written);
-    let is_listed = async || is_overdue(store, &own, &one.id).await;
+    let mut one = begun(store, &batch(&own, 10, 1)).await;
+    assert!(one.record.begin(at(20)));
+    assert_eq!(succeed(save_batch(store, &mut one)).await, WriteOutcome::Written);
+    let is_listed = async || is_overdue(store, &own, &one.record.id).await;
     assert!(eventually(INDEX, is_listed, |found| *found).await);
-    assert_eq!(one.follow(BatchOrder::Pause, at(30)), Ok(true));
-    assert_eq!(succeed(store.save_batch(&one)).await, WriteOutcome::Written);
-    let is_listed = async || is_overdue(store, &own, &one.id).await;
+    assert_eq!(one.record.follow(BatchOrder::Pause, at(30)), Ok(true));
+    assert_eq!(succeed(save_batch(store, &mut one)).await, WriteOutcome::Written);
+    let is_listed = async || is_overdue(store, &own, &one.record.id).await;
     assert!(!eventually(INDEX, is_listed, |found| !found).await);
 }
 
@@ -174,27 +229,26 @@ pub async fn a_batch_for_later_is_overdue_from_its_time_on_and_begun_once<S: Sto
         due_at: Some(at(500)),
         ..batch(&own, 10, 1)
     };
-    let begun = succeed(store.begin_batch(&later, None, at(10))).await;
-    assert_eq!(begun, BatchOutcome::Begun);
+    let mut stored = begun(store, &later).await;
+    let mut again = Versioned::new(later.clone());
     assert!(
-        store.begin_batch(&later, None, at(10)).await.is_err(),
+        begin_batch(store, &mut again, None, at(10)).await.is_err(),
         "its id is taken"
     );
-    assert_eq!(
-        succeed(store.find_batch(&own, &later.id)).await,
-        Some(later.clone())
-    );
+    assert_eq!(find(store, &own, &later.id).await, Some(later.clone()));
     let work = OverdueWork::Batch {
         tenant: own.clone(),
         batch: later.id.clone(),
     };
     let is_listed = async || is_overdue(store, &own, &later.id).await;
     assert!(eventually(INDEX, is_listed, |found| *found).await);
-    let early = succeed(store.list_overdue(at(499), 10_000)).await;
+    let early = succeed(list_overdue_work(store, at(499), 10_000)).await;
     assert!(!early.contains(&work));
-    let mut withdrawn = later.clone();
-    assert!(withdrawn.withdraw_reminder());
-    assert_eq!(succeed(store.save_batch(&withdrawn)).await, WriteOutcome::Written);
+    assert!(stored.record.withdraw_reminder());
+    assert_eq!(
+        succeed(save_batch(store, &mut stored)).await,
+        WriteOutcome::Written
+    );
     let is_listed = async || is_overdue(store, &own, &later.id).await;
     assert!(!eventually(INDEX, is_listed, |found| !found).await);
 }
@@ -205,11 +259,12 @@ pub async fn invitations_of_a_batch_are_read_together<S: Store>(store: &S) {
     let guests = guest_ids(3);
     let of = |guest: &GuestId| taken(&own, &one, guest);
     let made = of(&guests[1]);
-    let begun = succeed(store.begin_invitation(&made, &[], at(10))).await;
+    let mut new = Versioned::new(made);
+    let begun = succeed(begin_invitation(store, &mut new, &[], at(10))).await;
     assert_eq!(begun, InvitationOutcome::Begun);
     let ids: Vec<_> = guests.iter().map(|guest| of(guest).id).collect();
-    assert_eq!(succeed(store.read_invitations(&own, &ids)).await, [made]);
-    assert_eq!(succeed(store.read_invitations(&tenant(), &ids)).await, []);
+    assert_eq!(succeed(read_invitations(store, &own, &ids)).await, [new]);
+    assert_eq!(succeed(read_invitations(store, &tenant(), &ids)).await, []);
 }
 
 /// The invitation of a batch to a guest, as it is taken.
@@ -257,11 +312,11 @@ pub async fn an_invitation_is_stored_with_its_message_or_not_at_all<S: Store>(st
             conversation,
             message,
         };
-        succeed(store.commit_invitation(&committed, at(20))).await
+        succeed(commit_invitation(store, &committed, ahead(20))).await
     };
     let is_stored = async |invitation: &Invitation| {
-        let found = succeed(store.find_invitation(&own, &invitation.id)).await;
-        found.as_ref() == Some(invitation)
+        let found = succeed(find_invitation(store, &own, &invitation.id)).await;
+        found.map(|found| found.record).as_ref() == Some(invitation)
     };
     let count_open = async || succeed(store.list_open_messages(&fixture.thread())).await.len();
     let done = commit(&first, &key[..], &conversation, &message).await;
@@ -286,19 +341,16 @@ pub async fn a_removed_tenant_has_no_batches<S: Store>(store: &S) {
     let (own, other) = (tenant(), tenant());
     for tenant in [&own, &other] {
         let one = batch(tenant, 10, 1);
-        let begun = succeed(store.begin_batch(&one, None, at(10))).await;
-        assert_eq!(begun, BatchOutcome::Begun);
+        begun(store, &one).await;
         for chunk in split_recipients(&one, &guest_ids(3)) {
-            assert_eq!(
-                succeed(store.save_batch_chunk(&chunk)).await,
-                WriteOutcome::Written
-            );
+            let written = succeed(save_batch_chunk(store, &mut Versioned::new(chunk))).await;
+            assert_eq!(written, WriteOutcome::Written);
         }
     }
     while succeed(store.delete_tenant_records(&own, &[], 100)).await > 0 {}
     let id = batch(&own, 10, 1).id;
-    assert_eq!(succeed(store.find_batch(&own, &id)).await, None);
-    assert_eq!(succeed(store.list_batch_chunks(&own, &id)).await, []);
-    assert!(succeed(store.find_batch(&other, &id)).await.is_some());
-    assert_eq!(succeed(store.list_batch_chunks(&other, &id)).await.len(), 1);
+    assert_eq!(find(store, &own, &id).await, None);
+    assert_eq!(list_chunks(store, &own, &id).await, []);
+    assert!(find(store, &other, &id).await.is_some());
+    assert_eq!(list_chunks(store, &other, &id).await.len(), 1);
 }

@@ -10,14 +10,18 @@ use recado_domain::email::{Email, EmailAddress, EmailOutbox, Mailbox};
 use recado_domain::ids::{EmailSenderId, GuestId, InvitationId, InvitationTemplateName, MessageId, Nonce};
 use recado_domain::invitations::{Invitation, InvitationChannel, InvitationState, write_invitation_id};
 use recado_domain::millis::{add_millis, from_unix_millis};
-use recado_ports::ports::{
-    InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store, WriteOutcome,
-};
+use recado_ports::overdue_work::list_overdue_work;
+use recado_ports::ports::{OverdueWork, Page, PageRequest, Store, WriteOutcome};
+use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::guests::{delete_guest_record, find_guest, list_guests};
-use recado_ports::records::invitations::delete_invitations_of_guest;
+use recado_ports::records::invitations::{
+    InvitationOutcome, begin_invitation, delete_invitations_of_guest, find_emailed_invitation,
+    find_invitation, list_invitations, save_invitation,
+};
 use recado_ports::records::occasions::{
     list_invitation_templates, list_occasions, put_invitation_template, put_occasion,
 };
+use recado_ports::table::Versioned;
 
 impl Named {
     fn invitation(&self, guest: &str, made: i64) -> Invitation {
@@ -48,14 +52,35 @@ impl Named {
         claims: &[InvitationClaim],
         now: Timestamp,
     ) -> InvitationOutcome {
-        succeed(store.begin_invitation(invitation, claims, now)).await
+        let mut new = Versioned::new(invitation.clone());
+        succeed(begin_invitation(store, &mut new, claims, now)).await
     }
+
+    /// Lists the invitations of the occasion.
+    async fn list<S: Store>(
+        &self,
+        store: &S,
+        guest: Option<&GuestId>,
+        page: &PageRequest,
+    ) -> Page<Invitation> {
+        succeed(list_invitations(store, &self.tenant, &self.occasion, guest, page)).await
+    }
+
+    async fn find<S: Store>(&self, store: &S, id: &InvitationId) -> Option<Invitation> {
+        let found = succeed(find_invitation(store, &self.tenant, id)).await;
+        found.map(|found| found.record)
+    }
+}
+
+/// A time at which no claim has expired by the clock of the store.
+fn ahead(milliseconds: i64) -> Timestamp {
+    add_millis(far_ahead(), milliseconds)
 }
 
 fn claim(key: &str, until: i64) -> InvitationClaim {
     InvitationClaim {
         key: key.to_owned(),
-        until: at(until),
+        until: ahead(until),
         replaces: None,
     }
 }
@@ -68,63 +93,35 @@ pub async fn a_key_is_claimed_by_one_invitation_until_its_time_is_over<S: Store>
     let own = Named::new();
     let (first, second) = (own.invitation("g1", 0), own.invitation("g1", 1));
     let claims = [claim("idempotency", 50), claim("dedupe", 100)];
-    assert_eq!(
-        own.begin(store, &first, &claims, at(0)).await,
-        InvitationOutcome::Begun
-    );
-    let refused = InvitationOutcome::Claimed {
-        claim: 1,
+    let begun = own.begin(store, &first, &claims, ahead(0)).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
+    let refused_at = |claim| InvitationOutcome::Claimed {
+        claim,
         by: first.id.clone(),
     };
-    assert_eq!(
-        own.begin(store, &second, &claims[1..], at(99)).await,
-        refused_at(&refused, 0)
-    );
-    assert_eq!(own.begin(store, &second, &claims, at(99)).await, refused);
-    assert_eq!(
-        succeed(store.find_invitation(&own.tenant, &second.id)).await,
-        None
-    );
+    let refused = own.begin(store, &second, &claims[1..], ahead(99)).await;
+    assert_eq!(refused, refused_at(0));
+    let refused = own.begin(store, &second, &claims, ahead(99)).await;
+    assert_eq!(refused, refused_at(1), "the first is over");
+    assert_eq!(own.find(store, &second.id).await, None);
     let later = claim("dedupe", 300);
-    let begun = own.begin(store, &second, &[later], at(100)).await;
+    let begun = own.begin(store, &second, &[later], ahead(100)).await;
     assert_eq!(begun, InvitationOutcome::Begun);
-}
-
-fn refused_at(outcome: &InvitationOutcome, claim: usize) -> InvitationOutcome {
-    match outcome {
-        InvitationOutcome::Claimed { by, .. } => InvitationOutcome::Claimed {
-            claim,
-            by: by.clone(),
-        },
-        InvitationOutcome::Begun => InvitationOutcome::Begun,
-    }
 }
 
 pub async fn a_claim_is_replaced_only_where_its_invitation_is_named<S: Store>(store: &S) {
     let own = Named::new();
     let (first, second) = (own.invitation("g1", 0), own.invitation("g1", 1));
     let mut wanted = claim("dedupe", 100);
-    assert_eq!(
-        own.begin(store, &first, &[wanted.clone()], at(0)).await,
-        InvitationOutcome::Begun
-    );
+    let begun = own.begin(store, &first, &[wanted.clone()], ahead(0)).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
     wanted.replaces = Some(second.id.clone());
-    let refused = own.begin(store, &second, &[wanted.clone()], at(1)).await;
-    assert_eq!(
-        refused,
-        refused_at(
-            &InvitationOutcome::Claimed {
-                claim: 0,
-                by: first.id.clone()
-            },
-            0
-        )
-    );
+    let refused = own.begin(store, &second, &[wanted.clone()], ahead(1)).await;
+    let by = first.id.clone();
+    assert_eq!(refused, InvitationOutcome::Claimed { claim: 0, by });
     wanted.replaces = Some(first.id.clone());
-    assert_eq!(
-        own.begin(store, &second, &[wanted], at(1)).await,
-        InvitationOutcome::Begun
-    );
+    let begun = own.begin(store, &second, &[wanted], ahead(1)).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
 }
 
 pub async fn an_invitation_is_written_by_revision_and_listed_by_guest<S: Store>(store: &S) {
@@ -136,38 +133,33 @@ pub async fn an_invitation_is_written_by_revision_and_listed_by_guest<S: Store>(
         assert_eq!(own.begin(store, &one, &[], at(0)).await, InvitationOutcome::Begun);
         made.push(one);
     }
-    let changed = made.first_mut().unwrap();
-    changed.rev = 2;
-    changed.state = InvitationState::Message {
-        message: MessageId::parse("c_0123456789abcdef0123456789abcdef-1.4").unwrap(),
-    };
+    let mut first = succeed(find_invitation(store, &own.tenant, &made[0].id))
+        .await
+        .unwrap();
+    let mut stale = first.clone();
+    let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.4").unwrap();
+    first.record.become_message(message, None);
     assert_eq!(
-        succeed(store.save_invitation(changed)).await,
+        succeed(save_invitation(store, &mut first)).await,
         WriteOutcome::Written
     );
     assert_eq!(
-        succeed(store.save_invitation(changed)).await,
+        succeed(save_invitation(store, &mut stale)).await,
         WriteOutcome::Conflict
     );
-    let found = succeed(store.find_invitation(&own.tenant, &changed.id)).await;
-    assert_eq!(found.as_ref(), Some(&*changed));
-    assert_eq!(
-        succeed(store.find_invitation(&other.tenant, &changed.id)).await,
-        None
-    );
+    made[0] = first.record;
+    assert_eq!(own.find(store, &made[0].id).await.as_ref(), Some(&made[0]));
+    assert_eq!(other.find(store, &made[0].id).await, None);
     let unknown = InvitationId::parse("123").unwrap();
-    assert_eq!(succeed(store.find_invitation(&own.tenant, &unknown)).await, None);
-    let first = succeed(store.list_invitations(&own.tenant, &own.occasion, None, &page(2, None))).await;
+    assert_eq!(own.find(store, &unknown).await, None);
+    let first = own.list(store, None, &page(2, None)).await;
     assert_eq!(first.items, made[..2]);
-    let rest = page(2, first.next_cursor);
-    let rest = succeed(store.list_invitations(&own.tenant, &own.occasion, None, &rest)).await;
+    let rest = own.list(store, None, &page(2, first.next_cursor)).await;
     assert_eq!((rest.items, rest.next_cursor), (made[2..].to_vec(), None));
     let guest = &made[2].guest;
-    let of_one =
-        succeed(store.list_invitations(&own.tenant, &own.occasion, Some(guest), &page(9, None))).await;
+    let of_one = own.list(store, Some(guest), &page(9, None)).await;
     assert_eq!(of_one.items, made[2..]);
-    let foreign = succeed(store.list_invitations(&other.tenant, &own.occasion, None, &page(9, None))).await;
-    assert_eq!(foreign.items, []);
+    assert_eq!(other.list(store, None, &page(9, None)).await.items, []);
 }
 
 pub async fn a_deleted_guest_takes_its_invitations_along_and_nobody_elses<S: Store>(store: &S) {
@@ -186,7 +178,8 @@ pub async fn a_deleted_guest_takes_its_invitations_along_and_nobody_elses<S: Sto
     }
     let gone = succeed(find_guest(store, &own.tenant, &own.occasion, &guests[0].id)).await;
     assert_eq!(gone, None);
-    let left = succeed(store.list_invitations(&own.tenant, &own.occasion, None, &page(9, None))).await;
+    assert_eq!(own.find(store, &write_invitation_id(at(0), 1)).await, None);
+    let left = own.list(store, None, &page(9, None)).await;
     let left: Vec<&GuestId> = left.items.iter().map(|one| &one.guest).collect();
     assert_eq!(left, [&guests[1].id]);
 }
@@ -198,7 +191,9 @@ pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps
         succeed(put_invitation_template(store, &one.template("invite", None))).await;
         save_new(store, &one.guest("g1", Some("5511987654321"))).await;
         let claims = [claim("dedupe", 1_000)];
-        let begun = one.begin(store, &one.invitation("g1", 0), &claims, at(0)).await;
+        let begun = one
+            .begin(store, &one.invitation("g1", 0), &claims, ahead(0))
+            .await;
         assert_eq!(begun, InvitationOutcome::Begun);
     }
     let deleted = succeed(store.delete_tenant_records(&gone.tenant, &[], 100)).await;
@@ -207,7 +202,7 @@ pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps
         let occasions = succeed(list_occasions(store, &one.tenant, &page(9, None))).await;
         let templates = succeed(list_invitation_templates(store, &one.tenant, None)).await;
         let guests = succeed(list_guests(store, &one.tenant, &one.occasion, &page(9, None))).await;
-        let sent = succeed(store.list_invitations(&one.tenant, &one.occasion, None, &page(9, None))).await;
+        let sent = one.list(store, None, &page(9, None)).await;
         let counts = [
             occasions.items.len(),
             templates.len(),
@@ -215,11 +210,11 @@ pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps
             sent.items.len(),
         ];
         assert_eq!(counts, [left; 4]);
-        let found = succeed(store.find_invitation(&one.tenant, &one.invitation("g1", 0).id)).await;
+        let found = one.find(store, &one.invitation("g1", 0).id).await;
         assert_eq!(found.is_some(), left == 1);
     }
     let again = gone
-        .begin(store, &gone.invitation("g1", 1), &[claim("dedupe", 9)], at(0))
+        .begin(store, &gone.invitation("g1", 1), &[claim("dedupe", 9)], ahead(0))
         .await;
     assert_eq!(again, InvitationOutcome::Begun);
 }
@@ -245,33 +240,35 @@ pub async fn an_email_is_overdue_until_it_was_sent_and_then_found_by_its_carrier
     invitation.state = InvitationState::Email {
         outbox: Box::new(outbox.clone()),
     };
-    let begun = named.begin(store, &invitation, &[], at(0)).await;
+    let mut stored = Versioned::new(invitation.clone());
+    let begun = succeed(begin_invitation(store, &mut stored, &[], at(0))).await;
     assert_eq!(begun, InvitationOutcome::Begun);
+    let mut stale = stored.clone();
     is_overdue(store, &invitation, due, true).await;
     is_overdue(store, &invitation, add_millis(due, -1), false).await;
     let nonce = Nonce::parse(&"0".repeat(32)).unwrap();
     outbox.begin_attempt(nonce, due).unwrap();
     let carrier_id = fresh("<id#1@carrier/");
     outbox.record_accepted(carrier_id.clone(), false, due).unwrap();
-    invitation.state = InvitationState::Email {
+    stored.record.state = InvitationState::Email {
         outbox: Box::new(outbox),
     };
-    invitation.rev += 1;
+    stored.record.raise_revision();
     assert_eq!(
-        succeed(store.save_invitation(&invitation)).await,
+        succeed(save_invitation(store, &mut stored)).await,
         WriteOutcome::Written
     );
     is_overdue(store, &invitation, far_ahead(), false).await;
     assert_eq!(
-        succeed(store.save_invitation(&invitation)).await,
+        succeed(save_invitation(store, &mut stale)).await,
         WriteOutcome::Conflict
     );
     let tenant = &named.tenant;
-    let found = succeed(store.find_emailed_invitation(tenant, &carrier_id)).await;
-    assert_eq!(found.as_ref(), Some(&invitation));
+    let found = succeed(find_emailed_invitation(store, tenant, &carrier_id)).await;
+    assert_eq!(found.as_ref(), Some(&stored.record));
     let other = Named::new().tenant;
     for (tenant, id) in [(&other, carrier_id.as_str()), (tenant, "another")] {
-        assert_eq!(succeed(store.find_emailed_invitation(tenant, id)).await, None);
+        assert_eq!(succeed(find_emailed_invitation(store, tenant, id)).await, None);
     }
 }
 
@@ -280,7 +277,11 @@ async fn is_overdue<S: Store>(store: &S, invitation: &Invitation, now: Timestamp
         tenant: invitation.tenant.clone(),
         invitation: invitation.id.clone(),
     };
-    let found = async || succeed(store.list_overdue(now, 1_000)).await.contains(&wanted);
+    let found = async || {
+        succeed(list_overdue_work(store, now, 1_000))
+            .await
+            .contains(&wanted)
+    };
     assert_eq!(
         eventually(INDEX, found, |found| *found == expected).await,
         expected

@@ -14,7 +14,9 @@ use recado_domain::ids::{ConversationId, EmailSenderId, TokenName};
 use recado_domain::invitations::{
     Invitation, InvitationChannel, InvitationState, write_batch_id, write_invitation_id,
 };
-use recado_ports::ports::{InvitationOutcome, Store, WriteOutcome};
+use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::records::invitations::{InvitationOutcome, begin_invitation};
+use recado_ports::table::Versioned;
 
 /// A person of whom something is stored beside its messages.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +51,8 @@ pub async fn store_beside<S: Store>(
         email: person.email,
     };
     let (guest, invitation) = store_invited_guest(store, fixture, given, now).await;
-    let email = invite_by_email(&invitation, person, now);
-    let begun = succeed(store.begin_invitation(&email, &[], now)).await;
+    let mut email = Versioned::new(invite_by_email(&invitation, person, now));
+    let begun = succeed(begin_invitation(store, &mut email, &[], now)).await;
     assert_eq!(begun, InvitationOutcome::Begun);
     let of = (&guest.tenant, &guest.occasion);
     let batch = write_batch_id(now, getrandom::u64().unwrap());

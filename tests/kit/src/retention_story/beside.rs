@@ -16,6 +16,7 @@ use recado_domain::retention::RetentionPolicy;
 use recado_pipeline::deliver::{InvitationRequest, NamedGuest, send_invitation};
 use recado_ports::ports::{DeliveryLink, Store};
 use recado_ports::records::guests::find_guest;
+use recado_ports::records::invitations::find_invitation;
 use recado_ports::records::occasions::{put_invitation_template, put_occasion};
 
 /// The records of a tenant beside conversations.
@@ -142,7 +143,7 @@ impl<S: Store> Story<S> {
             guest: succeed(find_guest(store, tenant, &occasion_id(), &records.guest))
                 .await
                 .is_some(),
-            invitation: succeed(store.find_invitation(tenant, &records.invitation))
+            invitation: succeed(find_invitation(store, tenant, &records.invitation))
                 .await
                 .is_some(),
         }

@@ -12,7 +12,8 @@ use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, InvitationState, InvitationStatus, RecipientStatus,
 };
 use recado_pipeline::deliver::{self, InvitationError, InvitationRequest, ListedRecipient, NamedGuest};
-use recado_pipeline::ports::{InvitationRecords, Page, PageRequest};
+use recado_pipeline::ports::{Page, PageRequest};
+use recado_pipeline::records::invitations::find_invitation;
 use recado_pipeline::{occasions, reconcile};
 use recado_testkit::ports::succeed;
 
@@ -225,8 +226,8 @@ async fn leave_if_made(setup: &Setup, batch: &Batch, number: usize) {
         &setup.fixture.bound.tenant.id,
         batch.derive_invitation_id(&guest_id(number)),
     );
-    let made = succeed(setup.world.store.find_invitation(tenant, &id)).await;
-    if made.is_some_and(|made| matches!(made.state, InvitationState::Message { .. })) {
+    let made = succeed(find_invitation(&setup.world.store, tenant, &id)).await;
+    if made.is_some_and(|made| matches!(made.record.state, InvitationState::Message { .. })) {
         leave(setup, batch, [number]).await;
     }
 }

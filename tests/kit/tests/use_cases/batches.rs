@@ -12,7 +12,8 @@ use recado_domain::invitations::{
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{self, AcceptedBatch, BatchProgress, BatchRequest, InvitationError};
-use recado_pipeline::ports::{BatchRecords, InstanceStates, PageRequest};
+use recado_pipeline::ports::{InstanceStates, PageRequest};
+use recado_pipeline::records::batches::{find_batch, list_batch_chunks};
 use recado_pipeline::records::guests::find_guest;
 use recado_pipeline::{Verdict, handle_turns_message, occasions, reconcile};
 use recado_testkit::builders::correlation;
@@ -75,7 +76,8 @@ pub(crate) async fn take(setup: &Setup, request: BatchRequest) -> Result<Accepte
 
 pub(crate) async fn stored(setup: &Setup, id: &BatchId) -> Batch {
     let tenant = &setup.fixture.bound.tenant.id;
-    succeed(setup.world.store.find_batch(tenant, id)).await.unwrap()
+    let found = succeed(find_batch(&setup.world.store, tenant, id)).await;
+    found.unwrap().record
 }
 
 pub(crate) async fn run(setup: &Setup, job: &TurnsJob, receives: u32) -> Verdict {
@@ -341,8 +343,9 @@ async fn an_erased_contact_is_no_recipient_any_more() {
         .await
         .unwrap();
     expand(&setup, &batch.id).await;
-    let chunks = succeed(setup.world.store.list_batch_chunks(&query.tenant, &batch.id)).await;
-    let known: Vec<Option<GuestId>> = chunks[0].recipients.iter().map(|one| one.guest.clone()).collect();
+    let chunks = succeed(list_batch_chunks(&setup.world.store, &query.tenant, &batch.id)).await;
+    let recipients = chunks[0].record.recipients.iter();
+    let known: Vec<Option<GuestId>> = recipients.map(|one| one.guest.clone()).collect();
     assert_eq!(known, [Some(guest_id(0)), None, Some(guest_id(2))]);
     let counts = progress(&setup, &batch.id).await.counts;
     assert_eq!((counts.queued, counts.cancelled), (2, 1));

@@ -6,7 +6,7 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_domain::invitations::{Guest, Occasion, parse_guest_list};
+use recado_domain::invitations::{Guest, Invitation, Occasion, parse_guest_list};
 use recado_embedded::Embedded;
 use recado_pipeline::configure::{ApplyOptions, EntryMatch, apply_configuration, remove_entry};
 use recado_pipeline::deliver::{self, InvitationRequest, LogFilter, NamedGuest};
@@ -134,7 +134,7 @@ async fn a_batch_goes_on_though_the_invitation_of_a_guest_cannot_be_read() {
     assert_eq!(added.unwrap().added, 2);
     let first = take(setup, batches::request([0], None)).await.unwrap().batch.id;
     expand(setup, &first).await;
-    site.damage("invitations");
+    site.damage_kind(Invitation::KIND);
     let later = take(setup, batches::request(0..2, None)).await.unwrap().batch.id;
     expand(setup, &later).await;
     let told = progress(setup, &later).await;

@@ -15,9 +15,10 @@ use recado_domain::invitations::{
     InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, SendTime, parse_guest_list,
 };
 use recado_pipeline::deliver::{InvitationError, InvitationRequest, InvitationView, NamedGuest};
-use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, InvitationRecords, PageRequest};
+use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, PageRequest};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
+use recado_pipeline::records::invitations::list_invitations;
 use recado_pipeline::records::occasions::{list_invitation_templates, put_invitation_template};
 use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
 use recado_testkit::ports::succeed;
@@ -463,7 +464,7 @@ async fn an_email_whose_process_was_killed_is_settled_at_the_start() {
             tokio::task::yield_now().await;
         }
     }
-    assert_eq!(setup.world.store.recover_after_crash().await.unwrap().emails, 1);
+    assert_eq!(setup.world.store.recover_after_crash().await.unwrap().records, 1);
     work(&setup, &carriers, 2).await;
     assert_eq!(carriers.given(), 1);
     let found = status(&setup, &id).await.status;
@@ -584,7 +585,14 @@ async fn what_cannot_be_sent_by_email_is_refused_before() {
     let refused = try_invite(&setup, to_guest(&setup, "g2")).await;
     assert!(matches!(refused, Err(InvitationError::NoEmail)), "{refused:?}");
     let (tenant, occasion, page) = (&setup.fixture.bound.tenant.id, occasion_id(), page());
-    let log = succeed(setup.world.store.list_invitations(tenant, &occasion, None, &page)).await;
+    let log = succeed(list_invitations(
+        &setup.world.store,
+        tenant,
+        &occasion,
+        None,
+        &page,
+    ))
+    .await;
     assert!(log.items.is_empty());
     let without = setup_with(DeliveryRules::default()).await;
     succeed(put_invitation_template(

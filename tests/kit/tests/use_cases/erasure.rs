@@ -24,13 +24,15 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, Deliveries, ErasableRecords, InboundEntry, Inbox, InvitationRecords,
-    OutboxStore, PageRequest, Queues, SendOutcome,
+    ConfigurationStore, Conversations, Deliveries, ErasableRecords, InboundEntry, Inbox, OutboxStore,
+    PageRequest, Queues, SendOutcome,
 };
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
+use recado_pipeline::records::invitations::{begin_invitation, find_invitation};
 use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::records::scheduled_messages::list_pending_scheduled;
+use recado_pipeline::table::Versioned;
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::erasure_story::{CANARY_BESIDE, OTHER_BESIDE, store_beside};
@@ -714,7 +716,7 @@ async fn a_guest_without_a_number_is_deleted_with_every_byte() {
         .await
         .unwrap();
     assert_eq!(site.search(&CANARIES), Vec::<String>::new());
-    let left = succeed(store.find_invitation(&guest.tenant, &invitation.id)).await;
+    let left = succeed(find_invitation(store, &guest.tenant, &invitation.id)).await;
     assert_eq!(left, None);
     let again = occasions::delete_guest(world, &caller, tenant, named).await;
     assert!(
@@ -736,9 +738,9 @@ async fn a_guest_who_never_wrote_is_found_and_exported_with_every_invitation() {
     };
     let (_, first) = store_invited_guest(store, fixture, given, site.setup.now()).await;
     for number in 1..=250 {
-        let mut next = first.clone();
-        next.id = write_invitation_id(site.setup.now(), number);
-        let _ = succeed(store.begin_invitation(&next, &[], site.setup.now())).await;
+        let mut next = Versioned::new(first.clone());
+        next.record.id = write_invitation_id(site.setup.now(), number);
+        let _ = succeed(begin_invitation(store, &mut next, &[], site.setup.now())).await;
     }
     let (caller, query) = (Caller::installation(), site.query(NUMBER));
     let found = find_contact(&site.setup.world, &caller, &query).await.unwrap();

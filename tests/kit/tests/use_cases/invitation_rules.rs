@@ -10,9 +10,10 @@ use recado_domain::invitations::{GuestStatus, InvitationState, InvitationStatus}
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::deliver::{InvitationError, InvitationRequest};
-use recado_pipeline::ports::{IdentityKeyStore, InvitationRecords};
+use recado_pipeline::ports::IdentityKeyStore;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::guests::{find_guest, save_guest};
+use recado_pipeline::records::invitations::list_invitations;
 use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_testkit::ports::succeed;
 
@@ -102,7 +103,14 @@ async fn who_opted_out_gets_no_invitation_and_the_log_says_why() {
     assert!(matches!(refused, Err(InvitationError::OptedOut)), "{refused:?}");
     let page = crate::invitations::page();
     let (tenant, occasion) = (&setup.fixture.bound.tenant.id, crate::invitations::occasion_id());
-    let log = succeed(setup.world.store.list_invitations(tenant, &occasion, None, &page)).await;
+    let log = succeed(list_invitations(
+        &setup.world.store,
+        tenant,
+        &occasion,
+        None,
+        &page,
+    ))
+    .await;
     let [noted] = log.items.as_slice() else {
         panic!("{log:?}")
     };

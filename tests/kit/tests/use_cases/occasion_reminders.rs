@@ -15,10 +15,13 @@ use recado_domain::invitations::{
 use recado_pipeline::Verdict;
 use recado_pipeline::configure::{self, ApplyOptions, ConfigureError};
 use recado_pipeline::deliver::{self, InvitationRequest};
-use recado_pipeline::ports::{BatchRecords, InvitationRecords, WriteOutcome};
+use recado_pipeline::ports::WriteOutcome;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::batches::{list_batch_chunks, save_batch_chunk};
 use recado_pipeline::records::guests::{GuestOutcome, find_guest, save_guest};
+use recado_pipeline::records::invitations::find_invitation;
 use recado_pipeline::records::occasions::{find_occasion, put_occasion};
+use recado_pipeline::table::Versioned;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -213,19 +216,19 @@ async fn a_start_that_a_crash_ended_goes_on_behind_what_it_stored() {
     let planned = batches(&setup).await.remove(0);
     let mut ids: Vec<GuestId> = (0..150).map(guest_id).collect();
     ids.sort();
-    let chunk = make_chunk(&planned, 0, &ids[..100]);
+    let mut chunk = Versioned::new(make_chunk(&planned, 0, &ids[..100]));
     let store = &setup.world.store;
     assert_eq!(
-        succeed(store.save_batch_chunk(&chunk)).await,
+        succeed(save_batch_chunk(store, &mut chunk)).await,
         WriteOutcome::Written
     );
     pass_until(&setup, begins_at - SignedDuration::from_hours(24)).await;
     let begun = stored(&setup, &planned.id).await;
     assert_eq!((begun.state, begun.recipients), (BatchState::Running, 150));
-    let chunks = succeed(store.list_batch_chunks(&begun.tenant, &begun.id)).await;
+    let chunks = succeed(list_batch_chunks(store, &begun.tenant, &begun.id)).await;
     let named: Vec<GuestId> = chunks
         .iter()
-        .flat_map(|chunk| chunk.recipients.iter().filter_map(|one| one.guest.clone()))
+        .flat_map(|chunk| chunk.record.recipients.iter().filter_map(|one| one.guest.clone()))
         .collect();
     assert_eq!((chunks.len(), named), (2, ids));
 }
@@ -300,9 +303,8 @@ async fn nobody_is_reminded_of_what_has_begun() {
     let tenant = &quiet.fixture.bound.tenant.id;
     let batch = stored(&quiet, &planned.id).await;
     let id = batch.derive_invitation_id(&guest_id(0));
-    let refused = succeed(quiet.world.store.find_invitation(tenant, &id))
-        .await
-        .unwrap();
+    let refused = succeed(find_invitation(&quiet.world.store, tenant, &id)).await;
+    let refused = refused.unwrap().record;
     assert!(matches!(&refused.state, InvitationState::Refused { error } if error.contains("has begun")));
     assert_eq!(progress(&quiet, &batch.id).await.counts.refused, 1);
     assert_eq!(quiet.world.providers.sent() + late.world.providers.sent(), 0);

@@ -14,7 +14,8 @@ use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_embedded::{BackupProgress, Clock, Embedded, back_up_folder, restore_backup};
-use recado_pipeline::ports::{BatchRecords, Conversations, SendEvidence, WriteOutcome};
+use recado_pipeline::ports::{Conversations, SendEvidence, WriteOutcome};
+use recado_pipeline::records::batches::{find_batch, save_batch};
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::ports::succeed;
 use std::path::{Path, PathBuf};
@@ -79,10 +80,11 @@ async fn status(setup: &Setup, batch: &Batch, number: usize) -> InvitationStatus
 
 /// A batch of a backup that is made now, which nothing of the installation shows to have been sent.
 async fn doubt(setup: &Setup, id: &BatchId) {
-    let mut batch = stored(setup, id).await;
-    assert!(batch.doubt_restored(setup.now(), setup.now()));
+    let (store, tenant) = (&setup.world.store, &setup.fixture.bound.tenant.id);
+    let mut batch = succeed(find_batch(store, tenant, id)).await.unwrap();
+    assert!(batch.record.doubt_restored(setup.now(), setup.now()));
     assert_eq!(
-        succeed(setup.world.store.save_batch(&batch)).await,
+        succeed(save_batch(store, &mut batch)).await,
         WriteOutcome::Written
     );
 }

@@ -16,8 +16,8 @@ use recado_pipeline::deliver::{
     self, BatchRequest, DeliverError, InvitationError, InvitationRequest, NamedGuest,
 };
 use recado_pipeline::occasions;
-use recado_pipeline::ports::InvitationRecords;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::invitations::find_invitation;
 use recado_pipeline::records::occasions::{find_occasion, put_occasion};
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::ports::succeed;
@@ -189,7 +189,7 @@ async fn a_batch_for_later_begins_at_its_time() {
         .collect();
     let tenant = &setup.fixture.bound.tenant.id;
     assert_eq!(
-        succeed(setup.world.store.find_invitation(tenant, &ids[0])).await,
+        succeed(find_invitation(&setup.world.store, tenant, &ids[0])).await,
         None
     );
     setup.pass(60);

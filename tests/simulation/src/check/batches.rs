@@ -12,6 +12,8 @@ use recado_domain::instance::CAMPAIGN_SHARE;
 use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::batches::find_batch;
+use recado_pipeline::records::invitations::find_invitation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
@@ -89,8 +91,10 @@ where
         let Some(named) = message.out.as_ref().and_then(|out| out.invitation.as_ref()) else {
             continue;
         };
-        let found = block_on(sim.store.find_invitation(&message.tenant, &named.id));
-        let state = found.expect("invitations are read").map(|found| found.state);
+        let found = block_on(find_invitation(&sim.store, &message.tenant, &named.id));
+        let state = found
+            .expect("invitations are read")
+            .map(|found| found.record.state);
         let id = message.message_id();
         let is_named = match &state {
             // Its request was never answered.
@@ -151,8 +155,8 @@ where
     Q: WorkQueues,
 {
     let tenant = &sim.bounds[0].instance.tenant;
-    let found = block_on(sim.store.find_batch(tenant, &batch.id)).expect("batches are read");
-    let state = found.map(|batch| batch.state);
+    let found = block_on(find_batch(&sim.store, tenant, &batch.id)).expect("batches are read");
+    let state = found.map(|found| found.record.state);
     let is_ended = matches!(state, Some(BatchState::Finished | BatchState::Cancelled));
     if !is_ended && sim.reconciles {
         sim.common.broken(format!("{} is {state:?} in the end", batch.id));

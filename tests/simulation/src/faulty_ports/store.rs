@@ -1,11 +1,10 @@
-mod batches;
 mod claims;
 mod conversations;
 mod effects;
 mod inbox;
 mod instances;
-mod invitations;
 mod overdue;
+mod spoiled_invitations;
 mod spoiled_records;
 mod spoiled_writes;
 mod table;

@@ -19,6 +19,7 @@ use recado_pipeline::deliver::{self, BatchRequest};
 use recado_pipeline::occasions;
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
+use recado_pipeline::records::batches::find_batch;
 use recado_pipeline::records::occasions::{put_invitation_template, put_occasion};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -221,8 +222,8 @@ where
     pub fn is_batch_paused(&self, place: usize) -> bool {
         let id = self.ledger().batches[place].id.clone();
         let tenant = &self.bounds[0].instance.tenant;
-        let found = block_on(self.store.find_batch(tenant, &id)).ok().flatten();
-        found.is_some_and(|batch| batch.state == BatchState::Paused)
+        let found = block_on(find_batch(&self.store, tenant, &id)).ok().flatten();
+        found.is_some_and(|batch| batch.record.state == BatchState::Paused)
     }
 
     async fn order_batch_once(self: &Arc<Self>, id: &BatchId, order: BatchOrder) -> Option<bool> {

@@ -1,9 +1,7 @@
 //! Makes the items of records of another store.
 
-use super::super::batches::encode_batch;
 use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
 use super::super::deliveries::{ACKNOWLEDGED, ERASED};
-use super::super::invitation_items::{begin_actions, encode, encode_carrier_lead, encode_claim};
 use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
 use super::super::keys::{self, TableKey};
@@ -14,11 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::ConfigDocument;
 use recado_domain::event::{EventPayload, EventState};
 use recado_domain::instance::{InFlightSend, InstanceState};
-use recado_domain::invitations::Invitation;
 use recado_domain::millis::add_duration;
 use recado_domain::moving::{MovedDelivery, MovedEvent, MovedPublishedEvent, MovedRecord, OfInstance};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
-use recado_ports::ports::{InvitationClaim, PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use serde_json::Value;
 
 /// The least time for which a published event is kept after an import, whatever its age. 1 day.
@@ -48,14 +45,13 @@ pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestam
                 .chain(open)
                 .collect()
         }
-        MovedRecord::Invitation(invitation) => invitation_items(what, invitation, now)?,
         MovedRecord::PublishedEvent(event) => logged_items(what, event, now)?,
-        _ => vec![single_item(what, record, now)?],
+        _ => vec![single_item(what, record)?],
     })
 }
 
 /// Makes the item of a record that is one item.
-fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
+fn single_item(what: &'static str, record: &MovedRecord) -> PortResult<Item> {
     Ok(match record {
         MovedRecord::InstanceState(state) => state_item(what, state)?,
         MovedRecord::Event(event) => event_item(what, event)?,
@@ -71,36 +67,6 @@ fn single_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> Port
             keys::index_open(&mut item, &key, Some(parked.release_due_at()));
             key.into_item(item)
         }
-        _ => build_listed_item(what, record, now)?,
-    })
-}
-
-/// Makes the item of a record of invitations or lists.
-fn build_listed_item(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Item> {
-    Ok(match record {
-        MovedRecord::Claim(claim) => {
-            let wanted = InvitationClaim {
-                key: claim.key.clone(),
-                until: claim.until,
-                replaces: None,
-            };
-            single_put(
-                what,
-                encode_claim((&claim.tenant, claim.claimant.as_str()), &wanted, now),
-            )?
-        }
-        MovedRecord::Batch(batch) => encode_batch(what, batch)?,
-        MovedRecord::BatchChunk(chunk) => {
-            let key = TableKey::for_batch_chunk(&chunk.tenant, &chunk.batch, chunk.number);
-            encode(what, &**chunk, key, Some(chunk.keep_until))?
-        }
-        _ => build_dated_item(what, record)?,
-    })
-}
-
-/// Makes the item of a record that expires some time after it was written.
-fn build_dated_item(what: &'static str, record: &MovedRecord) -> PortResult<Item> {
-    Ok(match record {
         MovedRecord::Usage(sum) => {
             let item = expiring(item::encode_record(what, &sum.record)?, sum.expires);
             TableKey::for_usage_of_model(&sum.record, "").into_item(item)
@@ -124,11 +90,6 @@ fn list_puts(actions: Vec<TransactionAction>) -> Vec<Item> {
         _ => None,
     };
     actions.into_iter().filter_map(put).collect()
-}
-
-fn single_put(what: &'static str, action: TransactionAction) -> PortResult<Item> {
-    let item = list_puts(vec![action]).pop();
-    item.ok_or_else(|| PortError::invalid(what, "nothing is written"))
 }
 
 /// Makes the items of an entry of the configuration.
@@ -188,13 +149,6 @@ fn delivery_item(what: &'static str, delivery: &MovedDelivery) -> PortResult<Ite
         item.extend(times.map(|(name, at)| (name.to_owned(), number_attribute(at.as_millisecond()))));
     }
     Ok(key.into_item(item))
-}
-
-fn invitation_items(what: &'static str, invitation: &Invitation, now: Timestamp) -> PortResult<Vec<Item>> {
-    let mut actions = begin_actions(what, invitation, &[], now)?;
-    let carrier_id = invitation.carrier_id();
-    actions.extend(carrier_id.map(|carrier_id| encode_carrier_lead(invitation, carrier_id)));
-    Ok(list_puts(actions))
 }
 
 /// Makes the items of a published event: in the log of its tenant, and in that of the installation.

@@ -4,7 +4,6 @@ use super::super::deliveries::{ERASED, parse_delivery};
 use super::super::directory::find_kind;
 use super::super::identity::{FORMAT, KEY, UNFINISHED_FORMAT, parse_identity_key};
 use super::super::item::{self, Item};
-use super::super::keys::invitations::is_invitation_sk;
 use super::super::keys::{ConfigurationKind, FLY, MESSAGE, PARK, STATE};
 use super::super::prices::PriceRecord;
 use super::super::published_events::parse_logged;
@@ -13,12 +12,10 @@ use super::super::unacknowledged::parse_awaited;
 use super::TAKING;
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::ids::InstanceId;
 use recado_domain::message::Message;
-use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPublishedEvent, MovedRecord,
-    OfInstance,
+    MovedDelivery, MovedEvent, MovedIdentityKey, MovedPublishedEvent, MovedRecord, OfInstance,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::ports::{PortError, PortResult};
@@ -68,7 +65,6 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "I" => return parse_of_instance(what, (rest, sk), item),
         "Q" => return Ok(FoundRecord::PartOfSum),
         "G" => return parse_configured(what, rest, item),
-        "V" => return parse_invitations(what, (rest, sk), item),
         "Z" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
         }
@@ -104,11 +100,6 @@ fn require_expiry(what: &'static str, item: &Item) -> PortResult<Timestamp> {
 
 fn parse_id<T, E>(what: &'static str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> PortResult<T> {
     parse(text).map_err(|_| PortError::invalid(what, "a key with a damaged id"))
-}
-
-fn require_time(what: &'static str, item: &Item, name: &str) -> PortResult<Timestamp> {
-    let found = item::get_integer(item, name).map(from_unix_millis);
-    found.ok_or_else(|| PortError::invalid(what, "a record without a time"))
 }
 
 fn parse_delivery_key(what: &'static str, text: &str) -> PortResult<DeliveryKey> {
@@ -187,33 +178,6 @@ fn parse_moved_key(what: &'static str, item: &Item) -> PortResult<FoundRecord> {
     };
     Ok(key.map_or(Nothing, |key| {
         Whole(MovedRecord::IdentityKey(Box::new(MovedIdentityKey { key })))
-    }))
-}
-
-fn parse_invitations(what: &'static str, (tenant, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
-    if is_invitation_sk(sk) {
-        return Ok(Whole(MovedRecord::Invitation(decode(what, item)?)));
-    }
-    let tenant = parse_id(what, tenant, TenantId::parse)?;
-    let unknown = || PortError::invalid(what, "a record of invitations that is not known");
-    let (kind, rest) = sk.split_once('#').ok_or_else(unknown)?;
-    Ok(Whole(match kind {
-        "B" => MovedRecord::Batch(decode(what, item)?),
-        "R" => MovedRecord::BatchChunk(decode(what, item)?),
-        "K" => {
-            let claim = MovedClaim {
-                tenant,
-                key: rest.to_owned(),
-                claimant: item::get_string(item, "invitation")
-                    .unwrap_or_default()
-                    .to_owned(),
-                until: require_time(what, item, "until")?,
-            };
-            MovedRecord::Claim(Box::new(claim))
-        }
-        // What leads from a carrier's id or a guest to an invitation.
-        "E" | "H" => return Ok(Nothing),
-        _ => return Err(unknown()),
     }))
 }
 

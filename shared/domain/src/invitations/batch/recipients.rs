@@ -113,8 +113,6 @@ pub struct BatchChunk {
     /// Time until which it is kept.
     #[serde(with = "millis")]
     pub keep_until: Timestamp,
-    /// Revision: grows at every write.
-    pub rev: u64,
 }
 
 impl BatchChunk {
@@ -126,7 +124,6 @@ impl BatchChunk {
                 waiting.status = *status;
             }
         }
-        self.rev += 1;
     }
 
     /// Notes the statuses of recipients, each named by its place, that were looked at until `now`. `None`: the invitation or its message is
@@ -146,7 +143,6 @@ impl BatchChunk {
             }
         }
         self.counted_at = Some(now);
-        self.rev += 1;
     }
 
     /// Forgets these guests. Returns `false` if none of them is among the recipients.
@@ -160,9 +156,6 @@ impl BatchChunk {
                 }
                 found = true;
             }
-        }
-        if found {
-            self.rev += 1;
         }
         found
     }
@@ -191,7 +184,6 @@ pub fn make_chunk(batch: &Batch, number: usize, guests: &[GuestId]) -> BatchChun
         recipients: guests.iter().map(waits).collect(),
         counted_at: None,
         keep_until: batch.keep_until,
-        rev: 1,
     }
 }
 

@@ -74,7 +74,6 @@ impl Batch {
         reminder.is_withdrawn = true;
         self.state = BatchState::Cancelled;
         self.due_at = None;
-        self.rev += 1;
         true
     }
 
@@ -91,7 +90,6 @@ impl Batch {
         reminder.is_withdrawn = false;
         self.state = BatchState::Scheduled;
         self.await_time(now);
-        self.rev += 1;
         true
     }
 }

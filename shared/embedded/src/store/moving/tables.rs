@@ -11,8 +11,8 @@ use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::moving::{
-    Dated, MovedClaim, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPublishedEvent, MovedRecord,
-    OfInstance, TableRecord,
+    Dated, MovedDelivery, MovedEvent, MovedIdentityKey, MovedPublishedEvent, MovedRecord, OfInstance,
+    TableRecord,
 };
 use recado_domain::published_event::EventCursor;
 use recado_ports::table::Kind;
@@ -82,15 +82,6 @@ pub(super) const TABLES: &[MovedTable] = &[
         parse_in_flight
     ),
     whole!("parked", &["instance", "conversation"], Parked),
-    whole!("invitations", &["tenant", "id"], Invitation),
-    parsed!(
-        "invitation_claims",
-        &["tenant", "key"],
-        "tenant, key, invitation, until",
-        parse_claim
-    ),
-    whole!("batches", &["tenant", "id"], Batch),
-    whole!("batch_chunks", &["tenant", "batch", "number"], BatchChunk),
     parsed!(
         "usage",
         &["tenant", "day", "agent", "model", "country"],
@@ -206,16 +197,6 @@ fn parse_in_flight(row: &Row<'_>) -> ParsedRow {
         record: *parse_body(row)?,
     };
     Ok(Some(MovedRecord::InFlight(Box::new(note))))
-}
-
-fn parse_claim(row: &Row<'_>) -> ParsedRow {
-    let claim = MovedClaim {
-        tenant: parse_id(row, "tenant", TenantId::parse)?,
-        key: row.get("key")?,
-        claimant: row.get("invitation")?,
-        until: parse_time(row, "until")?,
-    };
-    Ok(Some(MovedRecord::Claim(Box::new(claim))))
 }
 
 fn parse_usage(row: &Row<'_>) -> ParsedRow {

@@ -1,6 +1,5 @@
 //! Writes records of another store.
 
-use super::super::batches::{upsert_batch, upsert_chunk};
 use super::super::conversation_row::ConversationRow;
 use super::super::deliveries::upsert_moved_delivery;
 use super::super::directory::apply_document;
@@ -8,17 +7,14 @@ use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
 use super::super::installation_values::write_installation_value;
 use super::super::instances::{upsert_parked, upsert_state};
-use super::super::invitation_rows::insert_claim;
-use super::super::invitations::write_invitation;
 use super::super::messages::MessageRow;
 use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::usage::replace_usage_sum;
 use crate::db_error::DbError;
-use crate::sql_records::encode_json;
 use jiff::Timestamp;
 use recado_domain::moving::{MovedRecord, TableRecord};
-use recado_ports::ports::{InvitationClaim, PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::table::{Kind, Write};
 use rusqlite::Connection;
 
@@ -55,26 +51,6 @@ fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<
         MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
         // Events are written after what the others published is removed, and records of the table beside all of these.
         MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),
-        _ => write_record_of_invitations(c, record, now),
-    }
-}
-
-/// Writes a record of invitations.
-fn write_record_of_invitations(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
-    match record {
-        MovedRecord::Invitation(invitation) => {
-            write_invitation(c, invitation, &encode_json(invitation)?, now)
-        }
-        MovedRecord::Claim(claim) => {
-            let wanted = InvitationClaim {
-                key: claim.key.clone(),
-                until: claim.until,
-                replaces: None,
-            };
-            insert_claim(c, (&claim.tenant, claim.claimant.as_str()), &wanted)
-        }
-        MovedRecord::Batch(batch) => upsert_batch(c, batch, &encode_json(batch)?),
-        MovedRecord::BatchChunk(chunk) => upsert_chunk(c, chunk, &encode_json(chunk)?),
         _ => Err(DbError::Argument("a record of a kind that is not written")),
     }
 }

@@ -4,7 +4,7 @@ use super::NOW;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql};
-use crate::store::{ConversationRow, MessageRow, upsert_batch, write_invitation};
+use crate::store::{ConversationRow, MessageRow};
 use futures::executor::block_on;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, Notification};
@@ -203,15 +203,15 @@ fn insert_invitations(c: &Connection, waits: i64, held: i64) -> Result<(), DbErr
     );
     let queued = email(1, json!({"email_state": "queued", "not_before": waits}));
     for invitation in [sending, queued] {
-        write_invitation(c, &invitation, &encode_json(&invitation)?, now())?;
+        insert_record(c, &invitation)?;
     }
     let batch: Batch = read(
         json!({"tenant": "t", "id": format!("bat_{}", "0".repeat(32)), "occasion": "o",
         "channel": "whatsapp", "template": "invite", "by": "installation", "correlation": "k", "request_hash": "h",
         "state": "running", "recipients": 9, "expanded": 3, "due_at": waits, "created_at": NOW,
-        "keep_until": keep_until, "rev": 1}),
+        "keep_until": keep_until}),
     );
-    upsert_batch(c, &batch, &encode_json(&batch)?)
+    insert_record(c, &batch)
 }
 
 fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {

@@ -38,10 +38,11 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System,
-};
+use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::records::claims::InvitationClaim;
+use recado_ports::records::invitations::{self as invitation_records, InvitationOutcome, begin_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// The guest whom a request names.
 #[derive(Debug, Clone)]
@@ -146,10 +147,11 @@ async fn try_to_begin(
     (mut claims, has_key): (Vec<InvitationClaim>, bool),
     now: Timestamp,
 ) -> Result<WriteAttempt<AcceptedInvitation, Vec<InvitationClaim>>, InvitationError> {
-    let begins = deps.store().begin_invitation(taken, &claims, now);
-    let (claim, by) = match begins.await? {
+    let mut new = Versioned::new(taken.clone());
+    let begun = begin_invitation(deps.store(), &mut new, &claims, now).await?;
+    let (claim, by) = match begun {
         InvitationOutcome::Begun => {
-            let invitation = Box::pin(dispatch(deps, caller, ready, taken.clone())).await?;
+            let invitation = Box::pin(dispatch(deps, caller, ready, new)).await?;
             return Ok(WriteAttempt::Done(AcceptedInvitation {
                 invitation,
                 repeated: false,
@@ -158,7 +160,7 @@ async fn try_to_begin(
         InvitationOutcome::Claimed { claim, by } => (claim, by),
     };
     let tenant = &ready.invitation.tenant;
-    let Some(known) = deps.store().find_invitation(tenant, &by).await? else {
+    let Some(known) = invitation_records::find_invitation(deps.store(), tenant, &by).await? else {
         claims[claim].replaces = Some(by);
         return Ok(WriteAttempt::Lost(claims));
     };
@@ -189,9 +191,9 @@ async fn repeat_request(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
-    known: Invitation,
+    known: Versioned<Invitation>,
 ) -> Result<AcceptedInvitation, InvitationError> {
-    if known.request_hash != ready.invitation.request_hash {
+    if known.record.request_hash != ready.invitation.request_hash {
         return Err(DeliverError::KeyReused.into());
     }
     let invitation = resume(deps, caller, ready, known).await?;
@@ -223,12 +225,12 @@ async fn note_duplicate(
     claims: &[InvitationClaim],
     of: InvitationId,
 ) -> PortResult<Option<AcceptedInvitation>> {
-    let mut invitation = ready.invitation.clone();
-    invitation.state = InvitationState::Duplicate { of };
+    let mut new = Versioned::new(ready.invitation.clone());
+    new.record.state = InvitationState::Duplicate { of };
     let now = deps.system().now();
-    let begun = deps.store().begin_invitation(&invitation, claims, now).await?;
+    let begun = begin_invitation(deps.store(), &mut new, claims, now).await?;
     Ok((begun == InvitationOutcome::Begun).then_some(AcceptedInvitation {
-        invitation,
+        invitation: new.record,
         repeated: false,
     }))
 }

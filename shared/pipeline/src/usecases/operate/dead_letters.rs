@@ -22,9 +22,10 @@ use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use recado_domain::invitations::InvitationState;
 use recado_ports::ports::{
-    ConfigurationStore, Conversations, InvitationRecords, Page, PageRequest, PortError, PortResult, Queues,
+    ConfigurationStore, Conversations, Page, PageRequest, PortError, PortResult, Queues,
 };
 use recado_ports::records::dead_letters::{self, DeadLetterFilter};
+use recado_ports::records::invitations::find_invitation;
 use serde_json::{Value, json};
 
 /// Number of dead letters that are handled at the same time.
@@ -148,8 +149,8 @@ async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<
             None => Ok(Value::Null),
         },
         DeadLetterContent::Email { tenant, invitation } => {
-            let found = deps.store().find_invitation(tenant, invitation).await?;
-            let email = found.as_ref().and_then(|found| match &found.state {
+            let found = find_invitation(deps.store(), tenant, invitation).await?;
+            let email = found.as_ref().and_then(|found| match &found.record.state {
                 InvitationState::Email { outbox } => outbox.email.as_ref(),
                 _ => None,
             });

@@ -7,11 +7,13 @@ use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{end_reminder, find_planned, plan_reminders};
 use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, GuestId, TenantId};
-use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchState, GuestStatus, make_chunk};
+use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, GuestStatus, make_chunk};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{BatchRecords, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::batches::{find_batch, list_batch_chunks, save_batch, save_batch_chunk};
 use recado_ports::records::guests::list_guests;
 use recado_ports::records::occasions::find_occasion;
+use recado_ports::table::Versioned;
 
 /// Time until a batch is started again whose start did not end.
 const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);
@@ -22,30 +24,31 @@ const PAGE: usize = 500;
 /// Handles a batch that is due. Returns `false` if there was nothing to do, or another worker was faster.
 pub(super) async fn handle_due_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
     let now = deps.system().now();
-    let found = deps.store().find_batch(tenant, id).await?;
-    let Some(mut batch) = found.filter(|batch| batch.due_at.is_some_and(|due| due <= now)) else {
+    let found = find_batch(deps.store(), tenant, id).await?;
+    let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {
         return Ok(false);
     };
-    if batch.state != BatchState::Scheduled {
+    if found.record.state != BatchState::Scheduled {
         return restart_batch(deps, tenant, id).await;
     }
-    batch.put_off(add_duration(now, START_AGAIN));
-    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
+    found.record.put_off(add_duration(now, START_AGAIN));
+    if save_batch(deps.store(), &mut found).await? == WriteOutcome::Conflict {
         return Ok(false);
     }
-    let recipients = if batch.reminder.is_some() {
-        match fill_reminder(deps, &batch).await? {
+    let recipients = if found.record.reminder.is_some() {
+        match fill_reminder(deps, &found.record).await? {
             Some(recipients) => recipients,
-            None => return end_reminder(deps, batch).await,
+            None => return end_reminder(deps, found).await,
         }
     } else {
-        batch.recipients
+        found.record.recipients
     };
-    batch.start(recipients, deps.system().now());
-    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
+    found.record.start(recipients, deps.system().now());
+    if save_batch(deps.store(), &mut found).await? == WriteOutcome::Conflict {
         // Somebody paused or cancelled it meanwhile.
         return Ok(false);
     }
+    let batch = found.record;
     tracing::info!(batch_id = %batch.id, recipients, "a batch for later begins");
     if batch.is_expanding() {
         enqueue_batch(deps, &batch, 0, SignedDuration::ZERO).await?;
@@ -74,7 +77,8 @@ async fn fill_reminder(deps: &impl Deps, batch: &Batch) -> PortResult<Option<usi
 /// Stores the guests with one of these statuses as recipients, and returns their number. A start that a crash ended is gone on with
 /// behind the last chunk: the guests are read by their ids.
 async fn store_recipients(deps: &impl Deps, batch: &Batch, wanted: &[GuestStatus]) -> PortResult<usize> {
-    let stored = deps.store().list_batch_chunks(&batch.tenant, &batch.id).await?;
+    let stored = list_batch_chunks(deps.store(), &batch.tenant, &batch.id).await?;
+    let stored: Vec<BatchChunk> = stored.into_iter().map(|chunk| chunk.record).collect();
     let mut count: usize = stored.iter().map(|chunk| chunk.recipients.len()).sum();
     if stored
         .last()
@@ -101,8 +105,8 @@ async fn store_recipients(deps: &impl Deps, batch: &Batch, wanted: &[GuestStatus
         cursor = found.next_cursor;
         while waiting.len() >= BATCH_CHUNK || (cursor.is_none() && !waiting.is_empty()) {
             let rest = waiting.split_off(BATCH_CHUNK.min(waiting.len()));
-            let chunk = make_chunk(batch, number, &waiting);
-            if deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Conflict {
+            let mut chunk = Versioned::new(make_chunk(batch, number, &waiting));
+            if save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Conflict {
                 return Err(PortError::contended("recipients of a batch"));
             }
             count += waiting.len();

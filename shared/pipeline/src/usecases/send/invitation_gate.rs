@@ -11,7 +11,8 @@ use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{BatchRecords, OutboxStore, System};
+use recado_ports::ports::{OutboxStore, System};
+use recado_ports::records::batches::find_batch;
 
 /// Passes over an invitation that is held back: nothing else to the contact waits for it. `reconcile` comes back to it.
 pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepResult {
@@ -35,8 +36,8 @@ pub(super) async fn pass_over_waiting(
     let Some(batch) = &message.out.batch else {
         return Ok(());
     };
-    let batch = deps.store().find_batch(&context.bound.tenant.id, batch).await?;
-    match batch.map(|batch| batch.state) {
+    let batch = find_batch(deps.store(), &context.bound.tenant.id, batch).await?;
+    match batch.map(|batch| batch.record.state) {
         Some(BatchState::Paused) => Err(Stop::Finished),
         _ => Ok(()),
     }

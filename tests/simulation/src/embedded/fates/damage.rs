@@ -50,8 +50,6 @@ pub enum Concerns {
 /// The kinds of records that a day has, and whom a damaged row of each may concern.
 pub const KINDS: &[(&str, Concerns)] = &[
     ("agents", Concerns::Tenant),
-    ("batch_chunks", Concerns::Named),
-    ("batches", Concerns::Named),
     ("calendars", Concerns::Tenant),
     ("conversations", Concerns::Named),
     ("deliveries", Concerns::Named),
@@ -59,7 +57,6 @@ pub const KINDS: &[(&str, Concerns)] = &[
     ("in_flight", Concerns::Named),
     ("instance_states", Concerns::Tenant),
     ("instances", Concerns::Tenant),
-    ("invitations", Concerns::Named),
     ("messages", Concerns::Named),
     ("published_events", Concerns::Named),
     ("queue_messages", Concerns::Named),

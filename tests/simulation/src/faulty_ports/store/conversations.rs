@@ -147,7 +147,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
         message: &Message,
         beside: &[Write],
     ) -> PortResult<CommitOutcome> {
-        let beside = self.spoil_client_writes(beside);
+        let beside = self.spoil_committed_invitation(self.spoil_client_writes(beside));
         let effect = async {
             let committed = self.inner.commit_message(conversation, message, &beside).await?;
             if matches!(committed, CommitOutcome::Committed) {

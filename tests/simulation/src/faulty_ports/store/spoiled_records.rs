@@ -3,6 +3,7 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use recado_domain::effects::Journal;
+use recado_domain::invitations::{Batch, Invitation};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::RemovedInstance;
 use recado_domain::turn_places::TurnPlaces;
@@ -24,6 +25,11 @@ impl<P> FaultyPort<P> {
         }
         if name == Journal::KIND {
             self.spoil_journal(&mut found);
+        }
+        if name == Batch::KIND {
+            found.body = self.spoil_batch(found.body);
+        } else if name == Invitation::KIND {
+            found.body = self.spoil_invitation(found.body);
         }
         Some(found)
     }

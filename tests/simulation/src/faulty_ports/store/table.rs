@@ -47,11 +47,11 @@ impl<S: Store> Table for FaultyPort<S> {
             let Some(made) = self.spoil_writes(writes) else {
                 return Ok(Ok(vec![Version(1); writes.len()]));
             };
-            let made = self.spoil_client_writes(&made);
+            let made = self.spoil_invitation_writes(self.spoil_client_writes(&made));
             let Some(made) = self.spoil_effect_writes(made).await? else {
                 return Ok(Err(Refusal(vec![0])));
             };
-            let written = self.write_spoiled(&made).await?;
+            let written = self.write_noting_mail(&made).await?;
             Ok(self.note_effect_writes(&made, written))
         };
         Box::pin(self.around("write_items", effect))

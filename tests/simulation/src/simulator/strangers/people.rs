@@ -21,7 +21,9 @@ use recado_domain::published_event::EventCursor;
 use recado_pipeline::deliver::{self, LogFilter};
 use recado_pipeline::ports::{Store, System};
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use recado_pipeline::records::batches::find_batch;
 use recado_pipeline::records::guests::save_guest;
+use recado_pipeline::records::invitations::begin_invitation;
 use recado_pipeline::records::occasions::put_occasion;
 use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_pipeline::table::Versioned;
@@ -241,11 +243,11 @@ where
             // Another line of the tenant may have stored the same.
             let mut new = Versioned::new(guest.clone());
             let _written = save_guest(store, &mut new).await.expect("it is stored");
-            let _begun = store
-                .begin_invitation(&invitation, &[], now)
+            let mut invitation = Versioned::new(invitation);
+            let _begun = begin_invitation(store, &mut invitation, &[], now)
                 .await
                 .expect("it is stored");
-            let batch = store.find_batch(&tenant, &batch_id()).await;
+            let batch = find_batch(store, &tenant, &batch_id()).await;
             if batch.expect("it is read").is_none() {
                 let of = (&tenant, &guest.occasion);
                 store_batch(

@@ -3,7 +3,8 @@ use crate::steps::guests::find_guests;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Guest, Invitation};
-use recado_ports::ports::{InvitationRecords, PageRequest, PortResult};
+use recado_ports::ports::{PageRequest, PortResult};
+use recado_ports::records::invitations::list_invitations;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -35,10 +36,7 @@ pub(super) async fn export_guests(
         );
         loop {
             let (tenant, occasion) = (&guest.tenant, &guest.occasion);
-            let sent = deps
-                .store()
-                .list_invitations(tenant, occasion, Some(&guest.id), &page)
-                .await?;
+            let sent = list_invitations(deps.store(), tenant, occasion, Some(&guest.id), &page).await?;
             invitations.extend(sent.items);
             page.cursor = sent.next_cursor;
             if page.cursor.is_none() {

@@ -33,10 +33,11 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    BatchOutcome, BatchRecords, InvitationClaim, PortError, PortResult, System, WriteOutcome,
-};
+use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::batches::{self as batch_records, BatchOutcome, save_batch, save_batch_chunk};
+use recado_ports::records::claims::InvitationClaim;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 pub use recipients::{ListedRecipient, list_batch_recipients};
 use std::collections::BTreeSet;
 
@@ -96,15 +97,15 @@ pub async fn send_batch(
     let of_first = request_for_guest(&request, first.clone());
     let tenant = find_frame(deps, caller, &of_first).await?.tenant;
     let claim = make_claim(deps, request.key.as_ref()).await?;
-    let batch = make_batch(deps, caller, (&tenant, &request), (&guests, send_at));
-    let now = deps.system().now();
-    let begun = deps.store().begin_batch(&batch, claim.as_ref(), now).await?;
+    let new = make_batch(deps, caller, (&tenant, &request), (&guests, send_at));
+    let (mut new, now) = (Versioned::new(new), deps.system().now());
+    let begun = batch_records::begin_batch(deps.store(), &mut new, claim.as_ref(), now).await?;
     let (batch, repeated) = match begun {
-        BatchOutcome::Begun => (batch, false),
+        BatchOutcome::Begun => (new, false),
         BatchOutcome::Claimed(by) => {
-            let known = deps.store().find_batch(&tenant.id, &by).await?;
+            let known = batch_records::find_batch(deps.store(), &tenant.id, &by).await?;
             let known = known.ok_or_else(|| PortError::contended("a batch of the same key"))?;
-            if known.request_hash != batch.request_hash {
+            if known.record.request_hash != new.record.request_hash {
                 return Err(DeliverError::KeyReused.into());
             }
             (known, true)
@@ -186,7 +187,6 @@ fn make_batch(
         due_at: None,
         created_at: now,
         keep_until: add_duration(kept_from, tenant.retention.messages.to_duration()),
-        rev: 1,
     }
 }
 
@@ -214,13 +214,14 @@ fn hash_request(request: &BatchRequest, guests: &[GuestId]) -> String {
 /// Stores the recipients of a batch and lets it run. Each step may be repeated.
 async fn begin_expansion(
     deps: &impl Deps,
-    batch: Batch,
+    batch: Versioned<Batch>,
     guests: &[GuestId],
 ) -> Result<Batch, InvitationError> {
-    if batch.state == BatchState::Preparing {
+    if batch.record.state == BatchState::Preparing {
         // A chunk that is stored already is the same: it was made by the same request.
-        stream::iter(split_recipients(&batch, guests))
-            .map(|chunk| async move { deps.store().save_batch_chunk(&chunk).await.map(drop) })
+        let chunks = split_recipients(&batch.record, guests).into_iter();
+        stream::iter(chunks.map(Versioned::new))
+            .map(|mut chunk| async move { save_batch_chunk(deps.store(), &mut chunk).await.map(drop) })
             .buffer_unordered(WRITES_AT_ONCE)
             .try_collect::<()>()
             .await?;
@@ -233,14 +234,15 @@ async fn begin_expansion(
 }
 
 /// Lets a batch run, or wait for its time, unless it does already.
-async fn begin_batch(deps: &impl Deps, batch: Batch) -> Result<Batch, InvitationError> {
+async fn begin_batch(deps: &impl Deps, batch: Versioned<Batch>) -> Result<Batch, InvitationError> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
-        if !batch.begin(deps.system().now())
-            || deps.store().save_batch(&batch).await? == WriteOutcome::Written
+        if !batch.record.begin(deps.system().now())
+            || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written
         {
-            return Ok(WriteAttempt::Done(batch));
+            return Ok(WriteAttempt::Done(batch.record));
         }
-        let known = deps.store().find_batch(&batch.tenant, &batch.id).await?;
+        let Batch { tenant, id, .. } = &batch.record;
+        let known = batch_records::find_batch(deps.store(), tenant, id).await?;
         known
             .map(WriteAttempt::Lost)
             .ok_or(InvitationError::NotFound("batch"))

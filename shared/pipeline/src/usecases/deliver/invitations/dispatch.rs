@@ -19,8 +19,10 @@ use recado_domain::invitations::{Invitation, InvitationState, PlannedMessage};
 use recado_domain::options::SendOptions;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{InvitationRecords, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::invitations::{find_invitation, save_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Makes a message of an invitation that a crash left without one, unless the crash came after its message. Another request may be making
 /// it at the same time.
@@ -28,27 +30,28 @@ pub(super) async fn resume(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
-    known: Invitation,
+    found: Versioned<Invitation>,
 ) -> Result<Invitation, InvitationError> {
+    let known = &found.record;
     if let InvitationState::Email { outbox } = &known.state {
         // A crash may have come before its job.
         if outbox.is_open() {
-            enqueue_outbound(deps, build_email_job(&known, outbox)).await?;
+            enqueue_outbound(deps, build_email_job(known, outbox)).await?;
         }
-        return Ok(known);
+        return Ok(found.record);
     }
     let InvitationState::Taken { planned } = &known.state else {
-        return Ok(known);
+        return Ok(found.record);
     };
     let instance = planned.as_ref().map(|planned| planned.instance.to_string());
     let scope = instance.unwrap_or_else(|| ready.bound.instance.id.to_string());
-    let claim = make_claim(deps, (&known.tenant, scope), &message_key(&known)?, &[], None).await?;
+    let claim = make_claim(deps, (&known.tenant, scope), &message_key(known)?, &[], None).await?;
     match find_claimed(deps, Some(&claim)).await? {
         Some(held) => {
             let made = return_claimed_message(deps, &known.tenant, held).await?;
-            note_message(deps, known, made).await
+            note_message(deps, found, made).await
         }
-        None => Box::pin(dispatch(deps, caller, ready, known)).await,
+        None => Box::pin(dispatch(deps, caller, ready, found)).await,
     }
 }
 
@@ -64,9 +67,9 @@ pub(super) async fn dispatch(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
-    invitation: Invitation,
+    invitation: Versioned<Invitation>,
 ) -> Result<Invitation, InvitationError> {
-    let planned = match &invitation.state {
+    let planned = match &invitation.record.state {
         // A record of an older version has no plan. It is of the same guest and template.
         InvitationState::Taken { planned } => planned
             .as_deref()
@@ -74,14 +77,14 @@ pub(super) async fn dispatch(
             .or_else(|| ready.plan_message(&caller.name)),
         _ => None,
     };
-    let is_given_up = invitation.email_failed_at().is_some();
+    let is_given_up = invitation.record.email_failed_at().is_some();
     if is_given_up || planned.as_ref().is_some_and(|one| one.restored_from.is_some()) {
         // It may have been sent before it was restored: what is to be looked for or told of comes first. Its sender asks whether it may
         // leave.
         return dispatch_as(deps, caller, (invitation, planned), None).await;
     }
     let person = (&ready.guest, &ready.zone);
-    let permission = judge_invitation(deps, &ready.bound.tenant, person, &invitation.id).await?;
+    let permission = judge_invitation(deps, &ready.bound.tenant, person, &invitation.record.id).await?;
     let allowed_at = match permission {
         DeliveryPermission::Granted => None,
         DeliveryPermission::NotBefore(at) => Some(at),
@@ -127,7 +130,7 @@ async fn is_window_closed(
 async fn dispatch_as(
     deps: &impl Deps,
     caller: &Caller,
-    (invitation, planned): (Invitation, Option<PlannedMessage>),
+    (invitation, planned): (Versioned<Invitation>, Option<PlannedMessage>),
     send_at: Option<Timestamp>,
 ) -> Result<Invitation, InvitationError> {
     match planned {
@@ -139,33 +142,35 @@ async fn dispatch_as(
 /// Enqueues the e-mail of a stored invitation, or puts it off.
 async fn dispatch_email(
     deps: &impl Deps,
-    mut invitation: Invitation,
+    mut found: Versioned<Invitation>,
     send_at: Option<Timestamp>,
 ) -> PortResult<Invitation> {
+    let invitation = &mut found.record;
     invitation.not_before = send_at;
     let InvitationState::Email { outbox } = &mut invitation.state else {
-        return Ok(invitation);
+        return Ok(found.record);
     };
     if let Some(at) = send_at {
         put_off_email(deps, outbox, at)?;
         invitation.raise_revision();
-        return save_changed(deps, invitation).await;
+        return save_changed(deps, found).await;
     }
     let job = {
         let outbox = outbox.clone();
-        build_email_job(&invitation, &outbox)
+        build_email_job(invitation, &outbox)
     };
     enqueue_outbound(deps, job).await?;
-    Ok(invitation)
+    Ok(found.record)
 }
 
 /// Makes the planned message of a stored invitation, now or for `send_at`, in the name of who ordered it.
 async fn dispatch_message(
     deps: &impl Deps,
     caller: &Caller,
-    (invitation, planned): (Invitation, PlannedMessage),
+    (found, planned): (Versioned<Invitation>, PlannedMessage),
     send_at: Option<Timestamp>,
 ) -> Result<Invitation, InvitationError> {
+    let invitation = &found.record;
     let PlannedMessage {
         instance,
         to,
@@ -182,8 +187,8 @@ async fn dispatch_message(
         to,
         content,
         options: SendOptions::default(),
-        key: Some(message_key(&invitation)?),
-        metadata: name_in_metadata(&invitation)?,
+        key: Some(message_key(invitation)?),
+        metadata: name_in_metadata(invitation)?,
         send_at,
         correlation,
     };
@@ -192,19 +197,19 @@ async fn dispatch_message(
         ..caller.clone()
     };
     match accept_for_guest(deps, &orderer, &instance, send, Some(described)).await {
-        Ok(accepted) => note_message(deps, invitation, accepted).await,
+        Ok(accepted) => note_message(deps, found, accepted).await,
         Err(DeliverError::Port(error)) => Err(error.into()),
         // The key is the invitation's own, so no client used it for anything else.
         Err(DeliverError::KeyReused) => Err(PortError::contended("invitation").into()),
         Err(error @ DeliverError::Busy) => Err(error.into()),
-        Err(error) => refuse(deps, invitation, error.into()).await,
+        Err(error) => refuse(deps, found, error.into()).await,
     }
 }
 
 /// Stores which message an invitation became. A message that was made counts, also if another request refused the invitation meanwhile.
 async fn note_message(
     deps: &impl Deps,
-    invitation: Invitation,
+    invitation: Versioned<Invitation>,
     made: AcceptedMessage,
 ) -> Result<Invitation, InvitationError> {
     let made = &made;
@@ -212,19 +217,20 @@ async fn note_message(
         PortError::contended("invitation"),
         invitation,
         |known| async move {
-            let mut changed = known;
-            changed.become_message(made.id.clone(), made.send_at);
-            if deps.store().save_invitation(&changed).await? == WriteOutcome::Written {
-                return Ok(WriteAttempt::Done(changed));
+            let mut changed: Versioned<Invitation> = known;
+            changed.record.become_message(made.id.clone(), made.send_at);
+            if save_invitation(deps.store(), &mut changed).await? == WriteOutcome::Written {
+                return Ok(WriteAttempt::Done(changed.record));
             }
-            let stored = deps.store().find_invitation(&changed.tenant, &changed.id).await?;
+            let Invitation { tenant, id, .. } = &changed.record;
+            let stored = find_invitation(deps.store(), tenant, id).await?;
             Ok(match stored {
-                Some(stored) if matches!(stored.state, InvitationState::Message { .. }) => {
-                    WriteAttempt::Done(stored)
+                Some(stored) if matches!(stored.record.state, InvitationState::Message { .. }) => {
+                    WriteAttempt::Done(stored.record)
                 }
                 Some(stored) => WriteAttempt::Lost(stored),
                 // It was erased meanwhile.
-                None => WriteAttempt::Done(changed),
+                None => WriteAttempt::Done(changed.record),
             })
         },
     )
@@ -234,22 +240,20 @@ async fn note_message(
 /// Stores that an invitation can never be sent, and returns why.
 async fn refuse(
     deps: &impl Deps,
-    mut invitation: Invitation,
+    mut invitation: Versioned<Invitation>,
     error: InvitationError,
 ) -> Result<Invitation, InvitationError> {
-    invitation.refuse(error.to_string());
+    invitation.record.refuse(error.to_string());
     save_changed(deps, invitation).await?;
     Err(error)
 }
 
 /// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
-async fn save_changed(deps: &impl Deps, invitation: Invitation) -> PortResult<Invitation> {
-    if deps.store().save_invitation(&invitation).await? == WriteOutcome::Written {
-        return Ok(invitation);
+async fn save_changed(deps: &impl Deps, mut changed: Versioned<Invitation>) -> PortResult<Invitation> {
+    if save_invitation(deps.store(), &mut changed).await? == WriteOutcome::Written {
+        return Ok(changed.record);
     }
-    let known = deps
-        .store()
-        .find_invitation(&invitation.tenant, &invitation.id)
-        .await?;
-    Ok(known.unwrap_or(invitation))
+    let Invitation { tenant, id, .. } = &changed.record;
+    let known = find_invitation(deps.store(), tenant, id).await?;
+    Ok(known.unwrap_or(changed).record)
 }

@@ -8,7 +8,8 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationStatus, LogMonth};
-use recado_ports::ports::{InvitationRecords, Page, PageRequest, System};
+use recado_ports::ports::{Page, PageRequest, System};
+use recado_ports::records::invitations::list_invitations_of_month;
 
 /// The entries of the log that are wanted.
 #[derive(Debug, Clone, Default)]
@@ -47,10 +48,7 @@ pub async fn export_invitations(
     let tenant = choose_tenant(deps, caller, named).await?;
     let present = LogMonth::of_instant(deps.system().now());
     let month = filter.month.unwrap_or(present);
-    let found = deps
-        .store()
-        .list_invitations_of_month(&tenant.id, month, page)
-        .await?;
+    let found = list_invitations_of_month(deps.store(), &tenant.id, month, page).await?;
     let wanted = found.items.into_iter().filter(|one| filter.may_include(one));
     let views: Vec<Option<InvitationView>> = stream::iter(wanted)
         .map(|invitation| view_listed_invitation(deps, caller, invitation))

@@ -21,9 +21,8 @@ use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{
-    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, System,
-};
+use recado_ports::ports::{ConfigurationStore, Deliveries, Page, PageRequest, PortResult, System};
+use recado_ports::records::invitations as invitation_records;
 use recado_ports::records::scheduled_messages::find_scheduled;
 
 /// Number of messages that are read at the same time for a list.
@@ -73,11 +72,20 @@ pub async fn find_invitation(
     let own = InvitationId::parse(id).ok();
     let own = own.filter(|own| parse_invitation_time(own).is_some());
     let found = match own {
-        Some(own) => deps.store().find_invitation(&tenant.id, &own).await?,
+        Some(own) => find_stored(deps, &tenant.id, &own).await?,
         None => find_by_message(deps, caller, &tenant, id).await?,
     };
     let invitation = found.ok_or(MISSING)?;
     view_invitation(deps, caller, invitation).await?.ok_or(MISSING)
+}
+
+async fn find_stored(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    id: &InvitationId,
+) -> PortResult<Option<Invitation>> {
+    let found = invitation_records::find_invitation(deps.store(), tenant, id).await?;
+    Ok(found.map(|found| found.record))
 }
 
 /// Returns the invitation whose message has this id, Recado's own or the provider's.
@@ -94,9 +102,11 @@ async fn find_by_message(
     let own = own.filter(|id| id.conversation_and_ordinal().is_ok());
     let message = if own.is_some() {
         own
-    } else if let Some(emailed) = deps.store().find_emailed_invitation(&tenant.id, id).await? {
-        return Ok(Some(emailed));
     } else {
+        let emailed = invitation_records::find_emailed_invitation(deps.store(), &tenant.id, id).await?;
+        if emailed.is_some() {
+            return Ok(emailed);
+        }
         find_provider_message(deps, tenant, id).await?
     };
     let Some(message) = message else { return Ok(None) };
@@ -109,7 +119,7 @@ async fn find_by_message(
         InvitationId::parse(&id).ok()
     });
     let Some(named) = named else { return Ok(None) };
-    let found = deps.store().find_invitation(&tenant.id, &named).await?;
+    let found = find_stored(deps, &tenant.id, &named).await?;
     // A client may write any metadata, so the invitation must name the message, too, or the scheduled one that it was.
     let scheduled = view.message.out.and_then(|out| out.scheduled);
     let scheduled = scheduled.map(|id| id.as_message_id().clone());
@@ -127,7 +137,7 @@ async fn find_by_scheduled(
 ) -> PortResult<Option<Invitation>> {
     let scheduled = find_scheduled(deps.store(), &tenant.id, id).await?;
     match scheduled.and_then(|scheduled| scheduled.record.invitation) {
-        Some(named) => deps.store().find_invitation(&tenant.id, &named.id).await,
+        Some(named) => find_stored(deps, &tenant.id, &named.id).await,
         None => Ok(None),
     }
 }
@@ -158,10 +168,7 @@ pub async fn list_invitations(
     page: &PageRequest,
 ) -> Result<Page<InvitationView>, InvitationError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps
-        .store()
-        .list_invitations(&tenant.id, occasion, None, page)
-        .await?;
+    let found = invitation_records::list_invitations(deps.store(), &tenant.id, occasion, None, page).await?;
     let items: Vec<Option<InvitationView>> = stream::iter(found.items)
         .map(|invitation| view_listed_invitation(deps, caller, invitation))
         .buffered(READS_AT_ONCE)

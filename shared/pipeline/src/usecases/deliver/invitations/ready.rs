@@ -11,7 +11,8 @@ use recado_domain::invitations::{
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{InvitationClaim, PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
+use recado_ports::records::claims::InvitationClaim;
 use serde_json::json;
 use std::sync::Arc;
 

@@ -19,12 +19,13 @@ use recado_domain::message::PreparedContent;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{
-    BatchRecords, CommittedInvitation, InvitationCommit, InvitationOutcome, InvitationRecords, OutboundEntry,
-    PortError, System,
-};
+use recado_ports::ports::{OutboundEntry, PortError, System};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::invitations::{
+    CommittedInvitation, InvitationCommit, InvitationOutcome, begin_invitation, commit_invitation,
+};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Stores an invitation with what it becomes. If its claim is another invitation's, the slower way decides what follows from that.
 pub(super) async fn commit_directly(
@@ -40,7 +41,8 @@ pub(super) async fn commit_directly(
                     return Err(error.into());
                 }
                 Err(error) => {
-                    return Ok(store_refusal(deps, ready.invitation.clone(), false, &error).await?);
+                    let new = Versioned::new(ready.invitation.clone());
+                    return Ok(store_refusal(deps, new, &error).await?);
                 }
             }
         }
@@ -115,7 +117,7 @@ async fn try_to_commit_message(
         conversation: &conversation,
         message: &message.to_record(),
     };
-    match deps.store().commit_invitation(&committed, now).await? {
+    match commit_invitation(deps.store(), &committed, now).await? {
         InvitationCommit::Committed => {}
         InvitationCommit::Claimed(_) => return Ok(WriteAttempt::Done(None)),
         InvitationCommit::Conflict => return Ok(WriteAttempt::Lost(())),
@@ -141,11 +143,8 @@ async fn begin_email(
     };
     let now = deps.system().now();
     let claims = [ready.make_claim(deps.settings().invitation_window, now)];
-    match deps
-        .store()
-        .begin_invitation(&ready.invitation, &claims, now)
-        .await?
-    {
+    let mut new = Versioned::new(ready.invitation.clone());
+    match begin_invitation(deps.store(), &mut new, &claims, now).await? {
         InvitationOutcome::Begun => {
             enqueue_outbound(deps, build_email_job(&ready.invitation, outbox)).await?;
             Ok(Some(RecipientStatus::Invited(InvitationStatus::Queued).into()))

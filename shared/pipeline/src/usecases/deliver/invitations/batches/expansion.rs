@@ -20,8 +20,10 @@ use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::BatchJob;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{BatchRecords, InstanceStates, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{InstanceStates, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::batches::{find_batch, find_batch_chunk, save_batch, save_batch_chunk};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// Number of recipients of a piece of a batch of e-mails.
 const EMAIL_STEP: usize = 50;
@@ -69,39 +71,46 @@ pub async fn handle_batch_job(deps: &impl Deps, job: &BatchJob, receives: u32) -
 
 async fn expand_next_piece(deps: &impl Deps, job: &BatchJob, receives: u32) -> Result<(), JobStop> {
     let from = job.from;
-    let batch = find_next_batch(deps, job, receives).await?;
-    let caller = build_batch_caller(&batch);
+    let found = find_next_batch(deps, job, receives).await?;
+    let batch = &found.record;
+    let caller = build_batch_caller(batch);
     if batch.is_ending() {
-        return Err(look_for_end(deps, &caller, batch).await?.into());
+        return Err(look_for_end(deps, &caller, found).await?.into());
     }
-    let frame = find_working_frame(deps, &caller, &batch).await?;
+    let frame = find_working_frame(deps, &caller, &found).await?;
     let chunk = find_recipients(deps, (&batch.tenant, &batch.id), from / BATCH_CHUNK).await?;
     let first = from % BATCH_CHUNK;
-    let left = chunk.recipients.len().saturating_sub(first);
-    let (count, next_at) = take_room(deps, &batch, &frame, left).await?;
-    let made = make_invitations(deps, &caller, (&batch, &frame), &chunk, first..first + count).await?;
+    let left = chunk.record.recipients.len().saturating_sub(first);
+    let (count, next_at) = take_room(deps, &found, &frame, left).await?;
+    let piece = first..first + count;
+    let made = make_invitations(deps, &caller, (batch, &frame), &chunk.record, piece).await?;
     let after = from + count.max(1);
     let delay = if after < batch.recipients {
         next_at.duration_since(deps.system().now())
     } else {
         END_LOOK
     };
-    enqueue_batch(deps, &batch, after, delay).await?;
+    enqueue_batch(deps, batch, after, delay).await?;
     store_statuses(deps, chunk, &made).await?;
-    store_progress(deps, batch, after).await?;
+    store_progress(deps, found, after).await?;
     Ok(())
 }
 
 /// Finds the batch of a job. A job of an earlier piece ends; one of a later piece waits for the pieces before it, for
 /// [`EARLY_RECEIVES_MAX`] receives.
-async fn find_next_batch(deps: &impl Deps, job: &BatchJob, receives: u32) -> Result<Batch, JobStop> {
-    let found = deps.store().find_batch(&job.tenant, &job.batch).await?;
-    let is_early = |batch: &Batch| job.from > batch.expanded;
-    match found.filter(|batch| batch.state == BatchState::Running && job.from >= batch.expanded) {
+async fn find_next_batch(
+    deps: &impl Deps,
+    job: &BatchJob,
+    receives: u32,
+) -> Result<Versioned<Batch>, JobStop> {
+    let found = find_batch(deps.store(), &job.tenant, &job.batch).await?;
+    let is_early = |found: &Versioned<Batch>| job.from > found.record.expanded;
+    let is_next = |batch: &Batch| batch.state == BatchState::Running && job.from >= batch.expanded;
+    match found.filter(|found| is_next(&found.record)) {
         None => Err(Verdict::Done.into()),
-        Some(batch) if is_early(&batch) && receives > EARLY_RECEIVES_MAX => Err(Verdict::Done.into()),
-        Some(batch) if is_early(&batch) => Err(Verdict::RETRY_SOON.into()),
-        Some(batch) => Ok(batch),
+        Some(found) if is_early(&found) && receives > EARLY_RECEIVES_MAX => Err(Verdict::Done.into()),
+        Some(found) if is_early(&found) => Err(Verdict::RETRY_SOON.into()),
+        Some(found) => Ok(found),
     }
 }
 
@@ -110,8 +119,8 @@ async fn find_recipients(
     deps: &impl Deps,
     (tenant, batch): (&TenantId, &BatchId),
     number: usize,
-) -> PortResult<BatchChunk> {
-    let found = deps.store().find_batch_chunk(tenant, batch, number).await?;
+) -> PortResult<Versioned<BatchChunk>> {
+    let found = find_batch_chunk(deps.store(), tenant, batch, number).await?;
     found.ok_or_else(|| PortError::invalid("batch", "its recipients are gone"))
 }
 
@@ -129,22 +138,23 @@ fn build_batch_caller(batch: &Batch) -> Caller {
 async fn find_working_frame(
     deps: &impl Deps,
     caller: &Caller,
-    batch: &Batch,
+    found: &Versioned<Batch>,
 ) -> Result<InvitationFrame, JobStop> {
+    let batch = &found.record;
     let frame = match find_frame(deps, caller, &request_of(batch, None)?).await {
         Ok(frame) if frame.bound.is_enabled() || batch.channel == InvitationChannel::Email => frame,
-        Ok(_) => return Err(wait_for_instance(deps, batch).await?.into()),
+        Ok(_) => return Err(wait_for_instance(deps, found).await?.into()),
         Err(InvitationError::Port(error)) => return Err(error.into()),
         Err(error) => {
             tracing::warn!(batch_id = %batch.id, %error, "a batch waits: what it names is gone");
-            return Err(wait_for_instance(deps, batch).await?.into());
+            return Err(wait_for_instance(deps, found).await?.into());
         }
     };
     let now = deps.system().now();
     if batch.reminder.is_none() || find_planned(&frame.tenant, &frame.occasion, batch, now).is_some() {
         return Ok(frame);
     }
-    let is_ended = end_reminder(deps, batch.clone()).await?;
+    let is_ended = end_reminder(deps, found.clone()).await?;
     let verdict = if is_ended {
         Verdict::Done
     } else {
@@ -170,15 +180,15 @@ enum BatchRoom {
 /// the piece after them begins.
 async fn take_room(
     deps: &impl Deps,
-    batch: &Batch,
+    found: &Versioned<Batch>,
     frame: &InvitationFrame,
     left: usize,
 ) -> Result<(usize, Timestamp), JobStop> {
-    let verdict = match reserve_room(deps, batch, frame, left).await? {
+    let verdict = match reserve_room(deps, &found.record, frame, left).await? {
         BatchRoom::Reserved { count, next_at } => return Ok((count, next_at)),
         BatchRoom::FreeAt(at) => Verdict::retry_at(at, deps.system().now()),
-        BatchRoom::NotOpen => wait_for_instance(deps, batch).await?,
-        BatchRoom::NoPeople(free_at) => wait_until(deps, batch, free_at).await?,
+        BatchRoom::NotOpen => wait_for_instance(deps, found).await?,
+        BatchRoom::NoPeople(free_at) => wait_until(deps, found, free_at).await?,
     };
     Err(verdict.into())
 }
@@ -240,44 +250,54 @@ async fn reserve_line(
 }
 
 /// Ends the job of a batch whose instance cannot send. `reconcile` comes back to the batch.
-async fn wait_for_instance(deps: &impl Deps, batch: &Batch) -> PortResult<Verdict> {
+async fn wait_for_instance(deps: &impl Deps, found: &Versioned<Batch>) -> PortResult<Verdict> {
     let again = add_duration(deps.system().now(), NO_INSTANCE);
-    wait_until(deps, batch, again).await
+    wait_until(deps, found, again).await
 }
 
 /// Ends the job of a batch to which `reconcile` comes back at `at`.
-async fn wait_until(deps: &impl Deps, batch: &Batch, at: Timestamp) -> PortResult<Verdict> {
-    let mut batch = batch.clone();
-    batch.put_off(at);
-    Ok(match deps.store().save_batch(&batch).await? {
+async fn wait_until(deps: &impl Deps, found: &Versioned<Batch>, at: Timestamp) -> PortResult<Verdict> {
+    let mut batch = found.clone();
+    batch.record.put_off(at);
+    Ok(match save_batch(deps.store(), &mut batch).await? {
         WriteOutcome::Written => Verdict::Done,
         WriteOutcome::Conflict => Verdict::RETRY_SOON,
     })
 }
 
 /// Stores what became of the recipients of a chunk.
-async fn store_statuses(deps: &impl Deps, chunk: BatchChunk, made: &MadeInvitations) -> PortResult<()> {
+async fn store_statuses(
+    deps: &impl Deps,
+    chunk: Versioned<BatchChunk>,
+    made: &MadeInvitations,
+) -> PortResult<()> {
     let contended = PortError::contended("recipients of a batch");
     retry_lost_write(contended, chunk, |mut chunk| async move {
-        chunk.note_made(made);
-        if deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Written {
+        chunk.record.note_made(made);
+        if save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Written {
             return Ok(WriteAttempt::Done(()));
         }
-        let stored = find_recipients(deps, (&chunk.tenant, &chunk.batch), chunk.number).await?;
+        let BatchChunk {
+            tenant,
+            batch,
+            number,
+            ..
+        } = &chunk.record;
+        let stored = find_recipients(deps, (tenant, batch), *number).await?;
         Ok(WriteAttempt::Lost(stored))
     })
     .await
 }
 
 /// Stores how far a batch is expanded. An order that came meanwhile stays.
-async fn store_progress(deps: &impl Deps, batch: Batch, expanded: usize) -> PortResult<()> {
+async fn store_progress(deps: &impl Deps, batch: Versioned<Batch>, expanded: usize) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
-        batch.record_step(expanded, deps.system().now());
-        if deps.store().save_batch(&batch).await? == WriteOutcome::Written {
+        batch.record.record_step(expanded, deps.system().now());
+        if save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written {
             return Ok(WriteAttempt::Done(()));
         }
-        let stored = deps.store().find_batch(&batch.tenant, &batch.id).await?;
-        let behind = stored.filter(|stored| stored.expanded < expanded);
+        let stored = find_batch(deps.store(), &batch.record.tenant, &batch.record.id).await?;
+        let behind = stored.filter(|stored| stored.record.expanded < expanded);
         Ok(behind.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
     })
     .await

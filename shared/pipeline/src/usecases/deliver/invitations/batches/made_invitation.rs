@@ -3,9 +3,9 @@
 use super::super::InvitationError;
 use crate::Deps;
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
-use recado_ports::ports::{
-    InvitationOutcome, InvitationRecords, OutboundEntry, PortError, PortResult, System, WriteOutcome,
-};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::invitations::{InvitationOutcome, begin_invitation, save_invitation};
+use recado_ports::table::Versioned;
 
 /// The result for a recipient, with the send job that follows.
 pub(super) struct MadeInvitation {
@@ -37,23 +37,21 @@ pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
     }
 }
 
-/// Stores that a guest cannot be invited, and why. `is_stored`: a crash left the invitation.
+/// Stores that a guest cannot be invited, and why. The invitation is new, or a crash left it.
 pub(super) async fn store_refusal(
     deps: &impl Deps,
-    mut invitation: Invitation,
-    is_stored: bool,
+    mut invitation: Versioned<Invitation>,
     error: &InvitationError,
 ) -> PortResult<MadeInvitation> {
-    invitation.state = InvitationState::Refused {
-        error: error.to_string(),
-    };
-    let written = if is_stored {
-        invitation.raise_revision();
-        deps.store().save_invitation(&invitation).await? == WriteOutcome::Written
+    let written = if invitation.is_stored() {
+        invitation.record.refuse(error.to_string());
+        save_invitation(deps.store(), &mut invitation).await? == WriteOutcome::Written
     } else {
+        invitation.record.state = InvitationState::Refused {
+            error: error.to_string(),
+        };
         let now = deps.system().now();
-        let begun = deps.store().begin_invitation(&invitation, &[], now).await?;
-        begun == InvitationOutcome::Begun
+        begin_invitation(deps.store(), &mut invitation, &[], now).await? == InvitationOutcome::Begun
     };
     written
         .then(|| RecipientStatus::Refused.into())

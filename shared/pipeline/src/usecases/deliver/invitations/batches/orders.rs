@@ -8,7 +8,8 @@ use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{BATCH_PERMIT, Batch, BatchOrder};
-use recado_ports::ports::{BatchRecords, PortError, System, WriteOutcome};
+use recado_ports::ports::{PortError, System, WriteOutcome};
+use recado_ports::records::batches::{find_batch, save_batch};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Gives an order about a batch. When the order to pause or cancel returns, no message of the batch begins to leave any more: a
@@ -39,13 +40,13 @@ async fn store_order(
     order: BatchOrder,
 ) -> Result<Batch, InvitationError> {
     retry_lost_write(PortError::contended("batch"), (), |()| async {
-        let found = deps.store().find_batch(tenant, id).await?;
+        let found = find_batch(deps.store(), tenant, id).await?;
         let mut batch = found.ok_or(InvitationError::NotFound("batch"))?;
-        let is_new = batch.follow(order, deps.system().now())?;
-        if is_new && deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
+        let is_new = batch.record.follow(order, deps.system().now())?;
+        if is_new && save_batch(deps.store(), &mut batch).await? == WriteOutcome::Conflict {
             return Ok(WriteAttempt::Lost(()));
         }
-        Ok(WriteAttempt::Done(batch))
+        Ok(WriteAttempt::Done(batch.record))
     })
     .await
 }

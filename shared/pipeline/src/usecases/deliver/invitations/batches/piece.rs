@@ -19,8 +19,10 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{BatchRecords, OutboundEntry, PortError, PortResult, Queues, System};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult, Queues, System};
 use recado_ports::records::guests::find_guests_by_id;
+use recado_ports::records::invitations::read_invitations;
+use recado_ports::table::Versioned;
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of invitations that are made side by side.
@@ -35,7 +37,7 @@ struct NewRecipient {
     guest: GuestId,
     id: InvitationId,
     /// The invitation, if a crash left it.
-    known: Option<Invitation>,
+    known: Option<Versioned<Invitation>>,
     /// The guest's record, if there is one.
     named: Option<Guest>,
 }
@@ -94,8 +96,9 @@ async fn read_recipients(
         .map(|guest| batch.derive_invitation_id(guest))
         .collect();
     let (store, tenant) = (deps.store(), &batch.tenant);
-    let known = store.read_invitations(tenant, &ids).await?.into_iter();
-    let mut known: HashMap<InvitationId, Invitation> = known.map(|one| (one.id.clone(), one)).collect();
+    let known = read_invitations(store, tenant, &ids).await?.into_iter();
+    let mut known: HashMap<InvitationId, Versioned<Invitation>> =
+        known.map(|one| (one.record.id.clone(), one)).collect();
     let found = find_guests_by_id(store, tenant, &batch.occasion, &guests).await?;
     let found = found.into_iter().map(|guest| (guest.id.clone(), guest));
     let mut found: HashMap<GuestId, Guest> = found.collect();
@@ -152,7 +155,7 @@ async fn invite_recipient(
         named,
         ..
     } = recipient;
-    if let Some(status) = known.as_ref().and_then(status_of) {
+    if let Some(status) = known.as_ref().and_then(|known| status_of(&known.record)) {
         return Ok(status.into());
     }
     let request = request_of(batch, Some(&guest))?;
@@ -180,9 +183,8 @@ async fn invite_recipient(
         }
         Err(InvitationError::Port(error)) => return Err(error),
         Err(error) => {
-            let is_stored = known.is_some();
-            let refused = known.unwrap_or_else(|| begin_invitation(deps, frame, &request, &guest, id));
-            return store_refusal(deps, refused, is_stored, &error).await;
+            let new = || Versioned::new(begin_invitation(deps, frame, &request, &guest, id));
+            return store_refusal(deps, known.unwrap_or_else(new), &error).await;
         }
     };
     match sent {

@@ -16,9 +16,10 @@ use recado_domain::invitations::{
     RecipientStatus,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    BatchRecords, InvitationRecords, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
-};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::batches as batch_records;
+use recado_ports::records::invitations::{find_invitation, read_invitations};
+use recado_ports::table::Versioned;
 use std::collections::HashMap;
 
 /// Time for which a status that was looked at counts as new.
@@ -87,11 +88,10 @@ pub async fn find_batch(
     id: &BatchId,
 ) -> Result<BatchProgress, InvitationError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps.store().find_batch(&tenant.id, id).await?;
-    let batch = found.ok_or(InvitationError::NotFound("batch"))?;
-    let mut chunks = deps.store().list_batch_chunks(&tenant.id, id).await?;
+    let found = batch_records::find_batch(deps.store(), &tenant.id, id).await?;
+    let batch = found.ok_or(InvitationError::NotFound("batch"))?.record;
     let looked_at = (RecipientLook::Changing, CHUNKS_AT_ONCE);
-    refresh_chunks(deps, caller, &batch, &mut chunks, looked_at).await?;
+    let chunks = look_at_chunks(deps, caller, &batch, looked_at).await?;
     let may_change = |chunk: &&BatchChunk| chunk.recipients.iter().any(|one| one.status.may_change());
     Ok(BatchProgress {
         counts: BatchCounts::count(&chunks, batch.state),
@@ -106,11 +106,14 @@ pub async fn find_batch(
 
 /// Looks whether the deliveries of a batch have reached their ends, and finishes it then. `reconcile` comes back to one that has
 /// not ended, the later the older it is.
-pub(super) async fn look_for_end(deps: &impl Deps, caller: &Caller, mut batch: Batch) -> PortResult<Verdict> {
-    let mut chunks = deps.store().list_batch_chunks(&batch.tenant, &batch.id).await?;
+pub(super) async fn look_for_end(
+    deps: &impl Deps,
+    caller: &Caller,
+    mut found: Versioned<Batch>,
+) -> PortResult<Verdict> {
     let looked_at = (RecipientLook::Open, CHUNKS_FOR_END);
-    refresh_chunks(deps, caller, &batch, &mut chunks, looked_at).await?;
-    let now = deps.system().now();
+    let chunks = look_at_chunks(deps, caller, &found.record, looked_at).await?;
+    let (now, batch) = (deps.system().now(), &mut found.record);
     if chunks.iter().any(BatchChunk::is_open) {
         let age = now.duration_since(batch.send_at.unwrap_or(batch.created_at));
         batch.put_off(add_duration(
@@ -120,10 +123,11 @@ pub(super) async fn look_for_end(deps: &impl Deps, caller: &Caller, mut batch: B
     } else {
         batch.finish(BatchCounts::count(&chunks, batch.state), now);
     }
-    let written = deps.store().save_batch(&batch).await?;
+    let written = batch_records::save_batch(deps.store(), &mut found).await?;
     if written == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);
     }
+    let batch = found.record;
     if batch.end.is_some() {
         tracing::info!(batch_id = %batch.id, recipients = batch.recipients, "a batch is finished");
     }
@@ -138,27 +142,27 @@ pub async fn list_batches(
     page: &PageRequest,
 ) -> Result<Page<Batch>, InvitationError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    Ok(deps.store().list_batches(&tenant.id, page).await?)
+    Ok(batch_records::list_batches(deps.store(), &tenant.id, page).await?)
 }
 
-/// Looks again at the chunks whose statuses are oldest: at so many at most.
-async fn refresh_chunks(
+/// Reads the chunks of a batch, and looks again at those whose statuses are oldest: at so many at most.
+async fn look_at_chunks(
     deps: &impl Deps,
     caller: &Caller,
     batch: &Batch,
-    chunks: &mut [BatchChunk],
     (look, most): (RecipientLook, usize),
-) -> PortResult<()> {
+) -> PortResult<Vec<BatchChunk>> {
+    let mut chunks = batch_records::list_batch_chunks(deps.store(), &batch.tenant, &batch.id).await?;
     let now = deps.system().now();
-    let mut stale: Vec<&mut BatchChunk> = chunks
+    let mut stale: Vec<&mut Versioned<BatchChunk>> = chunks
         .iter_mut()
-        .filter(|chunk| look.finds_stale(batch, chunk, now))
+        .filter(|chunk| look.finds_stale(batch, &chunk.record, now))
         .collect();
-    stale.sort_by_key(|chunk| chunk.counted_at);
+    stale.sort_by_key(|chunk| chunk.record.counted_at);
     for chunk in stale.into_iter().take(most) {
         refresh_chunk(deps, caller, batch, chunk, look).await?;
     }
-    Ok(())
+    Ok(chunks.into_iter().map(|chunk| chunk.record).collect())
 }
 
 /// Looks again at the recipients of a chunk, if some may have changed.
@@ -166,10 +170,10 @@ pub(super) async fn refresh_if_stale(
     deps: &impl Deps,
     caller: &Caller,
     batch: &Batch,
-    chunk: &mut BatchChunk,
+    chunk: &mut Versioned<BatchChunk>,
     look: RecipientLook,
 ) -> PortResult<()> {
-    if look.finds_stale(batch, chunk, deps.system().now()) {
+    if look.finds_stale(batch, &chunk.record, deps.system().now()) {
         refresh_chunk(deps, caller, batch, chunk, look).await?;
     }
     Ok(())
@@ -180,21 +184,18 @@ async fn refresh_chunk(
     deps: &impl Deps,
     caller: &Caller,
     batch: &Batch,
-    chunk: &mut BatchChunk,
+    chunk: &mut Versioned<BatchChunk>,
     look: RecipientLook,
 ) -> PortResult<()> {
-    let is_included = look.includes(batch, chunk);
-    let wanted = chunk.recipients.iter().enumerate();
+    let is_included = look.includes(batch, &chunk.record);
+    let wanted = chunk.record.recipients.iter().enumerate();
     let places: Vec<(usize, InvitationId)> = wanted
         .filter(|(_, recipient)| is_included(recipient))
         .filter_map(|(place, recipient)| Some((place, batch.derive_invitation_id(recipient.guest.as_ref()?))))
         .collect();
     let ids: Vec<InvitationId> = places.iter().map(|(_, id)| id.clone()).collect();
-    let read = deps
-        .store()
-        .read_invitations(&batch.tenant, &ids)
-        .await?
-        .into_iter();
+    let read = read_invitations(deps.store(), &batch.tenant, &ids).await?;
+    let read = read.into_iter().map(|found| found.record);
     let mut read: HashMap<InvitationId, Invitation> = read.map(|one| (one.id.clone(), one)).collect();
     let named = places.into_iter().map(|(place, id)| {
         let found = read.remove(&id);
@@ -211,8 +212,8 @@ async fn refresh_chunk(
         .buffer_unordered(READS_AT_ONCE)
         .try_collect()
         .await?;
-    chunk.note_look(statuses, deps.system().now());
-    if deps.store().save_batch_chunk(chunk).await? == WriteOutcome::Conflict {
+    chunk.record.note_look(statuses, deps.system().now());
+    if batch_records::save_batch_chunk(deps.store(), chunk).await? == WriteOutcome::Conflict {
         tracing::debug!(batch_id = %batch.id, "another request looked at the same recipients");
     }
     Ok(())
@@ -224,7 +225,7 @@ async fn read_missing_status(
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<Option<RecipientStatus>> {
-    let found = deps.store().find_invitation(tenant, id).await;
+    let found = find_invitation(deps.store(), tenant, id).await;
     match pass_over_unreadable(found.map(Some))? {
         Some(None) => Ok(None),
         Some(Some(_)) => Err(PortError::contended("invitation")),

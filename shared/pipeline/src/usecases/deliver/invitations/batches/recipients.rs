@@ -9,7 +9,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, Invitation, RecipientStatus};
-use recado_ports::ports::{BatchRecords, Page, PageRequest, PortResult};
+use recado_ports::ports::{Page, PageRequest, PortResult};
+use recado_ports::records::batches::{find_batch, find_batch_chunk};
+use recado_ports::records::invitations::read_invitations;
 use std::collections::HashMap;
 
 /// Number of messages that are read side by side.
@@ -36,8 +38,8 @@ pub async fn list_batch_recipients(
     page: &PageRequest,
 ) -> Result<Page<ListedRecipient>, InvitationError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    let found = deps.store().find_batch(&tenant.id, id).await?;
-    let batch = found.ok_or(InvitationError::NotFound("batch"))?;
+    let found = find_batch(deps.store(), &tenant.id, id).await?;
+    let batch = found.ok_or(InvitationError::NotFound("batch"))?.record;
     let first = page.cursor.as_deref().map_or(Ok(0), str::parse::<usize>);
     let mut place = first.map_err(|_| InvitationError::Cursor)?;
     let mut items = Vec::new();
@@ -46,10 +48,10 @@ pub async fn list_batch_recipients(
             break;
         }
         let number = place / BATCH_CHUNK;
-        let chunk = deps.store().find_batch_chunk(&tenant.id, id, number).await?;
+        let chunk = find_batch_chunk(deps.store(), &tenant.id, id, number).await?;
         let Some(mut chunk) = chunk else { break };
         refresh_if_stale(deps, caller, &batch, &mut chunk, RecipientLook::Changing).await?;
-        for recipient in chunk.recipients.iter().skip(place % BATCH_CHUNK) {
+        for recipient in chunk.record.recipients.iter().skip(place % BATCH_CHUNK) {
             if items.len() >= page.limit {
                 break;
             }
@@ -87,11 +89,11 @@ async fn add_failures(
         .filter(told)
         .filter_map(|one| Some(one.invited.as_ref()?.1.clone()))
         .collect();
-    let read = deps.store().read_invitations(&batch.tenant, &ids).await?;
+    let read = read_invitations(deps.store(), &batch.tenant, &ids).await?;
     let failures: Vec<(InvitationId, Option<String>)> = stream::iter(read)
-        .map(|invitation| async move {
-            let id = invitation.id.clone();
-            PortResult::Ok((id, read_failure(deps, caller, invitation).await?))
+        .map(|found| async move {
+            let id = found.record.id.clone();
+            PortResult::Ok((id, read_failure(deps, caller, found.record).await?))
         })
         .buffer_unordered(READS_AT_ONCE)
         .try_collect()
