@@ -5,6 +5,7 @@ the program's own work. With `tls` the stand-in for AWS speaks TLS, so that hand
 that this machine trusts, are part of it."""
 
 import asyncio
+import json
 import os
 import shutil
 import ssl
@@ -22,17 +23,20 @@ MASTER_ARN = "arn:aws:secretsmanager:us-east-1:111111111111:secret:recado-webhoo
 PARAMETERS = {"/recado/own/meta-app-secret": "an-app-secret", "/recado/own/meta-verify-token": "a-verify-token"}
 
 
-def item(pk, sk, **fields):
-    """An item of the table, all of texts."""
-    return {(pk, sk): {name: {"S": value} for name, value in {"pk": pk, "sk": sk, **fields}.items()}}
+def item(partition, sort, **fields):
+    """An item of the table: a record as JSON."""
+    texts = {"pk": f"{partition}#", "sk": sort, "version": "1", "body": json.dumps(fields)}
+    return {(texts["pk"], sort): {name: {"S": value} for name, value in texts.items()}}
 
 
 # The configuration of the instance, which is cached like the secrets.
 RECORDS = {
-    **item("G#X#evolution", INSTANCE, id=INSTANCE, tenant="measured", agent="ana", provider="evolution"),
-    **item("G#T", "measured", id="measured", name="Measured", time_zone="America/Sao_Paulo"),
     **item(
-        "G#A",
+        "instances.by-external", f"evolution#{INSTANCE}", id=INSTANCE, tenant="measured", agent="ana", provider="evolution"
+    ),
+    **item("tenants", "measured", id="measured", name="Measured", time_zone="America/Sao_Paulo"),
+    **item(
+        "agents",
         "ana",
         id="ana",
         tenant="measured",

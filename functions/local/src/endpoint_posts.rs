@@ -204,7 +204,8 @@ mod tests {
     use recado_domain::secret::Secret;
     use recado_local::compose::{LocalComposition, compose_components};
     use recado_local::environment::LocalEnvironment;
-    use recado_pipeline::ports::{ConfigurationStore, System};
+    use recado_pipeline::ports::System;
+    use recado_pipeline::records::configuration::put_configuration;
     use recado_pipeline::records::endpoints::list_endpoint_states;
     use recado_pipeline::settings::VariableReader;
     use recado_testkit::builders::{Fixture, change_instance, seen};
@@ -254,7 +255,7 @@ mod tests {
             let environment = LocalEnvironment::from_variables(&mut VariableReader::new(variables));
             let LocalComposition { deps, embedded, .. } =
                 compose_components(&environment, true).await.unwrap();
-            embedded.apply_configuration(&fixture.document()).await.unwrap();
+            put_configuration(&embedded, &fixture.document()).await.unwrap();
             let (stop, stopped) = watch::channel(false);
             let deps = Arc::new(deps);
             let poster = EndpointPoster::new(vec![Secret::new("master").unwrap()]);
@@ -317,8 +318,7 @@ mod tests {
         let site = Site::begin("again", &fixture).await;
         for endpoints in [json!([]), json!([{"id": "crm", "url": new.url}])] {
             fixture.bound.tenant.webhooks = serde_json::from_value(endpoints).unwrap();
-            site.embedded
-                .apply_configuration(&fixture.document())
+            put_configuration(&site.embedded, &fixture.document())
                 .await
                 .unwrap();
         }

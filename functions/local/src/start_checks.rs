@@ -3,6 +3,7 @@
 use crate::service_manager;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
+use recado_domain::config::Instance;
 use recado_local::compose::LocalDeps;
 use recado_local::environment::LocalEnvironment;
 use recado_pipeline::configure;
@@ -21,7 +22,8 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
         limit: 1,
         cursor: None,
     };
-    let known = configure::list_instances(deps, &Caller::installation(), None, &one).await?;
+    let known =
+        configure::list_visible_entries::<Instance>(deps, &Caller::installation(), None, &one).await?;
     if known.items.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_embedded::Embedded;
 use recado_local::compose::LocalDeps;
 use recado_pipeline::configure::{self, StartedConfiguration};
-use recado_pipeline::ports::AppliedFiles;
+use recado_pipeline::records::applied_file::{read_applied_file, save_applied_file};
 
 /// Applies what was edited in the file that the installation starts with, and logs what stayed as people changed it.
 pub(crate) async fn apply_at_start(
@@ -14,11 +14,11 @@ pub(crate) async fn apply_at_start(
     document: ConfigDocument,
     source: &str,
 ) -> Result<StartedConfiguration> {
-    let before = embedded.read_applied_file().await?;
+    let before = read_applied_file(embedded).await?;
     let started = configure::apply_start_file(deps, document, before)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
-    embedded.save_applied_file(started.applied.clone()).await?;
+    save_applied_file(embedded, &started.applied).await?;
     for KeptEntry { name, is_removed } in &started.kept {
         tracing::warn!(entry = %name, is_removed, "not applied: it was changed otherwise since the file was applied");
     }

@@ -1,11 +1,10 @@
 //! Records on `DynamoDB`: one table with five indexes. [`keys`] lists the key of each kind of record.
 
 mod changed_record;
-mod configuration_writes;
+mod configuration;
 mod conversation_lists;
 mod conversations;
 mod deliveries;
-mod directory;
 mod erasure;
 mod expression;
 mod gauges;
@@ -20,7 +19,6 @@ mod moving;
 mod outbox;
 mod overdue;
 mod parking;
-mod prices;
 mod published_events;
 mod publishing;
 mod push_connections;
@@ -49,11 +47,10 @@ use aws_sdk_dynamodb::Client;
 use keys::TableKey;
 use recado_domain::config::InstanceConfig;
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{ExternalId, InstanceId};
-use recado_domain::provider::Provider;
 use recado_ports::ports::System;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::KINDS;
+use recado_ports::records::configuration::InstanceName;
 use recado_ports::table::{Kind, StoredItem};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -65,8 +62,7 @@ pub struct DynamoStore<A = OsSystem> {
     table: DynamoTable<A>,
     /// The kinds of records that the table's port holds.
     kinds: &'static [Kind],
-    by_external: Cache<(Provider, ExternalId), Arc<InstanceConfig>>,
-    by_id: Cache<InstanceId, Arc<InstanceConfig>>,
+    configs: Cache<InstanceName, Arc<InstanceConfig>>,
     items: Cache<TableKey, StoredItem>,
     /// The identity key. It never changes, so a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,
@@ -90,8 +86,7 @@ impl<A: System> DynamoStore<A> {
                 system,
             },
             kinds: &KINDS,
-            by_external: Cache::new(config_ttl, missed),
-            by_id: Cache::new(config_ttl, missed),
+            configs: Cache::new(config_ttl, missed),
             items: Cache::new(config_ttl, missed),
             identity: Arc::default(),
         }

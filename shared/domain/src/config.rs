@@ -374,7 +374,7 @@ pub use model_name::{
     split_model_name,
 };
 pub use named_secrets::NamedSecret;
-pub use names::{ConfigEntry, ConfigNames};
+pub use names::{ConfigEntry, ConfigNames, Entry, EntryRef};
 pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};
 pub use steps::StepsError;

@@ -13,14 +13,11 @@ pub use record::{
     MovedPageChange, MovedPublishedEvent, OfInstance, RemovedInstance, TableRecord,
 };
 
-use crate::config::{Agent, AlertConfig, Calendar, ConfigDocument, Instance, Tenant};
 use crate::conversation::Conversation;
 use crate::event::{EventPayload, webhook_file_key};
 use crate::instance::{InFlightSend, InstanceState, ParkedConversation};
 use crate::message::{Message, MessageFile, StoredFile};
 use crate::millis::add_duration;
-use crate::price::PriceList;
-use crate::tools::Tool;
 use crate::usage::UsageSum;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -92,20 +89,6 @@ macro_rules! moved_kinds {
 moved_kinds! {
     /// The key from which ids are derived.
     IdentityKey(MovedIdentityKey) = "identity-key",
-    /// Tenants.
-    Tenant(Tenant) = "tenants",
-    /// Calendars in which agents book.
-    Calendar(Calendar) = "calendars",
-    /// Tools of agents.
-    Tool(Tool) = "tools",
-    /// Agents.
-    Agent(Agent) = "agents",
-    /// Instances.
-    Instance(Instance) = "instances",
-    /// The configuration of alerts.
-    AlertConfig(AlertConfig) = "alert-config",
-    /// The prices of models.
-    Prices(PriceList) = "prices",
     /// States of instances.
     InstanceState(OfInstance<InstanceState>) = "instance-states",
     /// Conversations.
@@ -175,22 +158,6 @@ impl MovedRecord {
     /// Returns whether the record is there at `now`.
     pub fn is_kept_at(&self, now: Timestamp) -> bool {
         self.expires_at().is_none_or(|expires| expires > now)
-    }
-
-    /// Returns the document with this entry of the configuration; `None` for another record.
-    pub fn to_document(&self) -> Option<ConfigDocument> {
-        let mut document = ConfigDocument::default();
-        match self {
-            Self::Tenant(tenant) => document.tenants.push((**tenant).clone()),
-            Self::Calendar(calendar) => document.calendars.push((**calendar).clone()),
-            Self::Tool(tool) => document.tools.push((**tool).clone()),
-            Self::Agent(agent) => document.agents.push((**agent).clone()),
-            Self::Instance(instance) => document.instances.push((**instance).clone()),
-            Self::AlertConfig(alerts) => document.alerts = Some((**alerts).clone()),
-            Self::Prices(prices) => document.prices = Some((**prices).clone()),
-            _ => return None,
-        }
-        Some(document)
     }
 
     /// Lists the files that may belong to the record, unless it is one of the table: its kind knows them. Not each is stored: one may still

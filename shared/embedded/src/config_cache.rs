@@ -5,20 +5,12 @@
 
 use crate::database_threads::lock_unpoisoned;
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::{ExternalId, InstanceId};
-use recado_domain::provider::Provider;
+use recado_ports::records::configuration::InstanceName;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// The number of instances that are kept at most.
 const KEPT_MAX: usize = 4_096;
-
-/// What an instance is asked for by.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum InstanceName {
-    Id(InstanceId),
-    External(Provider, ExternalId),
-}
 
 #[derive(Debug, Default)]
 struct KeptConfigs {

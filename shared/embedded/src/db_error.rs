@@ -71,9 +71,6 @@ pub(crate) enum DbError {
     /// A record of so many bytes is larger than the store accepts.
     #[error("a record of {0} bytes is too large")]
     TooLarge(usize),
-    /// Entries of the configuration that refer to each other changed since the caller read them.
-    #[error("entries that refer to each other changed meanwhile")]
-    References,
     /// The operation panicked, which is a bug.
     #[error("the operation panicked")]
     Panicked,
@@ -115,7 +112,7 @@ impl DbError {
             | Self::Argument(_)
             | Self::Panicked
             | Self::TooLarge(_) => true,
-            Self::File(_) | Self::Commit(_) | Self::Closed | Self::References => false,
+            Self::File(_) | Self::Commit(_) | Self::Closed => false,
             Self::Sql(error) => match error.sqlite_error_code() {
                 // The error is not SQLite's own: the value is not of the column's type.
                 None => true,

@@ -1,12 +1,11 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
-mod applied_file;
+mod configuration;
 mod contact_words;
 mod conversation_row;
 mod conversations;
 mod dead_letters;
 mod deliveries;
-mod directory;
 mod erasure;
 mod event_states;
 mod expiry;
@@ -31,6 +30,7 @@ mod typing;
 mod unacknowledged;
 mod usage;
 
+pub(crate) use configuration::select_instance;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
 pub(crate) use dead_letters::put_newer_letter;

@@ -3,7 +3,9 @@
 use futures::future::BoxFuture;
 use recado_domain::config::{AppliedFile, ConfigDocument, KeptEntry, name_entry};
 use recado_pipeline::configure::{ConfigurationChange, ConfigurationChangeKind};
-use recado_pipeline::ports::{AppliedFiles, PortResult};
+use recado_pipeline::ports::PortResult;
+use recado_pipeline::records::applied_file::{read_applied_file, save_applied_file};
+use recado_pipeline::table::Table;
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,15 +21,15 @@ type SaveFile = dyn Fn(AppliedFile) -> BoxFuture<'static, PortResult<()>> + Send
 
 impl AppliedFileDesk {
     /// Creates it of the store of the record.
-    pub fn new(store: impl AppliedFiles + Clone + 'static) -> Self {
+    pub fn new(store: impl Table + Clone + 'static) -> Self {
         let reading = store.clone();
         let read = move || -> BoxFuture<'static, PortResult<AppliedFile>> {
             let store = reading.clone();
-            Box::pin(async move { store.read_applied_file().await })
+            Box::pin(async move { read_applied_file(&store).await })
         };
         let save = move |applied| -> BoxFuture<'static, PortResult<()>> {
             let store = store.clone();
-            Box::pin(async move { store.save_applied_file(applied).await })
+            Box::pin(async move { save_applied_file(&store, &applied).await })
         };
         Self {
             read: Arc::new(read),

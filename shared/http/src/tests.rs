@@ -71,6 +71,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_secret, hmac_sha256};
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Components, Settings};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -120,7 +121,7 @@ impl Site {
             configured.agents.extend(document.agents);
             configured.instances.extend(document.instances);
         }
-        succeed(self.store.apply_configuration(&configured)).await;
+        succeed(put_configuration(&self.store, &configured)).await;
     }
 
     pub(crate) fn over(store: Embedded) -> Self {
@@ -290,7 +291,7 @@ impl Site {
 
     /// Configures one tenant with an instance at each provider.
     pub(crate) async fn configured(self) -> Self {
-        self.store.apply_configuration(&document()).await.unwrap();
+        put_configuration(&self.store, &document()).await.unwrap();
         self
     }
 

@@ -3,6 +3,7 @@
 use crate::error::MovingError;
 use crate::folder::open_file;
 use crate::manifest::records_path;
+use recado_domain::config::Instance;
 use recado_domain::ids::TenantId;
 use recado_domain::moving::{HeldKey, MovedRecord, RecordKind, TableRecord};
 use recado_ports::ports::PortResult;
@@ -41,7 +42,12 @@ impl KeyOwners {
     /// comes before the keys.
     pub(crate) fn complete_record(&mut self, record: MovedRecord) -> PortResult<MovedRecord> {
         match &record {
-            MovedRecord::Instance(instance) => self.note_scope_tenant(instance.id.as_str(), &instance.tenant),
+            MovedRecord::OfTable(TableRecord { kind, body })
+                if *kind == Instance::KIND && !self.0.is_empty() =>
+            {
+                let instance = Instance::from_body(body)?;
+                self.note_scope_tenant(instance.id.as_str(), &instance.tenant);
+            }
             MovedRecord::Conversation(conversation) if !self.0.is_empty() => {
                 self.note_scope_tenant(&conversation.id.to_string(), &conversation.tenant);
             }
@@ -100,7 +106,10 @@ mod tests {
             owners.note_key_scope(body);
         }
         for record in [
-            MovedRecord::Instance(Box::new(instance)),
+            MovedRecord::OfTable(TableRecord {
+                kind: Instance::KIND,
+                body: instance.to_body().unwrap(),
+            }),
             MovedRecord::Conversation(Box::new(conversation)),
         ] {
             assert_eq!(owners.complete_record(record.clone()).unwrap(), record);

@@ -12,7 +12,6 @@
 
 use crate::table::Table;
 
-mod applied_files;
 mod configuration;
 mod conversations;
 mod dead_queues;
@@ -56,7 +55,6 @@ mod vector_store;
 pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
-pub use applied_files::AppliedFiles;
 pub use configuration::ConfigurationStore;
 pub use conversations::{ConversationFilter, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};

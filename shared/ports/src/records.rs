@@ -2,10 +2,12 @@
 
 pub mod alerts;
 pub mod aliases;
+pub mod applied_file;
 pub mod audit;
 pub mod batches;
 pub mod claims;
 pub mod client_keys;
+pub mod configuration;
 pub mod dead_letters;
 pub mod effects;
 pub mod endpoints;
@@ -29,6 +31,7 @@ use jiff::Timestamp;
 use recado_domain::access::{ConsoleSession, Token};
 use recado_domain::alert::{Alert, AlertWatch, Notification};
 use recado_domain::audit::AuditEntry;
+use recado_domain::config::{Agent, AlertConfig, AppliedFile, Calendar, Instance, Tenant};
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::effects::Journal;
 use recado_domain::ids::TenantId;
@@ -39,13 +42,23 @@ use recado_domain::moving::{
 };
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::OptOut;
+use recado_domain::price::PriceList;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::ScheduledMessage;
+use recado_domain::tools::Tool;
 use recado_domain::turn_places::TurnPlaces;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 
 /// All kinds, those that move in the order in which an export holds them. What goes over all records goes over this list.
-pub static KINDS: [Kind; 28] = [
+pub static KINDS: [Kind; 36] = [
+    Kind::of::<Tenant>(),
+    Kind::of::<Calendar>(),
+    Kind::of::<Tool>(),
+    Kind::of::<Agent>(),
+    Kind::of::<Instance>(),
+    Kind::of::<AlertConfig>(),
+    Kind::of::<PriceList>(),
+    Kind::of::<AppliedFile>(),
     Kind::of::<Token>(),
     Kind::of::<ConsoleSession>(),
     Kind::of::<TurnPlaces>(),

@@ -24,6 +24,8 @@ pub use typed::{
     find_with_version, put_record, remove_record, save_record, save_record_with,
 };
 
+pub(crate) use typed::parse_item;
+
 use crate::port_error::PortResult;
 use futures::future::BoxFuture;
 use jiff::Timestamp;

@@ -26,6 +26,7 @@ use recado_ports::ports::{
     WriteOutcome,
 };
 use recado_ports::records::alerts::{list_ended_alerts, list_live_alerts};
+use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_ports::records::notifications::list_notifications;
 use recado_ports::table::remove_record;
@@ -113,7 +114,7 @@ impl<'a, S: Store> AlertStory<'a, S> {
         let webhook = json!({"url": "https://pager.example", "secret": "env:RECADO_ALERT_A"});
         thresholds["destinations"] = json!([{"id": "pager", "webhook": webhook}]);
         document.alerts = Some(serde_json::from_value(thresholds).unwrap());
-        succeed(store.apply_configuration(&document)).await;
+        succeed(put_configuration(store, &document)).await;
         Self {
             store,
             clock: StoryClock::default(),
@@ -181,7 +182,7 @@ impl<'a, S: Store> AlertStory<'a, S> {
     async fn disable_instance(&self, disabled: bool) {
         let mut document = self.fixture.document();
         document.instances[0].disabled = disabled;
-        succeed(self.store.apply_configuration(&document)).await;
+        succeed(put_configuration(self.store, &document)).await;
     }
 
     /// Stores a message of the contact in a conversation that a person has.

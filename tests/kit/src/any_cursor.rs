@@ -1,12 +1,15 @@
 //! Asks every list of a store for the page at a cursor that anybody may have written. The fuzzing includes this file, too.
 
 use recado_domain::Timestamp;
+use recado_domain::config::{Agent, Calendar, Instance, Tenant};
 use recado_domain::ids::{ConversationId, OccasionId, TenantId, WebhookEndpointId};
 use recado_domain::invitations::LogMonth;
+use recado_domain::tools::Tool;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortError, Store, UnacknowledgedFilter};
 use recado_ports::records::alerts::list_ended_alerts;
 use recado_ports::records::audit::{AuditFilter, list_audit};
 use recado_ports::records::batches::list_batches;
+use recado_ports::records::configuration::list_entries;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::endpoints::list_failed_events;
 use recado_ports::records::guests::list_guests;
@@ -61,11 +64,11 @@ pub async fn ask_every_list<S: Store>(store: &S, tenant: &TenantId, cursor: &str
         "messages": store.list_messages(conversation, page);
         "unacknowledged": store.list_unacknowledged(unacknowledged, Timestamp::UNIX_EPOCH, page);
         "batches": list_batches(store, tenant, page);
-        "tenants": store.list_tenants(page);
-        "calendars": store.list_calendars(of, page);
-        "tools": store.list_tools(of, page);
-        "agents": store.list_agents(of, page);
-        "instances": store.list_instances(of, page);
+        "tenants": list_entries::<Tenant>(store, None, page);
+        "calendars": list_entries::<Calendar>(store, of, page);
+        "tools": list_entries::<Tool>(store, of, page);
+        "agents": list_entries::<Agent>(store, of, page);
+        "instances": list_entries::<Instance>(store, of, page);
         "alerts": list_ended_alerts(store, of, page);
         "failed events": list_failed_events(store, tenant, endpoint, page);
         "dead letters": list_dead_letters(store, letters, page);

@@ -30,6 +30,7 @@ use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload}
 use recado_ports::ports::{
     DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System, VectorStore,
 };
+use recado_ports::records::configuration::put_configuration;
 use serde_json::json;
 
 const NUMBER: &str = "5511987650001@s.whatsapp.net";
@@ -177,7 +178,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S
         let (site, store) = (&self, &self.deps.store);
         succeed(store.put_identity_key_if_absent(&identity_key())).await;
         for fixture in [&site.fixture, &site.neighbour] {
-            succeed(store.apply_configuration(&fixture.document())).await;
+            succeed(put_configuration(store, &fixture.document())).await;
         }
         Box::pin(site.write_of_others()).await;
         for (id, text, address, also) in [

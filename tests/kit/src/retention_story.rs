@@ -24,6 +24,7 @@ use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
 use recado_ports::ports::{DeliveryLink, Files, RecordEventOutcome, Store, System};
+use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::find_dead_letter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -129,7 +130,7 @@ impl<S: Store> Story<S> {
         let mut fixture = Fixture::new();
         fixture.bound.tenant.retention = policy;
         let document: ConfigDocument = fixture.document();
-        succeed(store.apply_configuration(&document)).await;
+        succeed(put_configuration(store, &document)).await;
         let owed = given::begun(store, &fixture).await.id;
         let (answered, delivery) = self.answer_contact(&fixture.other_contact()).await;
         let beside = self.store_beside(&fixture, delivery).await;

@@ -44,6 +44,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::tools::Tool;
 use recado_pipeline::overdue_work::list_overdue_work;
 use recado_pipeline::ports::{OverdueWork, Store};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::effects::find_journal;
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
@@ -148,7 +149,7 @@ where
             alerts: None,
             ..ConfigDocument::default()
         };
-        block_on(store.apply_configuration(&document)).expect("the configuration is applied");
+        block_on(put_configuration(&store, &document)).expect("the configuration is applied");
         block_on(store.put_identity_key_if_absent(&identity_key())).expect("the identity key is kept");
         Self {
             common,

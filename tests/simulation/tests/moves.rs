@@ -155,7 +155,7 @@ fn a_store_with_records_takes_no_export() {
     let simulation = Simulation::new(2);
     let (from, to) = (store(&simulation), store(&simulation));
     let fixture = recado_testkit::builders::Fixture::new();
-    block_on(recado_pipeline::ports::ConfigurationStore::apply_configuration(
+    block_on(recado_pipeline::records::configuration::put_configuration(
         &to,
         &fixture.document(),
     ))

@@ -4,7 +4,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{self, ConfigurationKind, TableKey};
+use super::keys;
 use super::lists::{ListPosition, build_page};
 use super::records;
 use super::table::RecordQuery;
@@ -13,6 +13,8 @@ use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::records::configuration::InstanceName;
+use recado_ports::table::{Record, Table};
 use std::collections::BTreeMap;
 
 const WHAT: &str = "listing conversations";
@@ -67,12 +69,9 @@ impl<A: System> DynamoStore<A> {
     /// Returns the tenant of an instance; `None` if the instance is not configured. It may have conversations all the same, from before
     /// it was removed.
     async fn find_tenant_of(&self, instance: &InstanceId) -> PortResult<Option<TenantId>> {
-        let key = TableKey::for_configured(ConfigurationKind::Instance, instance.as_str());
-        let Some(found) = self.table.get_record(WHAT, key).await? else {
-            return Ok(None);
-        };
-        let found: Instance = item::decode_record(WHAT, &found)?;
-        Ok(Some(found.tenant))
+        let found = self.get(&InstanceName::Id(instance.clone()).build_key()).await?;
+        let found = found.map(|item| Instance::from_body(&item.body)).transpose()?;
+        Ok(found.map(|instance| instance.tenant))
     }
 
     async fn read_list_of_tenant(

@@ -15,13 +15,8 @@
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
-//! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
-//! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
-//! | tenant by its part of variables' names | `G#V` | `{part}#{tenant}` |
-//! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | use of a model by an agent on a day | `Q#{tenant}` | `{day}#{agent}#{shard}#{model}` |
-//! | configuration of alerts | `G#L` | `alerts` |
 //! | the log of published events, and its posts to endpoints | `Z…` | see `event_log` |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
@@ -37,7 +32,6 @@
 //! Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
-mod configuration;
 mod event_log;
 mod lists;
 mod moved;
@@ -46,7 +40,6 @@ mod trace;
 mod usage;
 pub(super) mod waiting;
 
-pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_connections_pk};
 pub(super) use lists::{
     active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,

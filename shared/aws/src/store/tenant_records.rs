@@ -146,7 +146,7 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         }
         deleted += self.delete_event_log(tenant, limit).await?;
         deleted += self.delete_push_connections(tenant, limit).await?;
-        for kind in self.kinds {
+        for kind in self.kinds.iter().filter(|kind| !kind.goes_last) {
             deleted += self.remove_of_kind(kind, tenant, limit).await?;
         }
         Ok(deleted)

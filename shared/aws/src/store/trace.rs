@@ -4,7 +4,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{self, ConfigurationKind, TableKey};
+use super::keys::{self, TableKey};
 use super::records;
 use super::table::RecordQuery;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -12,8 +12,12 @@ use recado_domain::config::Instance;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, TenantId};
 use recado_ports::ports::{
-    ConfigurationStore, Conversations, CorrelatedRecords, CorrelationIndex, PortResult, System,
+    ConfigurationStore, Conversations, CorrelatedRecords, CorrelationIndex, PageRequest, PortResult, System,
 };
+use recado_ports::records::configuration::list_entries;
+
+/// The number of instances of a tenant of which records are found.
+const INSTANCES_MAX: usize = 10_000;
 
 /// The key of a record that the index names.
 enum TracedKey {
@@ -91,14 +95,13 @@ impl<A: System> DynamoStore<A> {
 
 impl<A: System> DynamoStore<A> {
     /// Returns the owners of a tenant's records in the index: the tenant, and each of its instances as configured now.
-    async fn list_trace_owners(&self, what: &'static str, tenant: &TenantId) -> PortResult<Vec<String>> {
-        let prefix = ConfigurationKind::Instance.sort_prefix();
-        let pk = keys::tenant_entries_pk(tenant);
+    async fn list_trace_owners(&self, tenant: &TenantId) -> PortResult<Vec<String>> {
         let mut owners = vec![keys::message_owner(tenant)];
-        for item in self.table.query_partition(what, pk, Some(prefix)).await? {
-            let Some(instance) = item::keep_readable(item::decode_record::<Instance>(what, &item)) else {
-                continue;
-            };
+        let page = PageRequest {
+            limit: INSTANCES_MAX,
+            cursor: None,
+        };
+        for instance in list_entries::<Instance>(self, Some(tenant), &page).await?.items {
             let external = instance.resolve_external_id();
             owners.extend(external.map(|external| keys::event_owner(instance.provider, &external)));
         }
@@ -141,7 +144,7 @@ impl<A: System> CorrelationIndex for DynamoStore<A> {
         let found: Vec<Item> = match tenant {
             None => self.query_traced_keys(WHAT, correlation, None, limit).await?,
             Some(tenant) => {
-                let owners = self.list_trace_owners(WHAT, tenant).await?;
+                let owners = self.list_trace_owners(tenant).await?;
                 let queries: Vec<_> = owners
                     .iter()
                     .map(|owner| self.query_traced_keys(WHAT, correlation, Some(owner.as_str()), limit))

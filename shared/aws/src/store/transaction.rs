@@ -91,14 +91,6 @@ fn classify_cancellation(reasons: &[CancellationReason]) -> CancellationKind {
 }
 
 impl TransactionAction {
-    /// Returns the key of the record that the action writes or checks. `None` if the record lacks it.
-    pub(super) fn key(&self) -> Option<TableKey> {
-        match self {
-            Self::Put(item, _) => TableKey::from_item(item),
-            Self::Update(key, ..) | Self::Delete(key, _) | Self::Check(key, _) => Some(key.clone()),
-        }
-    }
-
     fn into_write_item(self, what: &'static str, table: &str) -> PortResult<TransactWriteItem> {
         let item = TransactWriteItem::builder();
         let built = match self {

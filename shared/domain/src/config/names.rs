@@ -1,4 +1,4 @@
-//! The names by which a check finds the entries that it needs, among any number of others.
+//! The graph of the configuration: its entries, their names, and which others each of them refers to.
 
 use super::credential::uppercase_tenant;
 use super::{Agent, Calendar, ConfigDocument, ConfigRemoval, DestinationChannel, Instance, Tenant};
@@ -8,6 +8,7 @@ use crate::tools::Tool;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// A tenant, a calendar, a tool, an agent or an instance.
 pub trait ConfigEntry: Serialize + DeserializeOwned + Clone + PartialEq + Send + Sync {
@@ -28,12 +29,147 @@ pub trait ConfigEntry: Serialize + DeserializeOwned + Clone + PartialEq + Send +
 
     /// Makes the names of the entry with this id. `None` if the text is no id of the kind.
     fn name_entry(id: &str) -> Option<ConfigNames>;
+
+    /// Takes the entry out of a node of the graph. `None` if that is of another kind.
+    fn from_entry(entry: Entry) -> Option<Self>;
 }
 
-/// Implements [`ConfigEntry`]: the type, the type of its id, its kind, its field in documents and names, and its owner.
-macro_rules! config_entry {
-    ($entry:ident, $id:ident, $kind:literal, $entries:ident, $owner:ident) => {
-        impl ConfigEntry for $entry {
+/// Declares the kinds of entries, what is referred to before what refers to it: the type, the type of its id, its kind, its field in
+/// documents and names, and its owner.
+macro_rules! config_entries {
+    ($($entry:ident($id:ident) = $kind:literal in $entries:ident of $owner:ident,)*) => {
+        /// An entry of any kind: a node of the graph.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Entry {
+            $(#[doc = concat!("An entry of the kind `", $kind, "`.")] $entry(Box<$entry>),)*
+        }
+
+        /// The name of an entry. What is referred to is less than what refers to it.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EntryRef {
+            $(#[doc = concat!("The name of an entry of the kind `", $kind, "`.")] $entry($id),)*
+        }
+
+        impl Entry {
+            /// Returns the name.
+            pub fn entry_name(&self) -> EntryRef {
+                match self {
+                    $(Self::$entry(entry) => EntryRef::$entry(entry.id.clone()),)*
+                }
+            }
+
+            /// Returns the tenant that the entry belongs to; a tenant belongs to itself.
+            pub fn entry_owner(&self) -> &TenantId {
+                match self {
+                    $(Self::$entry(entry) => &entry.$owner,)*
+                }
+            }
+        }
+
+        impl EntryRef {
+            /// Returns the kind, as people and the audit read it.
+            pub fn kind_word(&self) -> &'static str {
+                match self {
+                    $(Self::$entry(_) => $kind,)*
+                }
+            }
+
+            /// Returns the id.
+            pub fn id_text(&self) -> &str {
+                match self {
+                    $(Self::$entry(id) => id.as_str(),)*
+                }
+            }
+        }
+
+        impl ConfigDocument {
+            /// Lists the entries, what is referred to before what refers to it.
+            pub fn list_entries(&self) -> Vec<Entry> {
+                let mut all = Vec::new();
+                $(all.extend(self.$entries.iter().map(|entry| Entry::$entry(Box::new(entry.clone()))));)*
+                all
+            }
+
+            /// Lists the names of the entries.
+            pub fn list_entry_names(&self) -> Vec<EntryRef> {
+                let mut all = Vec::new();
+                $(all.extend(self.$entries.iter().map(|entry| EntryRef::$entry(entry.id.clone())));)*
+                all
+            }
+
+            /// Lists the names of the entries, each with the tenant that the entry belongs to.
+            pub fn list_entry_owners(&self) -> Vec<(EntryRef, &TenantId)> {
+                let mut all = Vec::new();
+                $(all.extend(
+                    self.$entries
+                        .iter()
+                        .map(|entry| (EntryRef::$entry(entry.id.clone()), &entry.$owner)),
+                );)*
+                all
+            }
+
+            /// Leaves out the entries that `keep` does not accept.
+            pub fn retain_entries(&mut self, keep: impl Fn(&EntryRef) -> bool) {
+                $(self.$entries.retain(|entry| keep(&EntryRef::$entry(entry.id.clone())));)*
+            }
+        }
+
+        impl FromIterator<Entry> for ConfigDocument {
+            fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Self {
+                let mut document = Self::default();
+                for entry in entries {
+                    match entry {
+                        $(Entry::$entry(entry) => document.$entries.push(*entry),)*
+                    }
+                }
+                document
+            }
+        }
+
+        impl ConfigNames {
+            /// Lists the names of entries by their ids.
+            pub fn list_entry_names(&self) -> Vec<EntryRef> {
+                let mut all = Vec::new();
+                $(all.extend(self.$entries.iter().cloned().map(EntryRef::$entry));)*
+                all
+            }
+        }
+
+        impl Extend<EntryRef> for ConfigNames {
+            fn extend<I: IntoIterator<Item = EntryRef>>(&mut self, names: I) {
+                for name in names {
+                    match name {
+                        $(EntryRef::$entry(id) => {
+                            self.$entries.insert(id);
+                        })*
+                    }
+                }
+            }
+        }
+
+        impl ConfigRemoval {
+            /// Lists the names of what is removed, what refers to others before these.
+            pub fn list_entry_names(&self) -> Vec<EntryRef> {
+                let mut all = Vec::new();
+                $(all.extend(self.$entries.iter().rev().cloned().map(EntryRef::$entry));)*
+                all.reverse();
+                all
+            }
+        }
+
+        impl FromIterator<EntryRef> for ConfigRemoval {
+            fn from_iter<I: IntoIterator<Item = EntryRef>>(names: I) -> Self {
+                let mut removal = Self::default();
+                for name in names {
+                    match name {
+                        $(EntryRef::$entry(id) => removal.$entries.push(id),)*
+                    }
+                }
+                removal
+            }
+        }
+
+        $(impl ConfigEntry for $entry {
             const KIND: &'static str = $kind;
 
             fn entry_id(&self) -> &str {
@@ -61,15 +197,42 @@ macro_rules! config_entry {
                     ..ConfigNames::default()
                 })
             }
-        }
+
+            fn from_entry(entry: Entry) -> Option<Self> {
+                match entry {
+                    Entry::$entry(entry) => Some(*entry),
+                    _ => None,
+                }
+            }
+        })*
     };
 }
 
-config_entry!(Tenant, TenantId, "tenant", tenants, id);
-config_entry!(Calendar, CalendarId, "calendar", calendars, tenant);
-config_entry!(Tool, ToolId, "tool", tools, tenant);
-config_entry!(Agent, AgentId, "agent", agents, tenant);
-config_entry!(Instance, InstanceId, "instance", instances, tenant);
+config_entries! {
+    Tenant(TenantId) = "tenant" in tenants of id,
+    Calendar(CalendarId) = "calendar" in calendars of tenant,
+    Tool(ToolId) = "tool" in tools of tenant,
+    Agent(AgentId) = "agent" in agents of tenant,
+    Instance(InstanceId) = "instance" in instances of tenant,
+}
+
+impl Entry {
+    /// Lists the names of the entries to which this one refers. They belong to its tenant.
+    pub fn refers_to(&self) -> Vec<EntryRef> {
+        let tenant = std::iter::once(EntryRef::Tenant(self.entry_owner().clone()));
+        match self {
+            Self::Tenant(_) => Vec::new(),
+            Self::Calendar(_) => tenant.collect(),
+            Self::Tool(tool) => tenant
+                .chain(tool.calendar.clone().map(EntryRef::Calendar))
+                .collect(),
+            Self::Agent(agent) => tenant
+                .chain(agent.tools.iter().cloned().map(EntryRef::Tool))
+                .collect(),
+            Self::Instance(instance) => tenant.chain([EntryRef::Agent(instance.agent.clone())]).collect(),
+        }
+    }
+}
 
 /// Names of configuration entries. What is not configured has no effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,6 +257,14 @@ pub struct ConfigNames {
     pub prices: bool,
 }
 
+impl FromIterator<EntryRef> for ConfigNames {
+    fn from_iter<I: IntoIterator<Item = EntryRef>>(names: I) -> Self {
+        let mut all = Self::default();
+        all.extend(names);
+        all
+    }
+}
+
 impl ConfigNames {
     /// Returns `true` if these names mean nothing.
     pub fn is_empty(&self) -> bool {
@@ -102,38 +273,15 @@ impl ConfigNames {
 
     /// Makes the ids of the entries that a change and a removal write.
     pub fn of_written(change: &ConfigDocument, removal: &ConfigRemoval) -> Self {
-        let changed_tenants = change.tenants.iter().map(|tenant| &tenant.id);
-        let changed_calendars = change.calendars.iter().map(|calendar| &calendar.id);
-        let changed_tools = change.tools.iter().map(|tool| &tool.id);
-        let changed_agents = change.agents.iter().map(|agent| &agent.id);
-        let changed_instances = change.instances.iter().map(|instance| &instance.id);
-        Self {
-            tenants: changed_tenants.chain(&removal.tenants).cloned().collect(),
-            calendars: changed_calendars.chain(&removal.calendars).cloned().collect(),
-            tools: changed_tools.chain(&removal.tools).cloned().collect(),
-            agents: changed_agents.chain(&removal.agents).cloned().collect(),
-            instances: changed_instances.chain(&removal.instances).cloned().collect(),
-            ..Self::default()
-        }
+        let changed = change.list_entry_names().into_iter();
+        changed.chain(removal.list_entry_names()).collect()
     }
 
     /// Adds the names of all entries that `change` names or refers to.
     pub fn add_change(&mut self, change: &ConfigDocument) {
-        self.tenants.extend(change.list_owners());
-        let calendars = change.calendars.iter();
-        self.calendars
-            .extend(calendars.map(|calendar| calendar.id.clone()));
-        for tool in &change.tools {
-            self.tools.insert(tool.id.clone());
-            self.calendars.extend(tool.calendar.clone());
-        }
-        for agent in &change.agents {
-            self.agents.insert(agent.id.clone());
-            self.tools.extend(agent.tools.iter().cloned());
-        }
+        self.extend(change.list_entry_names());
+        self.extend(change.list_entries().iter().flat_map(Entry::refers_to));
         for instance in &change.instances {
-            self.instances.insert(instance.id.clone());
-            self.agents.insert(instance.agent.clone());
             let external = instance.resolve_external_id();
             self.externals
                 .extend(external.map(|external| (instance.provider, external)));
@@ -153,6 +301,13 @@ impl ConfigNames {
     }
 }
 
+/// Writes the kind, and the id between backticks.
+impl fmt::Display for EntryRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind_word(), self.id_text())
+    }
+}
+
 impl TenantId {
     /// Returns the tenant's part of the names of its variables: the id in capitals, with `_` for every character that is
     /// not a letter or digit. Several ids may have the same.
@@ -164,70 +319,26 @@ impl TenantId {
 impl ConfigDocument {
     /// Returns the tenants to which the document's entries belong.
     pub fn list_owners(&self) -> BTreeSet<TenantId> {
-        let tenants = self.tenants.iter().map(ConfigEntry::owner);
-        let calendars = self.calendars.iter().map(ConfigEntry::owner);
-        let tools = self.tools.iter().map(ConfigEntry::owner);
-        let agents = self.agents.iter().map(ConfigEntry::owner);
-        let instances = self.instances.iter().map(ConfigEntry::owner);
-        tenants
-            .chain(calendars)
-            .chain(tools)
-            .chain(agents)
-            .chain(instances)
-            .cloned()
-            .collect()
+        let owners = self.list_entry_owners().into_iter();
+        owners.map(|(_, owner)| owner.clone()).collect()
     }
 
     /// Returns the tenant with its calendars, tools, agents and instances. Alerts and prices are left out: they are the installation's.
     #[must_use]
     pub fn of_tenant(&self, tenant: &TenantId) -> ConfigDocument {
-        fn own<T: ConfigEntry>(entries: &[T], tenant: &TenantId) -> Vec<T> {
-            entries
-                .iter()
-                .filter(|entry| entry.owner() == tenant)
-                .cloned()
-                .collect()
-        }
-        ConfigDocument {
-            tenants: own(&self.tenants, tenant),
-            calendars: own(&self.calendars, tenant),
-            tools: own(&self.tools, tenant),
-            agents: own(&self.agents, tenant),
-            instances: own(&self.instances, tenant),
-            alerts: None,
-            ..ConfigDocument::default()
-        }
+        let entries = self.list_entries().into_iter();
+        entries.filter(|entry| entry.entry_owner() == tenant).collect()
     }
 
     /// Returns `true` if this document and `other` say the same about each entry that `names` names by its id: the entry is
     /// in neither of them, or equal in both.
     pub fn agrees_about(&self, other: &ConfigDocument, names: &ConfigNames) -> bool {
-        agree(
-            &self.tenants,
-            &other.tenants,
-            names.tenants.iter().map(TenantId::as_str),
-        ) && agree(
-            &self.calendars,
-            &other.calendars,
-            names.calendars.iter().map(CalendarId::as_str),
-        ) && agree(&self.tools, &other.tools, names.tools.iter().map(ToolId::as_str))
-            && agree(
-                &self.agents,
-                &other.agents,
-                names.agents.iter().map(AgentId::as_str),
-            )
-            && agree(
-                &self.instances,
-                &other.instances,
-                names.instances.iter().map(InstanceId::as_str),
-            )
+        let by_name = |document: &ConfigDocument| -> BTreeMap<EntryRef, Entry> {
+            let entries = document.list_entries().into_iter();
+            entries.map(|entry| (entry.entry_name(), entry)).collect()
+        };
+        let (one, other) = (by_name(self), by_name(other));
+        let names = names.list_entry_names();
+        names.iter().all(|name| one.get(name) == other.get(name))
     }
-}
-
-fn agree<'a, T: ConfigEntry>(one: &[T], other: &[T], mut ids: impl Iterator<Item = &'a str>) -> bool {
-    fn by_id<T: ConfigEntry>(entries: &[T]) -> BTreeMap<&str, &T> {
-        entries.iter().map(|entry| (entry.entry_id(), entry)).collect()
-    }
-    let (one, other) = (by_id(one), by_id(other));
-    ids.all(|id| one.get(id) == other.get(id))
 }

@@ -1,6 +1,6 @@
 //! The removal of configuration that a document does not name.
 
-use super::{ConfigDocument, Instance};
+use super::{ConfigDocument, EntryRef, Instance};
 use crate::ids::{AgentId, CalendarId, InstanceId, TenantId, ToolId};
 use std::collections::BTreeSet;
 
@@ -31,11 +31,7 @@ pub struct PrunePlan {
 impl ConfigRemoval {
     /// Returns `true` if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        self.tenants.is_empty()
-            && self.calendars.is_empty()
-            && self.tools.is_empty()
-            && self.agents.is_empty()
-            && self.instances.is_empty()
+        *self == Self::default()
     }
 }
 
@@ -64,59 +60,27 @@ impl ConfigDocument {
     /// Plans the removal of all that `wanted` does not name from this configuration, which holds `wanted` already. An
     /// instance in `with_history` is disabled instead, and its agent and tenant stay.
     pub fn plan_prune(&self, wanted: &ConfigDocument, with_history: &BTreeSet<InstanceId>) -> PrunePlan {
-        let (kept, removed): (Vec<&Instance>, Vec<&Instance>) = self
-            .unnamed_instances(wanted)
-            .partition(|instance| with_history.contains(&instance.id));
-        let stays = |instance: &&Instance| !removed.iter().any(|removed| removed.id == instance.id);
-        let staying: Vec<&Instance> = self.instances.iter().filter(stays).collect();
-        let needs_agent = |agent: &AgentId| {
-            wanted.agents.iter().any(|named| named.id == *agent)
-                || staying.iter().any(|instance| instance.agent == *agent)
-        };
-        let (staying_agents, agents): (Vec<_>, Vec<_>) =
-            self.agents.iter().partition(|agent| needs_agent(&agent.id));
-        let needs_tool = |tool: &ToolId| {
-            wanted.tools.iter().any(|named| named.id == *tool)
-                || staying_agents.iter().any(|agent| agent.tools.contains(tool))
-        };
-        let (staying_tools, tools): (Vec<_>, Vec<_>) =
-            self.tools.iter().partition(|tool| needs_tool(&tool.id));
-        let needs_calendar = |calendar: &CalendarId| {
-            wanted.calendars.iter().any(|named| named.id == *calendar)
-                || staying_tools
-                    .iter()
-                    .any(|tool| tool.calendar.as_ref() == Some(calendar))
-        };
-        let (staying_calendars, calendars): (Vec<_>, Vec<_>) = self
-            .calendars
-            .iter()
-            .partition(|calendar| needs_calendar(&calendar.id));
-        let needs_tenant = |tenant: &TenantId| {
-            wanted.tenants.iter().any(|named| named.id == *tenant)
-                || staying.iter().any(|instance| instance.tenant == *tenant)
-                || staying_calendars
-                    .iter()
-                    .any(|calendar| calendar.tenant == *tenant)
-                || staying_tools.iter().any(|tool| tool.tenant == *tenant)
-                || staying_agents.iter().any(|agent| agent.tenant == *tenant)
-        };
-        let tenants = self.tenants.iter().filter(|tenant| !needs_tenant(&tenant.id));
-        let disable = kept.into_iter().filter(|instance| !instance.disabled).cloned();
+        let named: BTreeSet<EntryRef> = wanted.list_entry_names().into_iter().collect();
+        let has_history =
+            |name: &EntryRef| matches!(name, EntryRef::Instance(id) if with_history.contains(id));
+        let (mut needed, mut removed) = (BTreeSet::new(), Vec::new());
+        // What refers to others is looked at before these.
+        for entry in self.list_entries().iter().rev() {
+            let name = entry.entry_name();
+            if named.contains(&name) || needed.contains(&name) || has_history(&name) {
+                needed.extend(entry.refers_to());
+            } else {
+                removed.push(name);
+            }
+        }
+        let kept = self.unnamed_instances(wanted);
+        let kept = kept.filter(|instance| with_history.contains(&instance.id) && !instance.disabled);
         PrunePlan {
-            remove: ConfigRemoval {
-                tenants: tenants.map(|tenant| tenant.id.clone()).collect(),
-                calendars: calendars
-                    .into_iter()
-                    .map(|calendar| calendar.id.clone())
-                    .collect(),
-                tools: tools.into_iter().map(|tool| tool.id.clone()).collect(),
-                agents: agents.into_iter().map(|agent| agent.id.clone()).collect(),
-                instances: removed.into_iter().map(|instance| instance.id.clone()).collect(),
-            },
-            disable: disable
+            remove: removed.into_iter().rev().collect(),
+            disable: kept
                 .map(|instance| Instance {
                     disabled: true,
-                    ..instance
+                    ..instance.clone()
                 })
                 .collect(),
         }
@@ -125,15 +89,9 @@ impl ConfigDocument {
     /// Returns this document without what `removal` names.
     #[must_use]
     pub fn without(&self, removal: &ConfigRemoval) -> ConfigDocument {
+        let removed: BTreeSet<EntryRef> = removal.list_entry_names().into_iter().collect();
         let mut left = self.clone();
-        left.tenants
-            .retain(|tenant| !removal.tenants.contains(&tenant.id));
-        left.calendars
-            .retain(|calendar| !removal.calendars.contains(&calendar.id));
-        left.tools.retain(|tool| !removal.tools.contains(&tool.id));
-        left.agents.retain(|agent| !removal.agents.contains(&agent.id));
-        left.instances
-            .retain(|instance| !removal.instances.contains(&instance.id));
+        left.retain_entries(|name| !removed.contains(name));
         left
     }
 }

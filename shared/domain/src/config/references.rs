@@ -1,126 +1,46 @@
-//! The entries to which others refer: an instance refers to its agent and its tenant, an agent to its tenant and its tools,
-//! a tool to its tenant and its calendar, a calendar to its tenant.
+//! The entries to which others refer: whether they are there, and whether they are still needed.
 
-use super::{ConfigDocument, ConfigNames, ConfigRemoval};
-use std::collections::BTreeSet;
+use super::{ConfigDocument, ConfigNames, ConfigRemoval, Entry, EntryRef};
+use crate::ids::TenantId;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl ConfigNames {
     /// Makes the names of the tenants, calendars, tools and agents to which `change` refers without containing them.
     pub fn of_referred(change: &ConfigDocument) -> Self {
-        let mut names = Self {
-            tenants: change.list_owners(),
-            calendars: change
-                .tools
-                .iter()
-                .filter_map(|tool| tool.calendar.clone())
-                .collect(),
-            tools: change
-                .agents
-                .iter()
-                .flat_map(|agent| agent.tools.iter().cloned())
-                .collect(),
-            agents: change
-                .instances
-                .iter()
-                .map(|instance| instance.agent.clone())
-                .collect(),
-            ..Self::default()
-        };
-        for tenant in &change.tenants {
-            names.tenants.remove(&tenant.id);
-        }
-        for calendar in &change.calendars {
-            names.calendars.remove(&calendar.id);
-        }
-        for tool in &change.tools {
-            names.tools.remove(&tool.id);
-        }
-        for agent in &change.agents {
-            names.agents.remove(&agent.id);
-        }
-        names
+        let own: BTreeSet<EntryRef> = change.list_entry_names().into_iter().collect();
+        let entries = change.list_entries();
+        let referred = entries.iter().flat_map(Entry::refers_to);
+        referred.filter(|name| !own.contains(name)).collect()
     }
 }
 
 impl ConfigDocument {
-    /// Returns `true` if this document or `change` holds each entry to which `change` refers. Each agent must belong to the
-    /// tenant of its instances, each tool to that of its agents, and each calendar to that of its tools.
+    /// Returns `true` if this document or `change` holds each entry to which `change` refers, and it belongs to the same tenant as the one
+    /// that refers to it.
     pub fn holds_references_of(&self, change: &ConfigDocument) -> bool {
-        let tenants: BTreeSet<_> = [&self.tenants, &change.tenants]
-            .into_iter()
-            .flatten()
-            .map(|tenant| &tenant.id)
-            .collect();
-        let changed: BTreeSet<_> = change.agents.iter().map(|agent| &agent.id).collect();
-        let kept = self.agents.iter().filter(|agent| !changed.contains(&agent.id));
-        let agents: BTreeSet<_> = kept
-            .chain(&change.agents)
-            .map(|agent| (&agent.id, &agent.tenant))
-            .collect();
-        let rewritten: BTreeSet<_> = change.tools.iter().map(|tool| &tool.id).collect();
-        let kept = self.tools.iter().filter(|tool| !rewritten.contains(&tool.id));
-        let tools: BTreeSet<_> = kept
-            .chain(&change.tools)
-            .map(|tool| (&tool.id, &tool.tenant))
-            .collect();
-        let rewritten: BTreeSet<_> = change.calendars.iter().map(|calendar| &calendar.id).collect();
-        let kept = self
-            .calendars
-            .iter()
-            .filter(|calendar| !rewritten.contains(&calendar.id));
-        let calendars: BTreeSet<_> = kept
-            .chain(&change.calendars)
-            .map(|calendar| (&calendar.id, &calendar.tenant))
-            .collect();
-        let mut booked = change
-            .tools
-            .iter()
-            .filter_map(|tool| Some((tool.calendar.as_ref()?, &tool.tenant)));
-        let mut named = change
-            .agents
-            .iter()
-            .flat_map(|agent| agent.tools.iter().map(move |tool| (tool, &agent.tenant)));
-        let mut instances = change.instances.iter();
-        change.list_owners().iter().all(|owner| tenants.contains(owner))
-            && booked.all(|calendar| calendars.contains(&calendar))
-            && named.all(|tool| tools.contains(&tool))
-            && instances.all(|instance| agents.contains(&(&instance.agent, &instance.tenant)))
+        let all = self.list_entry_owners().into_iter();
+        let owners: BTreeMap<EntryRef, &TenantId> = all.chain(change.list_entry_owners()).collect();
+        change.list_entries().iter().all(|entry| {
+            let owner = entry.entry_owner();
+            entry
+                .refers_to()
+                .iter()
+                .all(|name| owners.get(name).is_some_and(|found| *found == owner))
+        })
     }
 
     /// Returns `true` if an entry that stays refers to what `removal` takes away. An entry that goes with it, or that `change`
     /// replaces, does not stay.
     pub fn refers_to_removed(&self, removal: &ConfigRemoval, change: &ConfigDocument) -> bool {
-        let (tenants, agents): (BTreeSet<_>, BTreeSet<_>) =
-            (removal.tenants.iter().collect(), removal.agents.iter().collect());
-        let tools: BTreeSet<_> = removal.tools.iter().collect();
-        let instances: BTreeSet<_> = removal.instances.iter().collect();
-        let replaced: BTreeSet<_> = change.instances.iter().map(|instance| &instance.id).collect();
-        let moved: BTreeSet<_> = change.agents.iter().map(|agent| &agent.id).collect();
-        let left = |instance: &&super::Instance| {
-            !instances.contains(&instance.id) && !replaced.contains(&instance.id)
+        let removed: BTreeSet<EntryRef> = removal.list_entry_names().into_iter().collect();
+        let written: BTreeSet<EntryRef> = change.list_entry_names().into_iter().collect();
+        let is_left = |entry: &&Entry| {
+            let name = entry.entry_name();
+            !removed.contains(&name) && !written.contains(&name)
         };
-        let mut staying = self.instances.iter().filter(left).chain(&change.instances);
-        let left = |agent: &&super::Agent| !agents.contains(&agent.id) && !moved.contains(&agent.id);
-        let mut answering = self.agents.iter().filter(left).chain(&change.agents);
-        let left = |calendar: &&super::Calendar| {
-            !removal.calendars.contains(&calendar.id)
-                && !change.calendars.iter().any(|changed| changed.id == calendar.id)
-        };
-        let mut booked = self.calendars.iter().filter(left).chain(&change.calendars);
-        let left = |tool: &&crate::tools::Tool| {
-            !tools.contains(&tool.id) && !change.tools.iter().any(|changed| changed.id == tool.id)
-        };
-        let mut offered = self.tools.iter().filter(left).chain(&change.tools);
-        staying.any(|instance| agents.contains(&instance.agent) || tenants.contains(&instance.tenant))
-            || answering.any(|agent| {
-                tenants.contains(&agent.tenant) || agent.tools.iter().any(|tool| tools.contains(tool))
-            })
-            || booked.any(|calendar| tenants.contains(&calendar.tenant))
-            || offered.any(|tool| {
-                let calendar = tool.calendar.as_ref();
-                tenants.contains(&tool.tenant)
-                    || calendar.is_some_and(|calendar| removal.calendars.contains(calendar))
-            })
+        let (stored, change) = (self.list_entries(), change.list_entries());
+        let mut staying = stored.iter().filter(is_left).chain(&change);
+        staying.any(|entry| entry.refers_to().iter().any(|name| removed.contains(name)))
     }
 }
 

@@ -1,11 +1,11 @@
 //! A tenant that is being removed: it no longer works, and no document changes it.
 
-use super::{ConfigDocument, ConfigError, Tenant};
+use super::{ConfigDocument, ConfigError, EntryRef, Tenant};
 use crate::delivery_rules::DeliveryRules;
 use crate::ids::TenantId;
 use crate::retention::RetentionPolicy;
 use jiff::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Tenant {
     /// Makes what is left of the tenant while it is being removed, from `now` on: its id.
@@ -35,62 +35,25 @@ impl ConfigDocument {
             tenant.removing_since = None;
         }
         let removed = known.removed_tenants();
-        let owners = |instance: &super::Instance| {
-            let before = known.instances.iter().find(|known| known.id == instance.id);
-            before
-                .map(|before| &before.tenant)
-                .into_iter()
-                .cloned()
-                .chain([instance.tenant.clone()])
-                .collect::<Vec<_>>()
-        };
-        let calendars = self.calendars.iter().flat_map(|calendar| {
-            let before = known.calendars.iter().find(|known| known.id == calendar.id);
-            before
-                .map(|before| before.tenant.clone())
-                .into_iter()
-                .chain([calendar.tenant.clone()])
-        });
-        let tools = self.tools.iter().flat_map(|tool| {
-            let before = known.tools.iter().find(|known| known.id == tool.id);
-            before
-                .map(|before| before.tenant.clone())
-                .into_iter()
-                .chain([tool.tenant.clone()])
-        });
-        let agents = self.agents.iter().flat_map(|agent| {
-            let before = known.agents.iter().find(|known| known.id == agent.id);
-            before
-                .map(|before| before.tenant.clone())
-                .into_iter()
-                .chain([agent.tenant.clone()])
-        });
-        let named = self
-            .tenants
-            .iter()
-            .map(|tenant| tenant.id.clone())
-            .chain(calendars)
-            .chain(tools)
-            .chain(agents);
-        let mut named = named.chain(self.instances.iter().flat_map(owners));
-        match named.find(|tenant| removed.contains(tenant)) {
-            Some(tenant) => Err(ConfigError::TenantBeingRemoved { tenant }),
-            None => Ok(()),
+        let before: BTreeMap<EntryRef, &TenantId> = known.list_entry_owners().into_iter().collect();
+        for (name, owner) in self.list_entry_owners() {
+            let mut owners = before.get(&name).copied().into_iter().chain([owner]);
+            if let Some(tenant) = owners.find(|tenant| removed.contains(*tenant)) {
+                return Err(ConfigError::TenantBeingRemoved {
+                    tenant: tenant.clone(),
+                });
+            }
         }
+        Ok(())
     }
 
     /// Returns this document without the tenants that are being removed, and without what belongs to them.
     #[must_use]
     pub fn without_removed_tenants(&self) -> ConfigDocument {
         let removed = self.removed_tenants();
+        let owners: BTreeMap<EntryRef, &TenantId> = self.list_entry_owners().into_iter().collect();
         let mut left = self.clone();
-        left.tenants.retain(|tenant| !removed.contains(&tenant.id));
-        left.calendars
-            .retain(|calendar| !removed.contains(&calendar.tenant));
-        left.tools.retain(|tool| !removed.contains(&tool.tenant));
-        left.agents.retain(|agent| !removed.contains(&agent.tenant));
-        left.instances
-            .retain(|instance| !removed.contains(&instance.tenant));
+        left.retain_entries(|name| owners.get(name).is_none_or(|owner| !removed.contains(*owner)));
         left
     }
 

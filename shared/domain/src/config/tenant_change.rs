@@ -1,7 +1,8 @@
 //! Checks a configuration document that a tenant applies itself, with a token of that tenant alone.
 
-use super::{ConfigDocument, ConfigError, CredentialRef, Instance, Tenant};
+use super::{ConfigDocument, ConfigError, CredentialRef, EntryRef, Instance, Tenant};
 use crate::ids::TenantId;
+use std::collections::BTreeMap;
 
 impl ConfigDocument {
     /// Checks that the document stays within `tenant`. `all` is everything configured so far. The errors say the same
@@ -18,33 +19,18 @@ impl ConfigDocument {
                 });
             }
         }
+        let owners: BTreeMap<EntryRef, &TenantId> = all.list_entry_owners().into_iter().collect();
+        for (name, owner) in self.list_entry_owners() {
+            check_owner(&name, owner, tenant)?;
+            if !matches!(name, EntryRef::Tenant(_)) {
+                check_id(&name, owners.get(&name).copied(), tenant)?;
+            }
+        }
         for named in &self.tenants {
-            check_owner(format!("tenant `{}`", named.id), &named.id, tenant)?;
             named.check_limits_kept(all.tenants.iter().find(|known| known.id == named.id))?;
         }
-        for calendar in &self.calendars {
-            let of = || format!("calendar `{}`", calendar.id);
-            check_owner(of(), &calendar.tenant, tenant)?;
-            let known = all.calendars.iter().find(|known| known.id == calendar.id);
-            check_id(of, calendar.id.as_str(), known.map(|known| &known.tenant), tenant)?;
-        }
-        for tool in &self.tools {
-            let of = || format!("tool `{}`", tool.id);
-            check_owner(of(), &tool.tenant, tenant)?;
-            let known = all.tools.iter().find(|known| known.id == tool.id);
-            check_id(of, tool.id.as_str(), known.map(|known| &known.tenant), tenant)?;
-        }
-        for agent in &self.agents {
-            let of = || format!("agent `{}`", agent.id);
-            check_owner(of(), &agent.tenant, tenant)?;
-            let known = all.agents.iter().find(|known| known.id == agent.id);
-            check_id(of, agent.id.as_str(), known.map(|known| &known.tenant), tenant)?;
-        }
         for instance in &self.instances {
-            let of = || format!("instance `{}`", instance.id);
-            check_owner(of(), &instance.tenant, tenant)?;
             let known = all.instances.iter().find(|known| known.id == instance.id);
-            check_id(of, instance.id.as_str(), known.map(|known| &known.tenant), tenant)?;
             instance.check_set_up_by_tenant(known)?;
             let taken = |other: &Instance| {
                 other.tenant != *tenant
@@ -61,26 +47,22 @@ impl ConfigDocument {
     }
 }
 
-fn check_owner(of: String, owner: &TenantId, tenant: &TenantId) -> Result<(), ConfigError> {
+fn check_owner(of: &EntryRef, owner: &TenantId, tenant: &TenantId) -> Result<(), ConfigError> {
     if owner == tenant {
         return Ok(());
     }
     Err(ConfigError::OtherTenant {
-        of,
+        of: of.to_string(),
         tenant: tenant.clone(),
     })
 }
 
 /// Checks an id: the tenant has it already, or nobody has it and it begins with the tenant's id.
-fn check_id(
-    of: impl Fn() -> String,
-    id: &str,
-    owner: Option<&TenantId>,
-    tenant: &TenantId,
-) -> Result<(), ConfigError> {
-    let own = owner.map_or(id.starts_with(&format!("{tenant}-")), |owner| owner == tenant);
-    own.then_some(()).ok_or_else(|| ConfigError::ForeignId {
-        of: of(),
+fn check_id(of: &EntryRef, owner: Option<&TenantId>, tenant: &TenantId) -> Result<(), ConfigError> {
+    let is_new = || of.id_text().starts_with(&format!("{tenant}-"));
+    let is_own = owner.map_or_else(is_new, |owner| owner == tenant);
+    is_own.then_some(()).ok_or_else(|| ConfigError::ForeignId {
+        of: of.to_string(),
         tenant: tenant.clone(),
     })
 }

@@ -258,17 +258,15 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
         Embedded::in_memory(Clock::from_system()).unwrap(),
     ] {
         let bug = store.run_write::<()>("bug", |c| {
-            execute_sql(
-                c,
-                "INSERT INTO tenants (id, variable_part, body) VALUES ('t', 'T', '{}')",
-                [],
-            )?;
+            execute_sql(c, "INSERT INTO instance_states (id, body) VALUES ('t', '{}')", [])?;
             panic!("a bug");
         });
         assert!(matches!(block_on(bug).unwrap_err(), PortError::Invalid { .. }));
         block_on(store.write(&slip("a"))).unwrap().unwrap();
         let left = store.run_read("left", |c| {
-            Ok(c.query_row("SELECT COUNT(*) FROM tenants", [], |row| row.get::<_, i64>(0))?)
+            Ok(c.query_row("SELECT COUNT(*) FROM instance_states", [], |row| {
+                row.get::<_, i64>(0)
+            })?)
         });
         assert_eq!(block_on(left).unwrap(), 0);
     }

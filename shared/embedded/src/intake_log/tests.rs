@@ -8,8 +8,9 @@ use recado_domain::dead_letter::{DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, InboundJob, ProcessingRecord};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    ConfigurationStore, ErasableRecords, EventFinish, Gauges, Inbox, PageRequest, Queues, RecordEventOutcome,
+    ErasableRecords, EventFinish, Gauges, Inbox, PageRequest, Queues, RecordEventOutcome,
 };
+use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_testkit::builders::{Fixture, at, far_ahead};
 use recado_testkit::ports::succeed;
@@ -160,7 +161,7 @@ fn an_event_that_cannot_be_recorded_is_set_aside_for_its_tenant_and_the_others_g
     });
     block_on(async {
         let store = scratch.store();
-        succeed(store.apply_configuration(&fixtures[1].document())).await;
+        succeed(put_configuration(&store, &fixtures[1].document())).await;
         let refused = jobs[1].event.clone();
         run_sql(
             &store,

@@ -10,13 +10,15 @@ use crate::job::in_savepoint;
 use crate::sql_records::read_lossy_text;
 use crate::store::{
     EventRow, RecordedEvent, StoredEventState, put_newer_letter, record_given_up, select_event_state,
+    select_instance,
 };
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::{EventRecord, EventState, InboundJob, JobNames};
 use recado_domain::ids::{CorrelationId, EventId, InstanceId, TenantId};
 use recado_ports::ports::{PortResult, RecordEventOutcome};
-use rusqlite::{Connection, OptionalExtension, Row};
+use recado_ports::records::configuration::InstanceName;
+use rusqlite::{Connection, Row};
 
 const WHAT: &str = "record_and_enqueue";
 
@@ -140,17 +142,9 @@ fn select_owner(
     let (Some(provider), Some(external)) = (names.provider, &names.external) else {
         return Ok((None, None));
     };
-    let sql = "SELECT tenant, id FROM instances WHERE provider = ?1 AND external = ?2";
-    let found: Option<(String, String)> = connection
-        .prepare_cached(sql)?
-        .query_row([provider.as_str(), external.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
-    let Some((tenant, instance)) = found else {
-        return Ok((None, None));
-    };
-    Ok((TenantId::parse(&tenant).ok(), InstanceId::parse(&instance).ok()))
+    let name = InstanceName::External(provider, external.clone());
+    let found = select_instance(connection, &name)?;
+    Ok(found.map(|found| (found.tenant, found.id)).unzip())
 }
 
 impl Embedded {

@@ -1,6 +1,7 @@
 //! The log of published events. Each is written in the transaction that makes the change that it tells of. One thread writes, and
 //! so events become visible in the order of their numbers: none appears behind a cursor that was given out.
 
+use super::configuration::select_instance;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
@@ -11,6 +12,7 @@ use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent, derive_instance_events};
 use recado_ports::ports::{LoggedEvent, PortResult, PublishedEvents, PublishedPage};
+use recado_ports::records::configuration::InstanceName;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The number of events that may be published in a millisecond on average: a restored log goes on at this multiple of the time.
@@ -95,14 +97,13 @@ pub(super) fn publish_instance_state(
     if old.connection == new.connection {
         return Ok(());
     }
-    let found: Option<String> = connection
-        .prepare_cached("SELECT tenant FROM instances WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    let Some(tenant) = found.and_then(|tenant| TenantId::parse(&tenant).ok()) else {
+    let Some(instance) = select_instance(connection, &InstanceName::Id(id.clone()))? else {
         return Ok(());
     };
-    insert_published_events(connection, &derive_instance_events((id, &tenant), old, new, now))
+    insert_published_events(
+        connection,
+        &derive_instance_events((id, &instance.tenant), old, new, now),
+    )
 }
 
 /// Returns the number of the newest event that was ever written.

@@ -50,7 +50,7 @@ fn delete_records(
     for sql in BY_TENANT {
         deleted += execute_sql(connection, sql, params![tenant.as_str(), limit])?;
     }
-    for kind in kinds {
+    for kind in kinds.iter().filter(|kind| !kind.goes_last) {
         deleted += remove_items(connection, tenant, kind, most)?;
     }
     for instance in instances {

@@ -18,6 +18,9 @@ use recado_ports::ports::{
     OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations, WriteOutcome,
 };
 use recado_ports::records::client_keys::{find_client_key, hold_client_key};
+use recado_ports::records::configuration::{
+    find_named_entries, load_configuration, put_configuration, replace_configuration,
+};
 use recado_ports::records::knowledge::save_knowledge;
 use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
 use recado_ports::table::Versioned;
@@ -193,21 +196,22 @@ fn a_damaged_entry_of_the_configuration_is_passed_over_and_can_be_written_anew()
             let nothing = ConfigRemoval::default();
             let names = ConfigNames::of_written(&entries, &nothing);
             block_on(async {
-                succeed(store.apply_configuration(&entries)).await;
+                succeed(put_configuration(&store, &entries)).await;
                 let spoil = move |c: &rusqlite::Connection| {
-                    assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
+                    let sql = format!("UPDATE records SET body = {damaged} WHERE partition = '{table}#'");
+                    assert_eq!(c.execute(&sql, [])?, 1);
                     Ok(())
                 };
                 succeed(store.run_write("spoil", spoil)).await;
-                let known = succeed(store.read_named(&names)).await;
+                let known = succeed(find_named_entries(&store, &names)).await;
                 assert_ne!(known, entries, "{table} {damaged}");
-                let replaced = store.replace_configuration(&entries, &nothing, &known);
+                let replaced = replace_configuration(&store, &entries, &nothing, &known);
                 assert_eq!(
                     succeed(replaced).await,
                     WriteOutcome::Written,
                     "{table} {damaged}"
                 );
-                assert_eq!(succeed(store.read_named(&names)).await, entries);
+                assert_eq!(succeed(find_named_entries(&store, &names)).await, entries);
             });
         }
     }
@@ -226,14 +230,22 @@ fn damaged_prices_are_passed_over_and_can_be_written_anew() {
             ..ConfigNames::default()
         };
         block_on(async {
-            succeed(store.apply_configuration(&entries)).await;
-            let sql = format!("UPDATE installation SET value = {damaged} WHERE name = 'prices'");
+            succeed(put_configuration(&store, &entries)).await;
+            let sql = format!("UPDATE records SET body = {damaged} WHERE partition = 'prices#'");
             let spoil = move |c: &rusqlite::Connection| Ok(c.execute(&sql, [])?);
             assert_eq!(succeed(store.run_write("spoil", spoil)).await, 1);
-            assert_eq!(succeed(store.read_named(&names)).await.prices, None, "{damaged}");
-            assert!(store.read_configuration(None).await.is_ok(), "{damaged}");
-            succeed(store.apply_configuration(&entries)).await;
-            assert_eq!(succeed(store.read_named(&names)).await, entries, "{damaged}");
+            assert_eq!(
+                succeed(find_named_entries(&store, &names)).await.prices,
+                None,
+                "{damaged}"
+            );
+            assert!(load_configuration(&store, None).await.is_ok(), "{damaged}");
+            succeed(put_configuration(&store, &entries)).await;
+            assert_eq!(
+                succeed(find_named_entries(&store, &names)).await,
+                entries,
+                "{damaged}"
+            );
         });
     }
 }
@@ -286,12 +298,13 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
         let mut knowledge = AgentKnowledge::begin(tenant, agent, nonce());
         knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
         block_on(async {
-            succeed(store.apply_configuration(&fixture.document())).await;
+            succeed(put_configuration(&store, &fixture.document())).await;
             let saved = succeed(save_knowledge(&store, &mut Versioned::new(knowledge))).await;
             assert_eq!(saved, WriteOutcome::Written);
             let spoil = move |c: &rusqlite::Connection| {
-                for table in ["tools", "records"] {
-                    assert_eq!(c.execute(&format!("UPDATE {table} SET body = {damaged}"), [])?, 1);
+                for kind in ["tools#", "knowledge#%"] {
+                    let sql = format!("UPDATE records SET body = {damaged} WHERE partition LIKE '{kind}'");
+                    assert_eq!(c.execute(&sql, [])?, 1);
                 }
                 Ok(())
             };
@@ -358,25 +371,6 @@ fn a_damaged_row_of_any_table_stops_neither_the_start_nor_what_looks_at_all() {
             assert_eq!(counts.messages, 1, "{damaged}");
         });
     }
-}
-
-#[test]
-fn two_instances_cannot_share_a_number_and_a_change_that_says_so_changes_nothing() {
-    let (store, one, mut other) = (store(), Fixture::new(), Fixture::new());
-    block_on(async {
-        for fixture in [&one, &other] {
-            succeed(store.apply_configuration(&fixture.document())).await;
-        }
-        let before = succeed(store.read_configuration(None)).await;
-        other.bound.instance.external_id = one.bound.instance.external_id.clone();
-        let change = ConfigDocument {
-            instances: vec![other.bound.instance],
-            ..ConfigDocument::default()
-        };
-        let refused = store.apply_configuration(&change).await;
-        assert!(!refused.unwrap_err().is_retryable());
-        assert_eq!(succeed(store.read_configuration(None)).await, before);
-    });
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(super) async fn list_agents(
 ) -> Result<Json<ListView<Agent>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = wanted.tenant.as_ref();
-    let found = configure::list_agents(&*api.deps, &caller, tenant, &page).await;
+    let found = configure::list_visible_entries::<Agent>(&*api.deps, &caller, tenant, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, std::convert::identity)))
 }

@@ -36,7 +36,7 @@ pub(super) async fn list_calendars(
 ) -> Result<Json<ListView<Calendar>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = wanted.tenant.as_ref();
-    let found = configure::list_calendars(&*api.deps, &caller, tenant, &page).await;
+    let found = configure::list_visible_entries::<Calendar>(&*api.deps, &caller, tenant, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, std::convert::identity)))
 }

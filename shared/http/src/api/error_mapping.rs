@@ -122,9 +122,7 @@ impl From<ConfigureError> for HttpProblem {
             ConfigureError::StillOwes(_)
             | ConfigureError::LastSecretVersion
             | ConfigureError::Exists(_)
-            | ConfigureError::AgentInUse { .. }
-            | ConfigureError::ToolInUse { .. }
-            | ConfigureError::CalendarInUse { .. } => Self::new(StatusCode::CONFLICT, error.to_string()),
+            | ConfigureError::InUse { .. } => Self::new(StatusCode::CONFLICT, error.to_string()),
             ConfigureError::Changed(_) => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             ConfigureError::Port(error) => Self::from_port_error(error),
         };

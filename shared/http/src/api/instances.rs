@@ -38,7 +38,7 @@ pub(super) async fn list_instances(
 ) -> Result<Json<ListView<Instance>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = wanted.tenant.as_ref();
-    let found = configure::list_instances(&*api.deps, &caller, tenant, &page).await;
+    let found = configure::list_visible_entries::<Instance>(&*api.deps, &caller, tenant, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, std::convert::identity)))
 }

@@ -49,7 +49,7 @@ pub(super) async fn list_tenants(
     QueryParams(wanted): QueryParams<TenantListQuery>,
 ) -> Result<Json<ListView<Tenant>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = configure::list_tenants(&*api.deps, &caller, &page).await;
+    let found = configure::list_visible_entries::<Tenant>(&*api.deps, &caller, None, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, std::convert::identity)))
 }

@@ -6,6 +6,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::notices::list_notices;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ fn document() -> Value {
 async fn town() -> Site {
     let site = Site::in_memory();
     let document = serde_json::from_value(document()).unwrap();
-    succeed(site.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&site.store, &document)).await;
     site
 }
 
@@ -149,10 +150,10 @@ async fn an_app_of_very_many_numbers_speaks_for_all_of_them_and_for_no_other() {
     });
     let mut document = document();
     document["instances"].as_array_mut().unwrap().extend(instances);
-    succeed(
-        site.store
-            .apply_configuration(&serde_json::from_value(document).unwrap()),
-    )
+    succeed(put_configuration(
+        &site.store,
+        &serde_json::from_value(document).unwrap(),
+    ))
     .await;
     let mut named: Vec<&str> = numbers.iter().map(String::as_str).collect();
     named.push(B);
@@ -210,10 +211,10 @@ async fn a_change_of_the_configuration_counts_for_the_next_webhook() {
     assert_eq!(taken(&site, INSTALLATION, &[A], "1").await, Some(vec![]));
     let mut document = document();
     document["instances"][0]["app_secret"] = Value::Null;
-    succeed(
-        site.store
-            .apply_configuration(&serde_json::from_value(document).unwrap()),
-    )
+    succeed(put_configuration(
+        &site.store,
+        &serde_json::from_value(document).unwrap(),
+    ))
     .await;
     assert_eq!(taken(&site, INSTALLATION, &[A], "2").await, Some(only(A)));
     assert_eq!(taken(&site, "app-of-ta", &[A], "3").await, None);

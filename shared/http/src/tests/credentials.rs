@@ -3,7 +3,7 @@
 use super::test_providers::{TestProviders, TestSecrets};
 use super::{Answered, Site, TOKEN};
 use axum::http::StatusCode;
-use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_whatsapp::ProviderConfig;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -175,7 +175,7 @@ async fn a_configuration_that_was_stored_before_sends_no_secret_either() {
         }
         let vault = Vault::new();
         let stored = serde_json::from_value(document(&attack)).unwrap();
-        vault.site.store.apply_configuration(&stored).await.unwrap();
+        put_configuration(&vault.site.store, &stored).await.unwrap();
         vault.send().await;
         let health = vault
             .operate("GET", "/health/whatsapp?instance=evil", &json!({}))

@@ -12,8 +12,9 @@ use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::OutboundJob;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox, OutboxStore, WriteOutcome};
+use recado_pipeline::ports::{Conversations, Inbox, OutboxStore, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::{handle_outbound_message, process};
 use recado_testkit::idle::Idle;
@@ -244,14 +245,14 @@ async fn a_dry_run_tells_who_is_out_of_metas_window() {
         let moved = json!({"instances": [
             {"id": "suporte-01", "tenant": "clinic", "agent": "ana", "provider": "meta",
              "external_id": "100000000000009"}]});
-        succeed(
-            site.store
-                .apply_configuration(&serde_json::from_value(moved).unwrap()),
-        )
+        succeed(put_configuration(
+            &site.store,
+            &serde_json::from_value(moved).unwrap(),
+        ))
         .await;
         let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;
         assert_eq!(found.body["out_of_window"], out_of_window, "{hours} hours");
-        site.store.apply_configuration(&super::document()).await.unwrap();
+        put_configuration(&site.store, &super::document()).await.unwrap();
     }
 }
 

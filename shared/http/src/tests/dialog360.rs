@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use recado_domain::config::ConfigDocument;
 use recado_domain::provider::Provider;
 use recado_domain::secret::hmac_sha256;
-use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -93,7 +93,7 @@ async fn configured(numbers: &[&str], version: u8) -> Site {
     let document = json!({"tenants": [{"id": "t"}], "instances": instances,
         "agents": [{"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"}]});
     let document: ConfigDocument = serde_json::from_value(document).unwrap();
-    succeed(site.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&site.store, &document)).await;
     site
 }
 

@@ -7,7 +7,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_embedded::Embedded;
-use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::{load_configuration, put_configuration};
 use recado_pipeline::{handle_outbound_message, process};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
@@ -53,10 +53,10 @@ impl Town {
             .map(|id| json!({"id": id, "tenant": id, "model": "claude-sonnet-4-5", "system_prompt": "x"}));
         let document =
             json!({"tenants": [{"id": "ta"}, {"id": "tb"}], "agents": agents, "instances": instances});
-        succeed(
-            site.store
-                .apply_configuration(&serde_json::from_value(document).unwrap()),
-        )
+        succeed(put_configuration(
+            &site.store,
+            &serde_json::from_value(document).unwrap(),
+        ))
         .await;
         let config = ProviderConfig {
             simulation: Simulation::WithoutCredentials(SimulatedOutbox::default()),
@@ -264,7 +264,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
 
 /// Gives the victim's number to the attacker's tenant.
 async fn hand_over(town: &Town) {
-    let mut document = town.site.store.read_configuration(None).await.unwrap();
+    let mut document = load_configuration(&town.site.store, None).await.unwrap();
     for instance in &mut document.instances {
         let number = match instance.id.as_str() {
             "d-a" => PARTNERS,
@@ -273,7 +273,7 @@ async fn hand_over(town: &Town) {
         };
         instance.external_id = Some(ExternalId::parse(number).unwrap());
     }
-    town.site.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&town.site.store, &document).await.unwrap();
 }
 
 #[tokio::test]

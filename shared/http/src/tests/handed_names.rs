@@ -8,7 +8,7 @@ use recado_domain::config::ConfigDocument;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, derive_webhook_secrets};
-use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::ports::succeed;
 use recado_testkit::webhooks::jwt_hs256;
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ async fn the_secrets_of_an_entry_from_before_salts_end_with_it_or_with_its_rotat
     let town = Town::new().await;
     let stored: ConfigDocument =
         serde_json::from_value(json!({"instances": [entry("ta", Provider::Evolution)]})).unwrap();
-    succeed(town.site.store.apply_configuration(&stored)).await;
+    succeed(put_configuration(&town.site.store, &stored)).await;
     let present = secret_at(Provider::Evolution, "master", "suporte-01");
     assert_eq!(
         town.shown_secret(0, "ta-line").await,

@@ -7,7 +7,8 @@ use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, Deliveries};
+use recado_pipeline::ports::Deliveries;
+use recado_pipeline::records::configuration::put_configuration;
 use serde_json::{Value, json};
 
 const ACCOUNT: &str = "200000000000002";
@@ -38,7 +39,7 @@ async fn site() -> Site {
         .instances
         .retain(|instance| instance.id.as_str() == "oficial");
     document.instances[0].account_id = Some(ACCOUNT.to_owned());
-    site.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&site.store, &document).await.unwrap();
     site
 }
 

@@ -10,7 +10,8 @@ use recado_domain::config::RESERVED_INSTANCE;
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::ports::{ConfigurationStore, InstanceStates};
+use recado_pipeline::ports::InstanceStates;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -231,10 +232,10 @@ async fn one_tenants_flood_is_no_503_for_the_others() {
         "agents": [{"id": "rui", "tenant": "shop", "model": "claude-sonnet-4-5", "system_prompt": "You are Rui."}],
         "instances": [{"id": "loja", "tenant": "shop", "agent": "rui", "provider": "evolution"}],
     });
-    succeed(
-        site.store
-            .apply_configuration(&serde_json::from_value(other).unwrap()),
-    )
+    succeed(put_configuration(
+        &site.store,
+        &serde_json::from_value(other).unwrap(),
+    ))
     .await;
     site.depths.0.store(5000, Ordering::Relaxed);
     let open = site.ask("GET", "/health/whatsapp", &[], "").await;

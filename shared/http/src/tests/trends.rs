@@ -7,7 +7,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
 use recado_domain::sample::{InstanceSample, MinuteSample};
-use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::samples::put_samples;
 use recado_testkit::builders::{Fixture, far_ahead};
 use recado_testkit::ports::succeed;
@@ -153,7 +153,7 @@ async fn a_disabled_instance_has_no_uptime() {
     let sampled = Sampled::new().await;
     let mut document = sampled.other.document();
     document.instances[0].disabled = true;
-    succeed(sampled.site.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&sampled.site.store, &document)).await;
     let answered = sampled.look("").await;
     assert_eq!(
         answered.body["instances"],

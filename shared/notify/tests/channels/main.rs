@@ -18,10 +18,9 @@ use recado_notify::Notifier;
 use recado_pipeline::alert::{
     DeliveryReport, add_test_notifications, deliver_notifications, redrive_notification,
 };
-use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, PageRequest, PortResult, Secrets, System,
-};
+use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest, PortResult, Secrets, System};
 use recado_pipeline::records::alerts::commit_alerts;
+use recado_pipeline::records::configuration::{load_configuration, put_configuration};
 use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_pipeline::records::notifications;
 use recado_pipeline::{Components, RetryLock, Settings};
@@ -97,9 +96,9 @@ async fn configure(store: &Embedded, destination: &Value) {
         alerts: Some(alerts),
         ..ConfigDocument::default()
     };
-    let known = succeed(store.read_configuration(None)).await;
+    let known = succeed(load_configuration(store, None)).await;
     document.validate_against(&known).unwrap();
-    succeed(store.apply_configuration(&document)).await;
+    succeed(put_configuration(store, &document)).await;
 }
 
 async fn list_notifications(store: &Embedded, state: NotificationState) -> Vec<Notification> {

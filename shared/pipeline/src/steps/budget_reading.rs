@@ -6,15 +6,20 @@ use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
-use recado_ports::ports::{ConfigurationStore, PortResult, UsageRecords};
+use recado_ports::ports::{PortResult, UsageRecords};
+use recado_ports::records::configuration::find_named_entries;
+use recado_ports::table::Table;
 
 /// Returns the prices of models.
-pub(crate) async fn read_prices(store: &impl ConfigurationStore) -> PortResult<PriceList> {
+pub(crate) async fn read_prices(store: &dyn Table) -> PortResult<PriceList> {
     let names = ConfigNames {
         prices: true,
         ..ConfigNames::default()
     };
-    Ok(store.read_named(&names).await?.prices.unwrap_or_default())
+    Ok(find_named_entries(store, &names)
+        .await?
+        .prices
+        .unwrap_or_default())
 }
 
 /// Reads the sums of this month and measures the used part of a budget.

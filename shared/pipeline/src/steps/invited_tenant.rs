@@ -4,7 +4,8 @@ use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, Tenant};
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{ConfigurationStore, PageRequest, PortError, PortResult};
+use recado_ports::ports::{PageRequest, PortError, PortResult};
+use recado_ports::records::configuration::{find_named_entries, list_entries};
 
 /// The reason why a request has no tenant.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +32,7 @@ pub(crate) async fn choose_tenant(
             limit: 2,
             cursor: None,
         };
-        let found = deps.store().list_tenants(&page).await?;
+        let found = list_entries::<Tenant>(deps.store(), None, &page).await?;
         let mut tenants = found.items.into_iter();
         return match (tenants.next(), tenants.next()) {
             (Some(only), None) => Ok(only),
@@ -50,5 +51,9 @@ pub(crate) async fn find_tenant(deps: &impl Deps, id: &TenantId) -> PortResult<O
         tenants: [id.clone()].into(),
         ..ConfigNames::default()
     };
-    Ok(deps.store().read_named(&names).await?.tenants.into_iter().next())
+    Ok(find_named_entries(deps.store(), &names)
+        .await?
+        .tenants
+        .into_iter()
+        .next())
 }

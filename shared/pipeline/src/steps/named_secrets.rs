@@ -5,8 +5,10 @@ use crate::steps::alert_config::read_alert_config;
 use crate::steps::working_instances::{TenantPages, WorkingPages};
 use futures::stream::{self, StreamExt};
 use recado_domain::alert::MissingSecret;
-use recado_domain::config::{ConfigDocument, NamedSecret};
-use recado_ports::ports::{ConfigurationStore, CredentialState, PageRequest, PortResult, Providers};
+use recado_domain::config::{Agent, Calendar, ConfigDocument, NamedSecret};
+use recado_domain::tools::Tool;
+use recado_ports::ports::{CredentialState, PageRequest, PortResult, Providers};
+use recado_ports::records::configuration::list_entries;
 use std::collections::HashSet;
 
 /// Number of secrets that are read side by side.
@@ -83,15 +85,15 @@ async fn find_missing_of_agents(deps: &impl Deps) -> PortResult<Vec<MissingSecre
     while calendars.is_some() || tools.is_some() || agents.is_some() {
         let mut page = ConfigDocument::default();
         if let Some(next) = calendars.take() {
-            let found = store.list_calendars(None, &next).await?;
+            let found = list_entries::<Calendar>(store, None, &next).await?;
             (page.calendars, calendars) = (found.items, follow(found.next_cursor));
         }
         if let Some(next) = tools.take() {
-            let found = store.list_tools(None, &next).await?;
+            let found = list_entries::<Tool>(store, None, &next).await?;
             (page.tools, tools) = (found.items, follow(found.next_cursor));
         }
         if let Some(next) = agents.take() {
-            let found = store.list_agents(None, &next).await?;
+            let found = list_entries::<Agent>(store, None, &next).await?;
             (page.agents, agents) = (found.items, follow(found.next_cursor));
         }
         missing.extend(find_missing(deps, page.list_named_secrets()).await);

@@ -4,7 +4,9 @@
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::{Instance, Tenant};
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult};
+use recado_ports::ports::{PageRequest, PortResult};
+use recado_ports::records::configuration::{list_entries, load_configuration};
+use recado_ports::table::Table;
 use std::collections::HashSet;
 
 /// Number of entries that are read at once. On AWS a request reads 1 MB at most, which are fewer.
@@ -12,10 +14,10 @@ const PAGE: usize = 500;
 
 /// Lists the instances of a tenant, sorted by their ids. Those that are disabled are left out, and all of a disabled tenant.
 pub(crate) async fn list_working_instances(
-    store: &impl ConfigurationStore,
+    store: &dyn Table,
     tenant: &TenantId,
 ) -> PortResult<Vec<Instance>> {
-    let configured = store.read_configuration(Some(tenant)).await?;
+    let configured = load_configuration(store, Some(tenant)).await?;
     Ok(configured.enabled_instances().cloned().collect())
 }
 
@@ -26,7 +28,7 @@ pub(crate) struct TenantPages<'a, S> {
     next: Option<PageRequest>,
 }
 
-impl<'a, S: ConfigurationStore> TenantPages<'a, S> {
+impl<'a, S: Table> TenantPages<'a, S> {
     pub(crate) fn begin(store: &'a S) -> Self {
         Self {
             store,
@@ -39,7 +41,7 @@ impl<'a, S: ConfigurationStore> TenantPages<'a, S> {
         let Some(page) = self.next.take() else {
             return Ok(None);
         };
-        let found = self.store.list_tenants(&page).await?;
+        let found = list_entries::<Tenant>(self.store, None, &page).await?;
         self.next = follow_next_page(found.next_cursor);
         Ok(Some(found.items))
     }
@@ -55,7 +57,7 @@ pub(crate) struct WorkingPages<'a, S> {
     next: Option<PageRequest>,
 }
 
-impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
+impl<'a, S: Table> WorkingPages<'a, S> {
     pub(crate) async fn begin(store: &'a S) -> PortResult<Self> {
         let (mut disabled, mut budgets) = (HashSet::new(), Vec::new());
         let mut pages = TenantPages::begin(store);
@@ -80,7 +82,7 @@ impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
         let Some(page) = self.next.take() else {
             return Ok(None);
         };
-        let found = self.store.list_instances(None, &page).await?;
+        let found = list_entries::<Instance>(self.store, None, &page).await?;
         self.next = follow_next_page(found.next_cursor);
         let works = |instance: &Instance| !instance.disabled && !self.disabled.contains(&instance.tenant);
         Ok(Some(found.items.into_iter().filter(works).collect()))

@@ -18,9 +18,7 @@ use look::look_at_installation;
 use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decide_alerts, find_conditions};
 use recado_domain::config::{AlertConfig, AlertDestination};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{
-    ConfigurationStore, Gauges, PortResult, QueueDepths, System, UsageRecords, WriteOutcome,
-};
+use recado_ports::ports::{Gauges, PortResult, QueueDepths, System, UsageRecords, WriteOutcome};
 use recado_ports::records::alerts::{
     ALERTS_PER_COMMIT, commit_alerts, list_live_alerts, read_alert_watch, save_alert_watch,
 };
@@ -45,7 +43,7 @@ pub struct AlertReport {
 
 /// Runs one pass: compares what holds now with the live alerts, and stores what changed with its notifications.
 pub async fn evaluate_alerts(
-    store: &(impl Table + Gauges + ConfigurationStore + UsageRecords),
+    store: &(impl Table + Gauges + UsageRecords),
     depths: &impl QueueDepths,
     system: &impl System,
     known_state: KnownState<'_>,

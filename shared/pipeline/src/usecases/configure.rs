@@ -7,10 +7,11 @@ use recado_domain::access::Caller;
 use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigEntry, ConfigError, ConfigNames, Instance, Tenant,
 };
-use recado_domain::ids::{AgentId, CalendarId, InstanceId, ToolId};
+use recado_domain::ids::{AgentId, InstanceId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use recado_domain::tools::Tool;
-use recado_ports::ports::{ConfigurationStore, PortError, PortResult, Providers};
+use recado_ports::ports::{PortError, PortResult, Providers};
+use recado_ports::records::configuration::load_configuration;
 use serde::Serialize;
 use serde_json::json;
 
@@ -32,8 +33,8 @@ mod webhook_endpoints;
 
 use audited_changes::{collect_changes, list_audited_changes};
 pub use entries::{
-    ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_agents,
-    list_calendars, list_instances, list_tenants, list_tools, remove_entry,
+    ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_visible_entries,
+    remove_entry,
 };
 pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
@@ -171,29 +172,13 @@ pub enum ConfigureError {
         /// What would be done with it: `make` or `remove`.
         verb: &'static str,
     },
-    /// Instances need the agent that was to be removed.
-    #[error("agent `{agent}` answers for instance `{instance}`: give that another agent first")]
-    AgentInUse {
-        /// The agent.
-        agent: AgentId,
-        /// An instance that needs it.
-        instance: InstanceId,
-    },
-    /// An agent needs the tool that was to be removed.
-    #[error("tool `{tool}` is one of agent `{agent}`: take it out there first")]
-    ToolInUse {
-        /// The tool.
-        tool: ToolId,
-        /// An agent that names it.
-        agent: AgentId,
-    },
-    /// A tool needs the calendar that was to be removed.
-    #[error("calendar `{calendar}` is that of tool `{tool}`: take it out there first")]
-    CalendarInUse {
-        /// The calendar.
-        calendar: CalendarId,
-        /// A tool that names it.
-        tool: ToolId,
+    /// Another entry needs the one that was to be removed.
+    #[error("{needed} is needed by {by}: change that first")]
+    InUse {
+        /// The entry.
+        needed: EntryRef,
+        /// An entry that refers to it.
+        by: EntryRef,
     },
     /// The instance's webhook secret has its last version.
     #[error("the webhook secret has its last version: rotate the master")]
@@ -211,7 +196,7 @@ fn describe_nearest(nearest: Option<&str>) -> String {
 
 /// Returns the configuration within the caller's scope.
 pub async fn read_configuration(deps: &impl Deps, caller: &Caller) -> PortResult<ConfigDocument> {
-    deps.store().read_configuration(caller.scope.tenant()).await
+    load_configuration(deps.store(), caller.scope.tenant()).await
 }
 
 /// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged. With
@@ -322,7 +307,7 @@ async fn check_document(
     }
     let own_tenant = caller.scope.tenant();
     let all = if options.prune && own_tenant.is_none() {
-        deps.store().read_configuration(None).await?
+        load_configuration(deps.store(), None).await?
     } else {
         surroundings::read_surroundings(deps, &names, own_tenant).await?
     };

@@ -14,9 +14,10 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_ports::ports::{
-    ConfigurationStore, Gauges, InstanceStates, OpenMessage, OpenWork, PortError, PortResult, Providers,
-    QueueDepth, QueueDepths, System,
+    Gauges, InstanceStates, OpenMessage, OpenWork, PortError, PortResult, Providers, QueueDepth, QueueDepths,
+    System,
 };
+use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -210,7 +211,10 @@ async fn find_stored_instance(
         instances: BTreeSet::from([id.clone()]),
         ..ConfigNames::default()
     };
-    let found = deps.store().read_named(&names).await?.instances.into_iter();
+    let found = find_named_entries(deps.store(), &names)
+        .await?
+        .instances
+        .into_iter();
     let mut own = found.filter(|found| found.id == *id && caller.scope.covers(&found.tenant));
     Ok(own.next())
 }

@@ -9,6 +9,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretParts;
 use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult, System};
+use recado_ports::records::configuration::list_entries;
 use recado_ports::records::dead_letters::find_failure_time;
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ pub async fn list_external_ids(deps: &impl Deps, provider: Provider) -> PortResu
     };
     let mut names = Vec::new();
     for _ in 0..PAGES {
-        let found = deps.store().list_instances(None, &page).await?;
+        let found = list_entries::<Instance>(deps.store(), None, &page).await?;
         let of_provider = found.items.iter().filter(|one| one.provider == provider);
         names.extend(of_provider.filter_map(Instance::resolve_external_id));
         page.cursor = found.next_cursor;

@@ -22,7 +22,8 @@ use recado_domain::knowledge::{
     AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
 };
 use recado_domain::message::TextGap;
-use recado_ports::ports::{ConfigurationStore, LibraryError, PortError};
+use recado_ports::ports::{LibraryError, PortError};
+use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::knowledge::find_knowledge;
 
 /// Maximum number of blocks that one search returns.
@@ -159,7 +160,7 @@ pub async fn search_knowledge(
 async fn find_tenant(deps: &impl Deps, caller: &Caller, agent: &AgentId) -> Result<TenantId, KnowledgeError> {
     let mut names = ConfigNames::default();
     names.agents.insert(agent.clone());
-    let found = deps.store().read_named(&names).await?;
+    let found = find_named_entries(deps.store(), &names).await?;
     let within = found
         .agents
         .iter()

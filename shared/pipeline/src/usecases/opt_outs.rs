@@ -6,7 +6,8 @@ use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
-use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
+use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::opt_outs;
 
 /// The reason why an unsubscribe link did nothing.
@@ -35,7 +36,7 @@ pub async fn unsubscribe_by_link(deps: &impl Deps, token: &str) -> Result<(), Un
         tenants: [opened.tenant.clone()].into(),
         ..ConfigNames::default()
     };
-    let stored = deps.store().read_named(&names).await?.tenants;
+    let stored = find_named_entries(deps.store(), &names).await?.tenants;
     if stored.iter().all(|tenant| tenant.removing_since.is_some()) {
         return Ok(());
     }

@@ -19,6 +19,7 @@ use recado_domain::ids::InstanceId;
 use recado_ports::ports::{
     ConfigurationStore, ConnectionAnswer, CredentialState, DiskSpace, Gauges, PortResult, Providers, System,
 };
+use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::dead_letters::count_dead_letters;
 use tool_servers::check_tool_servers;
 
@@ -82,7 +83,7 @@ pub async fn check_installation(
     asks_models: bool,
 ) -> PortResult<Option<SelfCheck>> {
     let tenant = caller.scope.tenant();
-    let configured = deps.store().read_configuration(tenant).await?;
+    let configured = load_configuration(deps.store(), tenant).await?;
     let chosen: Vec<Instance> = match wanted {
         None => configured.enabled_instances().cloned().collect(),
         Some(id) => configured

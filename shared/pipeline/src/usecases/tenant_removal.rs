@@ -15,7 +15,8 @@ use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{ConfigurationStore, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::records::configuration::{load_configuration, replace_configuration};
 use recado_ports::records::tokens::{delete_token, list_tokens};
 
 /// Number of tokens that one read returns.
@@ -92,7 +93,7 @@ pub async fn remove_tenant(
             RemovalError::NotFound
         });
     }
-    let document = deps.store().read_configuration(Some(tenant)).await?;
+    let document = load_configuration(deps.store(), Some(tenant)).await?;
     let known = document.tenants.first().ok_or(RemovalError::NotFound)?;
     if options.dry_run {
         return Ok(preview::count_contents(deps, tenant, &document).await?);
@@ -157,10 +158,7 @@ async fn begin_removal(
         ..ConfigDocument::default()
     };
     let nothing = ConfigRemoval::default();
-    let written = deps
-        .store()
-        .replace_configuration(&change, &nothing, document)
-        .await?;
+    let written = replace_configuration(deps.store(), &change, &nothing, document).await?;
     if written == WriteOutcome::Conflict {
         return Err(PortError::contended("tenant").into());
     }

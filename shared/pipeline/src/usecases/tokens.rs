@@ -11,8 +11,9 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
-use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::tokens;
 pub use sessions::{begin_session, end_session, find_session_caller};
 use std::collections::BTreeSet;
@@ -137,7 +138,7 @@ async fn choose_tenant(
                 tenants: BTreeSet::from([wanted.clone()]),
                 ..ConfigNames::default()
             };
-            let known = deps.store().read_named(&names).await?;
+            let known = find_named_entries(deps.store(), &names).await?;
             if known.tenants.is_empty() {
                 return Err(TokenError::NotFound("tenant"));
             }

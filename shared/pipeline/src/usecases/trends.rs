@@ -7,7 +7,8 @@ use recado_domain::config::Instance;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::trend::{SampledMinutes, TrendPeriod, Trends};
-use recado_ports::ports::{ConfigurationStore, PortResult, System};
+use recado_ports::ports::{PortResult, System};
+use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::samples::list_samples;
 
 /// Time before the period from which samples are read too: the first of the period is compared with the last of these.
@@ -48,7 +49,7 @@ pub async fn read_trends(
     if wanted.is_some_and(|tenant| !caller.scope.covers(tenant)) {
         return Ok(None);
     }
-    let configured = deps.store().read_configuration(wanted).await?;
+    let configured = load_configuration(deps.store(), wanted).await?;
     let named = |instance: &&Instance| request.instance.as_ref().is_none_or(|id| *id == instance.id);
     let one = configured.instances.iter().find(named);
     let known = match (&request.instance, wanted) {

@@ -15,6 +15,7 @@ use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
+use recado_ports::records::configuration::find_named_entries;
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
@@ -150,7 +151,7 @@ async fn list_stored_sums(
                 tenants: [tenant.clone()].into(),
                 ..ConfigNames::default()
             };
-            let found = deps.store().read_named(&names).await?;
+            let found = find_named_entries(deps.store(), &names).await?;
             if found.tenants.is_empty() {
                 return Ok(None);
             }

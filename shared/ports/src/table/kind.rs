@@ -38,6 +38,8 @@ pub struct Kind {
     pub has_times_while_due: bool,
     /// `true` if a write ends what a store keeps in memory of the configuration: [`Record::IS_CONFIGURATION`].
     pub is_configuration: bool,
+    /// `true` if what removes all records of a tenant leaves such records: [`Record::GOES_LAST`].
+    pub goes_last: bool,
     /// The least time for which what expired stays stored: [`Record::KEPT_EXPIRED`].
     pub kept_expired: SignedDuration,
     put: fn(&str) -> PortResult<Vec<Write>>,
@@ -62,6 +64,7 @@ impl Kind {
             has_times: T::HAS_TIMES,
             has_times_while_due: T::HAS_TIMES_WHILE_DUE,
             is_configuration: T::IS_CONFIGURATION,
+            goes_last: T::GOES_LAST,
             kept_expired: T::KEPT_EXPIRED,
             put: |body| put_writes(&T::from_body(body)?),
             lead_keys: |key, body| {

@@ -77,6 +77,8 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     const IS_CONFIGURATION: bool = false;
     /// `true` if a record has such times only while it is due at some time: the others are not looked at.
     const HAS_TIMES_WHILE_DUE: bool = false;
+    /// `true` if such a record tells what there is to remove of a tenant: what removes all records of the tenant leaves it.
+    const GOES_LAST: bool = false;
     /// The time for which such a record stays stored after its expiry. So a clock that ran ahead has ended none once it is set back. A store
     /// that deletes by a clock of its own need not wait.
     const KEPT_EXPIRED: SignedDuration = SignedDuration::ZERO;

@@ -44,6 +44,14 @@ impl<T: Record> Versioned<T> {
         }
     }
 
+    /// Makes the record that is to be stored in place of one that cannot be read. What leads to that one is not known.
+    pub(crate) fn in_place_of(record: T, item: &StoredItem) -> Self {
+        Self {
+            version: Some(item.version),
+            ..Self::new(record)
+        }
+    }
+
     /// Returns whether the record was read from the store.
     pub fn is_stored(&self) -> bool {
         self.version.is_some()
@@ -176,13 +184,11 @@ pub async fn find_or_new<T: Record>(table: &dyn Table, new: T) -> PortResult<Ver
     let Some(item) = table.get(&new.key()).await? else {
         return Ok(Versioned::new(new));
     };
-    Ok(keep_readable(parse_item(&item)).unwrap_or_else(|| Versioned {
-        version: Some(item.version),
-        ..Versioned::new(new)
-    }))
+    Ok(keep_readable(parse_item(&item)).unwrap_or_else(|| Versioned::in_place_of(new, &item)))
 }
 
-pub(super) fn parse_item<T: Record>(item: &StoredItem) -> PortResult<Versioned<T>> {
+/// Reads the record of an item, with its version.
+pub(crate) fn parse_item<T: Record>(item: &StoredItem) -> PortResult<Versioned<T>> {
     let record = T::from_stored(&item.key, &item.body)?;
     Ok(Versioned::stored(record, item.version))
 }

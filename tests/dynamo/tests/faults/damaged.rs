@@ -10,6 +10,7 @@ use recado_domain::rate::Rate;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_dynamo_simulation::RecordKey;
 use recado_pipeline::ports::{ConfigurationStore, InstanceStates, Reservation, WriteOutcome};
+use recado_pipeline::records::configuration::{find_named_entries, load_configuration, put_configuration};
 use recado_pipeline::records::knowledge::save_knowledge;
 use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
 use recado_pipeline::table::Versioned;
@@ -111,15 +112,18 @@ fn damaged_prices_are_passed_over_and_can_be_written_anew() {
         ..ConfigNames::default()
     };
     block_on(async {
-        Box::pin(succeed(world.store.apply_configuration(&entries))).await;
-        damage(&world, ("G#P".to_owned(), "prices"), "prices");
-        assert_eq!(succeed(world.store.read_named(&names)).await.prices, None);
+        Box::pin(succeed(put_configuration(&world.store, &entries))).await;
+        damage(&world, ("prices#".to_owned(), "installation"), "body");
         assert_eq!(
-            succeed(world.store.read_configuration(None)).await,
+            succeed(find_named_entries(&world.store, &names)).await.prices,
+            None
+        );
+        assert_eq!(
+            succeed(load_configuration(&world.store, None)).await,
             ConfigDocument::default()
         );
-        Box::pin(succeed(world.store.apply_configuration(&entries))).await;
-        assert_eq!(succeed(world.store.read_named(&names)).await, entries);
+        Box::pin(succeed(put_configuration(&world.store, &entries))).await;
+        assert_eq!(succeed(find_named_entries(&world.store, &names)).await, entries);
     });
 }
 
@@ -139,13 +143,13 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
     let mut knowledge = AgentKnowledge::begin(tenant.clone(), agent.clone(), nonce());
     knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
     block_on(async {
-        Box::pin(succeed(world.store.apply_configuration(&fixture.document()))).await;
+        Box::pin(succeed(put_configuration(&world.store, &fixture.document()))).await;
         let saved = succeed(save_knowledge(&world.store, &mut Versioned::new(knowledge))).await;
         assert_eq!(saved, WriteOutcome::Written);
         damage(
             &world,
-            ("G#F".to_owned(), fixture.bound.tools[0].id.as_str()),
-            "http",
+            ("tools#".to_owned(), fixture.bound.tools[0].id.as_str()),
+            "body",
         );
         damage(&world, (format!("knowledge#{tenant}"), agent.as_str()), "body");
         let found = succeed(world.store.instance_config(fixture.instance()))

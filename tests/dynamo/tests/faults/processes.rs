@@ -26,14 +26,14 @@ fn clones_remember_the_same_configuration_for_a_while_and_another_process_has_it
     };
     let warm = world.dynamo.store(world.time.clone(), &options);
     let [one, two] = of_one_process(&warm);
-    block_on(recado_pipeline::ports::ConfigurationStore::apply_configuration(
+    block_on(recado_pipeline::records::configuration::put_configuration(
         &world.store,
         &fixture.document(),
     ))
     .unwrap();
     let old = name(&one, &fixture);
     fixture.bound.tenant.name = Some("Clínica Boreal".to_owned());
-    block_on(recado_pipeline::ports::ConfigurationStore::apply_configuration(
+    block_on(recado_pipeline::records::configuration::put_configuration(
         &world.store,
         &fixture.document(),
     ))

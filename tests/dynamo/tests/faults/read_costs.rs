@@ -4,17 +4,19 @@ use crate::tenants::{scheduled_message, store_first};
 use crate::world::World;
 use futures::executor::block_on;
 use jiff::civil::{Date, date};
+use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, Gauges, PageRequest, PortResult,
+    ConversationFilter, Conversations, CorrelationIndex, Gauges, PageRequest, PortResult,
     UnacknowledgedFilter, UsageRecords, WriteOutcome,
 };
 use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::configuration::{list_entries, load_configuration, put_configuration};
 use recado_pipeline::records::dead_letters::{
     DeadLetterFilter, count_dead_letters, find_dead_letter, list_dead_letters, put_dead_letter,
 };
@@ -177,8 +179,11 @@ fn measure_others(rows: &mut Rows<'_>, own: &Fixture, job: &InboundJob) {
     let instances = [own.bound.instance.clone()];
     let work = store.read_open_work(Some(&instances), 1_000);
     rows.measure("the open work of one instance, for `/health/whatsapp`", work);
-    rows.measure("`GET /v1/instances`", store.list_instances(tenant, &page));
-    rows.measure("`GET /v1/config`", store.read_configuration(tenant));
+    rows.measure(
+        "`GET /v1/instances`",
+        list_entries::<Instance>(store, tenant, &page),
+    );
+    rows.measure("`GET /v1/config`", load_configuration(store, tenant));
     rows.measure("`GET /v1/tokens`, none", list_tokens(store, tenant, &page));
     rows.measure("`GET /v1/alerts`, none", list_live_alerts(store, tenant, 100));
     rows.measure("`GET /v1/audit`, none", list_audit(store, &audit, &page));
@@ -237,7 +242,7 @@ fn measure_people(rows: &mut Rows<'_>, own: &Fixture) {
 fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
     let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
     for fixture in [&own, &other] {
-        block_on(world.store.apply_configuration(&fixture.document())).unwrap();
+        block_on(put_configuration(&world.store, &fixture.document())).unwrap();
     }
     for minute in 0..5 * OWN {
         fill(&world, &other, minute);
@@ -250,7 +255,7 @@ fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
     measure_conversations(&mut rows, &own, &filled[7].0);
     measure_others(&mut rows, &own, &filled[7].1);
     let people = Fixture::new();
-    block_on(world.store.apply_configuration(&people.document())).unwrap();
+    block_on(put_configuration(&world.store, &people.document())).unwrap();
     fill_people(&world, &people);
     measure_people(&mut rows, &people);
     let documented: Vec<Row> = DOCUMENT.lines().filter_map(Row::read).collect();

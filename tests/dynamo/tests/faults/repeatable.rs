@@ -3,7 +3,8 @@
 use crate::world::World;
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Record};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, InboundWrite, Inbox, OverdueIndex};
+use recado_pipeline::ports::{Conversations, InboundWrite, Inbox, OverdueIndex};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, far_ahead};
 
 /// A short story with a fault at every fourth request: each request, each answer, and what is stored in the end.
@@ -20,7 +21,7 @@ fn story(
     let mut conversation = fixture.conversation(1);
     let mut answers = vec![format!(
         "{:?}",
-        block_on(world.store.apply_configuration(&fixture.document()))
+        block_on(put_configuration(&world.store, &fixture.document()))
     )];
     for job in jobs {
         answers.push(format!("{:?}", block_on(world.store.record_event(job))));

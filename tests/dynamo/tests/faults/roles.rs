@@ -10,6 +10,7 @@ use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, Pos
 use recado_pipeline::ports::{
     ConfigurationStore, ConversationFilter, Conversations, PageRequest, WriteOutcome,
 };
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::endpoints::{
     delete_endpoint_records, list_due_failed_events, remove_failed_event, replace_failed_event,
     save_endpoint_state,
@@ -61,7 +62,7 @@ fn assert_webhook_may(world: &World, first: usize, action: &str) {
 /// A world in which the fixture is configured.
 fn configured() -> (World, Fixture) {
     let (world, fixture) = (World::new(), Fixture::new());
-    block_on(world.store.apply_configuration(&fixture.document())).unwrap();
+    block_on(put_configuration(&world.store, &fixture.document())).unwrap();
     (world, fixture)
 }
 

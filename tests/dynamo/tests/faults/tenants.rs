@@ -13,9 +13,10 @@ use recado_domain::options::SendOptions;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_dynamo_simulation::RecordKey;
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex, ErasableRecords,
-    InboundWrite, Inbox, PageRequest, System, TenantRecords,
+    CommitOutcome, ConversationFilter, Conversations, CorrelationIndex, ErasableRecords, InboundWrite, Inbox,
+    PageRequest, System, TenantRecords,
 };
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_pipeline::records::scheduled_messages::{list_pending_scheduled, put_scheduled};
 use recado_testkit::builders::{BASE, Fixture, correlation, far_ahead, fresh};
@@ -176,7 +177,7 @@ fn begin(world: &World, fixture: &Fixture, at_minute: i64) -> Conversation {
 fn a_trace_reads_no_record_of_a_tenant_that_used_the_same_correlation_id() {
     let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
     for fixture in [&own, &other] {
-        block_on(world.store.apply_configuration(&fixture.document())).unwrap();
+        block_on(put_configuration(&world.store, &fixture.document())).unwrap();
     }
     let correlation = correlation();
     let store = |fixture: &Fixture| {
@@ -240,7 +241,7 @@ fn a_tenants_conversations_are_read_without_those_of_others() {
     let name = other.bound.tenant.id.as_str();
     assert!(!requests.concat().contains(name), "{requests:#?}");
     // The tenant of a configured instance is known, so its list is read as well.
-    block_on(world.store.apply_configuration(&own.document())).unwrap();
+    block_on(put_configuration(&world.store, &own.document())).unwrap();
     let filter = ConversationFilter {
         instance: Some(own.instance().clone()),
         ..ConversationFilter::default()

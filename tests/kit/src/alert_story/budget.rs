@@ -8,6 +8,7 @@ use recado_domain::config::ConfigDocument;
 use recado_domain::message::TokenUsage;
 use recado_domain::turn::TurnRecord;
 use recado_ports::ports::{ClaimOutcome, Store, System, WriteOutcome};
+use recado_ports::records::configuration::put_configuration;
 use serde_json::json;
 
 /// A tenant has a budget from now on.
@@ -18,7 +19,7 @@ async fn set_budget<S: Store>(scene: &AlertStory<'_, S>, tokens: u64) {
         tenants: vec![tenant],
         ..ConfigDocument::default()
     };
-    succeed(scene.store.apply_configuration(&change)).await;
+    succeed(put_configuration(scene.store, &change)).await;
 }
 
 /// The agent replies to a new contact, with so many tokens.

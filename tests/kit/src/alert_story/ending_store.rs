@@ -3,22 +3,16 @@
 use crate::delegate_calls;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use recado_domain::config::{
-    Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
-};
+use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::UnacknowledgedMessage;
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
-use recado_domain::provider::Provider;
-use recado_domain::tools::Tool;
+use recado_domain::ids::TenantId;
 use recado_domain::usage::{Date, UsageSum};
 use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Gauges, OpenWork, Page, PageRequest, PortResult, Store,
-    TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson,
-    WriteOutcome,
+    ConversationFilter, Gauges, OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances,
+    UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson,
 };
 use recado_ports::table::{ItemPage, Key, Kind, Query, StoredItem, Table, Write, WriteResult};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 
@@ -110,24 +104,5 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
 impl<S: Store> UsageRecords for EndingStore<'_, S> {
     delegate_calls! {
         list_usage(tenant: &TenantId, from: Date, to: Date) -> Vec<UsageSum>;
-    }
-}
-
-impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
-    delegate_calls! {
-        read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
-        read_named(names: &ConfigNames) -> ConfigDocument;
-        list_tenants(page: &PageRequest) -> Page<Tenant>;
-        list_calendars(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Calendar>;
-        list_tools(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Tool>;
-        list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
-        list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;
-        replace_configuration(
-            change: &ConfigDocument, removal: &ConfigRemoval, known: &ConfigDocument
-        ) -> WriteOutcome;
-        apply_configuration(change: &ConfigDocument) -> ();
-        remove_configuration(removal: &ConfigRemoval) -> ();
-        find_instance_config(provider: Provider, external: &ExternalId) -> Option<Arc<InstanceConfig>>;
-        instance_config(id: &InstanceId) -> Option<Arc<InstanceConfig>>;
     }
 }

@@ -8,6 +8,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{Store, System};
 use recado_ports::records::alerts::list_live_alerts;
+use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use serde_json::json;
 
@@ -45,7 +46,7 @@ pub async fn an_instance_is_judged_by_itself<S: Store>(store: &S) {
     let thresholds = json!({"depth_warning": 2, "dead_letters_warning": 2, "off": ["slow_processing"]});
     let scene = AlertStory::begin_with(store, thresholds).await;
     let other = Fixture::new();
-    succeed(store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(store, &other.document())).await;
     scene.quiet_minutes(1).await;
     one_waits(&scene, &other).await;
     one_gives_up(&scene, &other).await;

@@ -12,6 +12,7 @@ use recado_ports::ports::{PageRequest, Store};
 use recado_ports::records::alerts::{
     ALERTS_PER_COMMIT, commit_alerts, list_ended_alerts, list_live_alerts, read_alert_watch, save_alert_watch,
 };
+use recado_ports::records::configuration::{find_named_entries, load_configuration, put_configuration};
 use recado_ports::records::notifications::{list_due_notifications, list_notifications};
 use recado_ports::table::{SaveOutcome, Versioned, remove_record, save_record};
 
@@ -333,7 +334,7 @@ async fn read_config<S: Store>(store: &S) -> AlertConfig {
         alerts: true,
         ..ConfigNames::default()
     };
-    let found = succeed(store.read_named(&names)).await;
+    let found = succeed(find_named_entries(store, &names)).await;
     found.alerts.unwrap_or_default()
 }
 
@@ -349,20 +350,20 @@ pub async fn the_configuration_and_the_last_look_come_back_as_they_were_put<S: S
         alerts: Some(config.clone()),
         ..Default::default()
     };
-    succeed(store.apply_configuration(&change)).await;
+    succeed(put_configuration(store, &change)).await;
     assert_eq!(read_config(store).await, config);
     assert_eq!(
-        succeed(store.read_configuration(None)).await.alerts,
+        succeed(load_configuration(store, None)).await.alerts,
         Some(config.clone())
     );
-    succeed(store.apply_configuration(&ConfigDocument::default())).await;
+    succeed(put_configuration(store, &ConfigDocument::default())).await;
     assert_eq!(read_config(store).await, config);
     // Back to the defaults, for a run of the same cases on the same store.
     let change = ConfigDocument {
         alerts: Some(AlertConfig::default()),
         ..Default::default()
     };
-    succeed(store.apply_configuration(&change)).await;
+    succeed(put_configuration(store, &change)).await;
     let watch = AlertWatch {
         looked_at: Some(at(1_000)),
         backlog: Some(BacklogSample {

@@ -5,6 +5,10 @@ use crate::ports::succeed;
 use recado_domain::config::{Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
 use recado_domain::ids::CalendarId;
 use recado_ports::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::records::configuration::{
+    find_named_entries, list_entries, load_configuration, put_configuration, remove_configuration,
+    replace_configuration,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -40,30 +44,33 @@ pub async fn calendars_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: St
     let [first, second] = ["agenda", "room"].map(|name| calendar(&fixture, name));
     let foreign = calendar(&other, "agenda");
     for fixture in [&fixture, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     let all = [first.clone(), second.clone(), foreign.clone()];
-    succeed(store.apply_configuration(&document_of(&all))).await;
+    succeed(put_configuration(store, &document_of(&all))).await;
     let page = |limit, cursor| PageRequest { limit, cursor };
     let tenant = Some(&fixture.bound.tenant.id);
-    let one = succeed(store.list_calendars(tenant, &page(1, None))).await;
+    let one = succeed(list_entries::<Calendar>(store, tenant, &page(1, None))).await;
     assert_eq!(one.items, std::slice::from_ref(&first));
-    let next = succeed(store.list_calendars(tenant, &page(1, one.next_cursor))).await;
+    let next = succeed(list_entries::<Calendar>(store, tenant, &page(1, one.next_cursor))).await;
     assert_eq!((next.items, next.next_cursor), (vec![second.clone()], None));
-    let whole = succeed(store.read_configuration(None)).await;
+    let whole = succeed(load_configuration(store, None)).await;
     for calendar in &all {
         assert_eq!(
             whole.calendars.iter().filter(|known| *known == calendar).count(),
             1
         );
     }
-    let own = succeed(store.read_configuration(tenant)).await;
+    let own = succeed(load_configuration(store, tenant)).await;
     assert_eq!(own.calendars, [first, second.clone()]);
     let names = ConfigNames {
         calendars: BTreeSet::from([second.id.clone(), CalendarId::parse("no-calendar").unwrap()]),
         ..ConfigNames::default()
     };
-    assert_eq!(succeed(store.read_named(&names)).await, second.into_document());
+    assert_eq!(
+        succeed(find_named_entries(store, &names)).await,
+        second.into_document()
+    );
 }
 
 pub async fn a_calendar_is_changed_by_condition_and_needs_its_tenant<S: Store>(store: &S) {
@@ -71,14 +78,14 @@ pub async fn a_calendar_is_changed_by_condition_and_needs_its_tenant<S: Store>(s
     let fixture = Fixture::new();
     let known = document_of(&[calendar(&fixture, "agenda")]);
     let replace = async |change: &ConfigDocument, before: &ConfigDocument| {
-        succeed(store.replace_configuration(change, &nothing.0, before)).await
+        succeed(replace_configuration(store, change, &nothing.0, before)).await
     };
     assert_eq!(
         replace(&known, &nothing.1).await,
         WriteOutcome::Conflict,
         "no tenant"
     );
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_eq!(replace(&known, &nothing.1).await, WriteOutcome::Written);
     let mut changed = known.clone();
     changed.calendars[0].minutes = vec![20];
@@ -95,9 +102,15 @@ pub async fn a_calendar_is_changed_by_condition_and_needs_its_tenant<S: Store>(s
         instances: vec![fixture.instance().clone()],
         ..ConfigRemoval::default()
     };
-    let removed = succeed(store.replace_configuration(&nothing.1, &removal, &fixture.document())).await;
+    let removed = succeed(replace_configuration(
+        store,
+        &nothing.1,
+        &removal,
+        &fixture.document(),
+    ))
+    .await;
     assert_eq!(removed, WriteOutcome::Conflict);
-    succeed(store.remove_configuration(&removal_of(&changed.calendars))).await;
-    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    succeed(remove_configuration(store, &removal_of(&changed.calendars))).await;
+    let left = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
     assert_eq!(left, fixture.document());
 }

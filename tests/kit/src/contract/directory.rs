@@ -8,7 +8,10 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::secret::SecretVersion;
-use recado_ports::ports::Store;
+use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::records::configuration::{
+    load_configuration, put_configuration, remove_configuration, replace_configuration,
+};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -38,7 +41,7 @@ pub(super) async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expecte
 
 /// Asserts that all of `part` is configured as it says.
 pub(super) async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
-    let all = succeed(store.read_configuration(None)).await;
+    let all = succeed(load_configuration(store, None)).await;
     for tenant in &part.tenants {
         assert_eq!(all.tenants.iter().filter(|known| *known == tenant).count(), 1);
         assert_eq!(
@@ -71,7 +74,7 @@ pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
     for provider in [Provider::Evolution, Provider::Meta] {
         let fixture = Fixture::on(provider);
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
         assert_configured(store, &fixture.document()).await;
         assert_eq!(
             bound(store, &fixture, &fixture.external()).await.as_deref(),
@@ -85,7 +88,7 @@ pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(
 pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: Store>(store: &S) {
     let mut fixture = Fixture::new();
     fixture.bound.instance.external_id = None;
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     let name = ExternalId::parse(fixture.instance().as_str()).unwrap();
     let found = bound(store, &fixture, &name).await;
     assert_eq!(found.as_deref(), Some(&fixture.bound));
@@ -94,24 +97,24 @@ pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: S
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
     let (one, mut other) = (Fixture::on(Provider::Evolution), Fixture::on(Provider::Meta));
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
-    succeed(store.apply_configuration(&one.document())).await;
+    succeed(put_configuration(store, &one.document())).await;
     let by_other = succeed(store.find_instance_config(Provider::Meta, &one.external())).await;
     assert_eq!(by_other, None);
-    succeed(store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(store, &other.document())).await;
     assert_bound(store, &one, &one.bound).await;
     assert_bound(store, &other, &other.bound).await;
 }
 
 pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(store: &S) {
     let (mut fixture, other) = (Fixture::new(), Fixture::new());
-    succeed(store.apply_configuration(&fixture.document())).await;
-    succeed(store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
+    succeed(put_configuration(store, &other.document())).await;
     "You answer for the clinic. Be brief.".clone_into(&mut fixture.bound.agent.system_prompt);
     let agent_only = ConfigDocument {
         agents: vec![fixture.bound.agent.clone()],
         ..ConfigDocument::default()
     };
-    succeed(store.apply_configuration(&agent_only)).await;
+    succeed(put_configuration(store, &agent_only)).await;
     assert_configured(store, &fixture.document()).await;
     assert_configured(store, &other.document()).await;
     assert_bound(store, &fixture, &fixture.bound).await;
@@ -121,7 +124,7 @@ pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(s
         per_second: 0.25,
         burst: 3,
     });
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_configured(store, &fixture.document()).await;
     assert_bound(store, &fixture, &fixture.bound).await;
 }
@@ -129,19 +132,19 @@ pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(s
 pub async fn applying_the_same_twice_changes_nothing<S: Store>(store: &S) {
     let fixture = Fixture::new();
     for _ in 0..2 {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
         assert_configured(store, &fixture.document()).await;
     }
-    succeed(store.apply_configuration(&ConfigDocument::default())).await;
+    succeed(put_configuration(store, &ConfigDocument::default())).await;
     assert_configured(store, &fixture.document()).await;
 }
 
 pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(store: &S) {
     let mut fixture = Fixture::new();
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     let before = fixture.external();
     fixture.bound.instance.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
     let found = async || bound(store, &fixture, &before).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
@@ -150,22 +153,40 @@ pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(s
 pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
     let (mut one, mut other) = (Fixture::new(), Fixture::new());
     let both = |one: &Fixture, other: &Fixture| one.document().with_changes(&other.document());
-    succeed(store.apply_configuration(&both(&one, &other))).await;
+    succeed(put_configuration(store, &both(&one, &other))).await;
     std::mem::swap(
         &mut one.bound.instance.external_id,
         &mut other.bound.instance.external_id,
     );
-    succeed(store.apply_configuration(&both(&one, &other))).await;
+    succeed(put_configuration(store, &both(&one, &other))).await;
     assert_configured(store, &both(&one, &other)).await;
     assert_bound(store, &one, &one.bound).await;
     assert_bound(store, &other, &other.bound).await;
 }
 
+pub async fn two_instances_cannot_share_a_name_and_a_change_that_says_so_changes_nothing<S: Store>(
+    store: &S,
+) {
+    let (one, mut other) = (Fixture::new(), Fixture::new());
+    for fixture in [&one, &other] {
+        succeed(put_configuration(store, &fixture.document())).await;
+    }
+    let before = other.document();
+    other.bound.instance.external_id = one.bound.instance.external_id.clone();
+    let change = other.document();
+    let refused = put_configuration(store, &change).await;
+    assert!(!refused.unwrap_err().is_retryable());
+    let replaced = replace_configuration(store, &change, &ConfigRemoval::default(), &before);
+    assert_eq!(succeed(replaced).await, WriteOutcome::Conflict);
+    assert_configured(store, &before).await;
+    assert_bound(store, &one, &one.bound).await;
+}
+
 pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
     let mut fixture = Fixture::on(Provider::Evolution);
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     fixture.bound.instance.provider = Provider::Meta;
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
     let found = async || succeed(store.find_instance_config(Provider::Evolution, &fixture.external())).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
@@ -174,7 +195,7 @@ pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
 pub async fn what_is_removed_is_not_found_and_may_be_configured_anew<S: Store>(store: &S) {
     let (gone, stays) = (Fixture::new(), Fixture::new());
     let both = gone.document().with_changes(&stays.document());
-    succeed(store.apply_configuration(&both)).await;
+    succeed(put_configuration(store, &both)).await;
     let removal = ConfigRemoval {
         tenants: vec![gone.bound.tenant.id.clone()],
         agents: vec![gone.bound.agent.id.clone()],
@@ -183,34 +204,34 @@ pub async fn what_is_removed_is_not_found_and_may_be_configured_anew<S: Store>(s
     };
     // Removing is repeatable.
     for _ in 0..2 {
-        succeed(store.remove_configuration(&removal)).await;
+        succeed(remove_configuration(store, &removal)).await;
         let found = async || bound(store, &gone, &gone.external()).await;
         assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
         let found = async || succeed(store.instance_config(gone.instance())).await;
         assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
-        let all = succeed(store.read_configuration(None)).await;
+        let all = succeed(load_configuration(store, None)).await;
         assert_eq!(all.without(&removal), all);
         assert_bound(store, &stays, &stays.bound).await;
     }
     // The name at the provider is free again.
     let mut other = Fixture::new();
     other.bound.instance.external_id = gone.bound.instance.external_id.clone();
-    succeed(store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(store, &other.document())).await;
     assert_bound(store, &other, &other.bound).await;
 }
 
 pub async fn a_removal_of_agents_leaves_instances_alone<S: Store>(store: &S) {
     let (fixture, other) = (Fixture::new(), Fixture::new());
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     let mut agent = other.document();
     agent.instances.clear();
-    succeed(store.apply_configuration(&agent)).await;
+    succeed(put_configuration(store, &agent)).await;
     let removal = ConfigRemoval {
         agents: vec![other.bound.agent.id.clone()],
         ..ConfigRemoval::default()
     };
-    succeed(store.remove_configuration(&removal)).await;
-    let all = succeed(store.read_configuration(None)).await;
+    succeed(remove_configuration(store, &removal)).await;
+    let all = succeed(load_configuration(store, None)).await;
     assert!(!all.agents.iter().any(|agent| agent.id == other.bound.agent.id));
     assert!(
         all.tenants
@@ -225,7 +246,7 @@ pub async fn what_is_disabled_is_found_as_such<S: Store>(store: &S) {
     fixture.bound.instance.disabled = true;
     fixture.bound.agent.disabled = true;
     fixture.bound.tenant.disabled = true;
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
 }
 
@@ -233,7 +254,7 @@ pub async fn fifty_instances_are_applied_in_one_change<S: Store>(store: &S) {
     let all = (0..50).fold(ConfigDocument::default(), |all, _| {
         all.with_changes(&Fixture::new().document())
     });
-    succeed(store.apply_configuration(&all)).await;
+    succeed(put_configuration(store, &all)).await;
     assert_configured(store, &all).await;
 }
 
@@ -259,7 +280,7 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     instance.named_by_tenant = true;
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
     fixture.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_configured(store, &fixture.document()).await;
     assert_bound(store, &fixture, &fixture.bound).await;
 }

@@ -4,9 +4,15 @@ use super::directory::{assert_bound, assert_configured, bound};
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::Fixture;
 use crate::ports::succeed;
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
+use recado_domain::config::{
+    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, Tenant,
+};
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{Page, PageRequest, PortResult, Store, WriteOutcome};
+use recado_ports::records::configuration::{
+    find_named_entries, list_entries, load_configuration, put_configuration, remove_configuration,
+    replace_configuration,
+};
 use std::collections::BTreeSet;
 
 /// Reads all pages of a list.
@@ -33,7 +39,7 @@ pub async fn agents_and_instances_are_listed_by_tenant_in_pages<S: Store>(store:
     same.bound.agent.tenant = one.bound.tenant.id.clone();
     same.bound.instance.tenant = one.bound.tenant.id.clone();
     for fixture in [&one, &same, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     let tenant = Some(&one.bound.tenant.id);
     let mut agents = vec![one.bound.agent.clone(), same.bound.agent.clone()];
@@ -41,19 +47,28 @@ pub async fn agents_and_instances_are_listed_by_tenant_in_pages<S: Store>(store:
     let mut instances = vec![one.bound.instance.clone(), same.bound.instance.clone()];
     instances.sort_by(|a, b| a.id.cmp(&b.id));
     for limit in [1, 2, 200] {
-        let found = all_pages(limit, async |page| store.list_agents(tenant, &page).await).await;
+        let found = all_pages(limit, async |page| {
+            list_entries::<Agent>(store, tenant, &page).await
+        })
+        .await;
         assert_eq!(found, agents, "by {limit}");
-        let found = all_pages(limit, async |page| store.list_instances(tenant, &page).await).await;
+        let found = all_pages(limit, async |page| {
+            list_entries::<Instance>(store, tenant, &page).await
+        })
+        .await;
         assert_eq!(found, instances, "by {limit}");
     }
-    let all = all_pages(2, async |page| store.list_tenants(&page).await).await;
+    let all = all_pages(2, async |page| list_entries::<Tenant>(store, None, &page).await).await;
     for tenant in [&one.bound.tenant, &other.bound.tenant] {
         assert_eq!(all.iter().filter(|found| *found == tenant).count(), 1);
     }
     assert!(all.is_sorted_by(|a, b| a.id < b.id));
-    let all = all_pages(200, async |page| store.list_instances(None, &page).await).await;
+    let all = all_pages(200, async |page| {
+        list_entries::<Instance>(store, None, &page).await
+    })
+    .await;
     assert!(all.contains(&other.bound.instance) && all.contains(&one.bound.instance));
-    let own = succeed(store.read_configuration(tenant)).await;
+    let own = succeed(load_configuration(store, tenant)).await;
     assert_eq!((own.agents, own.instances), (agents, instances));
     assert_eq!(own.tenants, std::slice::from_ref(&one.bound.tenant));
 }
@@ -62,23 +77,23 @@ pub async fn what_moves_to_another_tenant_is_listed_there_alone<S: Store>(store:
     let (mut moving, other) = (Fixture::new(), Fixture::new());
     let former = moving.bound.tenant.id.clone();
     for fixture in [&moving, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     moving.bound.agent.tenant = other.bound.tenant.id.clone();
     moving.bound.instance.tenant = other.bound.tenant.id.clone();
     let mut change = moving.document();
     change.tenants.clear();
-    succeed(store.apply_configuration(&change)).await;
-    let left = succeed(store.read_configuration(Some(&former))).await;
+    succeed(put_configuration(store, &change)).await;
+    let left = succeed(load_configuration(store, Some(&former))).await;
     assert_eq!((left.agents, left.instances), (vec![], vec![]));
-    let gained = succeed(store.read_configuration(Some(&other.bound.tenant.id))).await;
+    let gained = succeed(load_configuration(store, Some(&other.bound.tenant.id))).await;
     assert_eq!((gained.agents.len(), gained.instances.len()), (2, 2));
 }
 
 pub async fn entries_are_read_by_their_names_and_no_others<S: Store>(store: &S) {
     let (one, other) = (Fixture::new(), Fixture::new());
     for fixture in [&one, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     let names = ConfigNames {
         tenants: BTreeSet::from([one.bound.tenant.id.clone()]),
@@ -87,25 +102,28 @@ pub async fn entries_are_read_by_their_names_and_no_others<S: Store>(store: &S) 
         externals: BTreeSet::from([(one.bound.instance.provider, one.external())]),
         ..ConfigNames::default()
     };
-    assert_eq!(succeed(store.read_named(&names)).await, one.document());
+    assert_eq!(succeed(find_named_entries(store, &names)).await, one.document());
     let by_name = ConfigNames {
         externals: names.externals.clone(),
         ..ConfigNames::default()
     };
-    let found = succeed(store.read_named(&by_name)).await;
+    let found = succeed(find_named_entries(store, &by_name)).await;
     assert_eq!(found.instances, std::slice::from_ref(&one.bound.instance));
     let mut alike = other.bound.tenant.clone();
     alike.id = TenantId::parse(&one.bound.tenant.id.as_str().replace('-', ".")).unwrap();
     assert_ne!(alike.id, one.bound.tenant.id);
-    succeed(store.apply_configuration(&alike.clone().into_document())).await;
+    succeed(put_configuration(store, &alike.clone().into_document())).await;
     let by_variable = ConfigNames {
         variable_parts: BTreeSet::from([alike.id.variable_part()]),
         ..ConfigNames::default()
     };
     let mut both = vec![one.bound.tenant.clone(), alike];
     both.sort_by(|a, b| a.id.cmp(&b.id));
-    assert_eq!(succeed(store.read_named(&by_variable)).await.tenants, both);
-    let nothing = succeed(store.read_named(&ConfigNames::default())).await;
+    assert_eq!(
+        succeed(find_named_entries(store, &by_variable)).await.tenants,
+        both
+    );
+    let nothing = succeed(find_named_entries(store, &ConfigNames::default())).await;
     assert_eq!(nothing, ConfigDocument::default());
 }
 
@@ -116,7 +134,7 @@ pub async fn a_replacement_is_refused_if_an_entry_is_no_longer_as_it_was_known<S
     "changed".clone_into(&mut changed.bound.agent.system_prompt);
     let (old, new) = (fixture.document(), changed.document());
     let replace = async |change: &ConfigDocument, known: &ConfigDocument| {
-        succeed(store.replace_configuration(change, &nothing.0, known)).await
+        succeed(replace_configuration(store, change, &nothing.0, known)).await
     };
     assert_eq!(
         replace(&old, &new).await,
@@ -140,17 +158,17 @@ pub async fn a_replacement_is_refused_if_an_entry_is_no_longer_as_it_was_known<S
         ..ConfigRemoval::default()
     };
     let remove = async |known: &ConfigDocument| {
-        succeed(store.replace_configuration(&nothing.1, &removal, known)).await
+        succeed(replace_configuration(store, &nothing.1, &removal, known)).await
     };
     assert_eq!(remove(&old).await, WriteOutcome::Conflict);
     assert_configured(store, &new).await;
     assert_eq!(remove(&new).await, WriteOutcome::Written);
-    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    let left = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
     assert_eq!((left.agents.len(), left.instances.len()), (0, 0));
     let found = async || bound(store, &fixture, &fixture.external()).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
     // What was written without a condition has one from then on.
-    succeed(store.apply_configuration(&old)).await;
+    succeed(put_configuration(store, &old)).await;
     assert_eq!(replace(&new, &old).await, WriteOutcome::Written);
 }
 
@@ -173,9 +191,9 @@ pub async fn what_refers_to_an_entry_that_is_gone_is_not_written<S: Store>(store
     let nothing = (ConfigRemoval::default(), ConfigDocument::default());
     let (one, other) = (Fixture::new(), Fixture::new());
     let (first, instance) = in_two_parts(&one);
-    let create = async || succeed(store.replace_configuration(&instance, &nothing.0, &nothing.1)).await;
+    let create = async || succeed(replace_configuration(store, &instance, &nothing.0, &nothing.1)).await;
     assert_eq!(create().await, WriteOutcome::Conflict, "no tenant and no agent");
-    let refused = store.apply_configuration(&instance).await;
+    let refused = put_configuration(store, &instance).await;
     assert!(refused.unwrap_err().is_retryable());
     let mut foreign = one.bound.agent.clone();
     foreign.tenant = other.bound.tenant.id.clone();
@@ -185,11 +203,11 @@ pub async fn what_refers_to_an_entry_that_is_gone_is_not_written<S: Store>(store
         agents: vec![foreign],
         ..ConfigDocument::default()
     };
-    succeed(store.apply_configuration(&anothers)).await;
+    succeed(put_configuration(store, &anothers)).await;
     assert_eq!(create().await, WriteOutcome::Conflict, "another tenant's agent");
-    let stored = succeed(store.read_configuration(Some(&one.bound.tenant.id))).await;
+    let stored = succeed(load_configuration(store, Some(&one.bound.tenant.id))).await;
     assert_eq!(stored.instances, vec![]);
-    succeed(store.apply_configuration(&first)).await;
+    succeed(put_configuration(store, &first)).await;
     assert_eq!(create().await, WriteOutcome::Written);
     assert_configured(store, &one.document()).await;
 }
@@ -203,13 +221,13 @@ pub async fn what_an_instance_refers_to_meanwhile_is_not_removed<S: Store>(store
         tenants: vec![fixture.bound.tenant.id.clone()],
         ..agent.clone()
     };
-    succeed(store.apply_configuration(&first)).await;
+    succeed(put_configuration(store, &first)).await;
     // Whoever removes the agent read `first`; then it gets an instance.
-    succeed(store.apply_configuration(&instance)).await;
+    succeed(put_configuration(store, &instance)).await;
     for removal in [&agent, &tenant] {
-        let removed = succeed(store.replace_configuration(&nothing, removal, &first)).await;
+        let removed = succeed(replace_configuration(store, &nothing, removal, &first)).await;
         assert_eq!(removed, WriteOutcome::Conflict);
-        let removed = store.remove_configuration(removal).await;
+        let removed = remove_configuration(store, removal).await;
         assert!(removed.unwrap_err().is_retryable());
     }
     assert_configured(store, &fixture.document()).await;
@@ -218,9 +236,9 @@ pub async fn what_an_instance_refers_to_meanwhile_is_not_removed<S: Store>(store
         ..tenant
     };
     let known = fixture.document();
-    let removed = store.replace_configuration(&nothing, &with_instance, &known);
+    let removed = replace_configuration(store, &nothing, &with_instance, &known);
     assert_eq!(succeed(removed).await, WriteOutcome::Written);
-    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    let left = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
     assert_eq!(left, nothing);
 }
 
@@ -230,13 +248,13 @@ pub async fn an_agent_that_goes_while_an_instance_comes_leaves_no_instance_witho
         let fixture = Fixture::new();
         let (first, instance) = in_two_parts(&fixture);
         let removal = removal_of_agent(&fixture);
-        succeed(store.apply_configuration(&first)).await;
-        let goes = store.replace_configuration(&nothing.1, &removal, &first);
-        let comes = store.replace_configuration(&instance, &nothing.0, &nothing.1);
+        succeed(put_configuration(store, &first)).await;
+        let goes = replace_configuration(store, &nothing.1, &removal, &first);
+        let comes = replace_configuration(store, &instance, &nothing.0, &nothing.1);
         let (gone, come) = futures::future::join(succeed(goes), succeed(comes)).await;
         let written = [gone, come].map(|outcome| outcome == WriteOutcome::Written);
         assert_ne!(written, [true, true]);
-        let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+        let left = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
         assert_eq!(
             (left.agents.len() == 1, left.instances.len() == 1),
             (!written[0], written[1])

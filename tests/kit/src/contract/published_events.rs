@@ -12,6 +12,7 @@ use recado_domain::moving::MovedPageChange;
 use recado_domain::published_event::{EventCursor, PublishedEvent, PublishedKind};
 use recado_ports::ports::{DeliveryLink, LoggedEvent, Store};
 use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
+use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::occasions::mark_pages_changed;
 
 /// Reads what was published of the tenant after a place, `limit` at a time.
@@ -206,7 +207,7 @@ pub async fn events_of_tenants_do_not_mix<S: Store>(store: &S) {
 
 pub async fn another_connection_of_an_instance_is_published<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     for status in [
         ConnectionStatus::Closed,
         ConnectionStatus::Closed,

@@ -8,6 +8,7 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{DEFAULT_PATIENCE, ParkedConversation};
 use recado_ports::ports::{ConversationFilter, CorrelatedRecords, OpenWork, PageRequest, Store};
+use recado_ports::records::configuration::{load_configuration, put_configuration};
 use recado_ports::records::dead_letters::{
     DeadLetterFilter, count_dead_letters, list_dead_letters, put_dead_letter,
 };
@@ -33,7 +34,7 @@ async fn two_tenants<S: Store>(store: &S) -> (Fixture, Fixture, Fixture) {
     let one = Fixture::new();
     let (same, other) = (beside(&one), Fixture::new());
     for fixture in [&one, &same, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     (one, same, other)
 }
@@ -210,11 +211,11 @@ pub async fn a_configuration_is_read_by_tenant<S: Store>(store: &S) {
     expected.agents.sort_by(|a, b| a.id.cmp(&b.id));
     expected.instances.sort_by(|a, b| a.id.cmp(&b.id));
     assert_eq!(
-        succeed(store.read_configuration(Some(tenant(&one)))).await,
+        succeed(load_configuration(store, Some(tenant(&one)))).await,
         expected
     );
     let nobody = TenantId::parse(&fresh("nobody")).unwrap();
-    let none = succeed(store.read_configuration(Some(&nobody))).await;
+    let none = succeed(load_configuration(store, Some(&nobody))).await;
     assert_eq!(none, recado_domain::config::ConfigDocument::default());
 }
 

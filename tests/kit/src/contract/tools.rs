@@ -8,6 +8,10 @@ use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemo
 use recado_domain::ids::ToolId;
 use recado_domain::tools::Tool;
 use recado_ports::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::records::configuration::{
+    find_named_entries, list_entries, load_configuration, put_configuration, remove_configuration,
+    replace_configuration,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -42,18 +46,18 @@ fn removal_of(tools: &[Tool]) -> ConfigRemoval {
 pub async fn an_instance_is_found_with_its_agents_tools_and_no_others<S: Store>(store: &S) {
     let (mut fixture, other) = (with_tools(), with_tools());
     for fixture in [&fixture, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     assert_bound(store, &fixture, &fixture.bound).await;
     let dropped = fixture.bound.tools.remove(0);
     fixture.bound.agent.tools.remove(&dropped.id);
     "Finds slots.".clone_into(&mut fixture.bound.tools[0].description);
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
-    let stored = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    let stored = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
     assert_eq!(stored.tools.len(), 2, "it is one of the tenant's still");
-    succeed(store.remove_configuration(&removal_of(&[dropped]))).await;
-    let stored = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    succeed(remove_configuration(store, &removal_of(&[dropped]))).await;
+    let stored = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
     assert_eq!(stored, fixture.document());
 }
 
@@ -69,7 +73,7 @@ pub async fn a_server_of_tools_is_found_as_the_functions_that_it_allows<S: Store
         .unwrap();
     fixture.bound.agent.tools = [server.id.clone()].into();
     fixture.bound.tools = vec![server.clone()];
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     fixture.bound.tools = server.into_functions(&[], &tenant);
     let names: Vec<&str> = fixture.bound.tools.iter().map(Tool::model_name).collect();
     assert_eq!(names, ["crm_find", "crm_open"]);
@@ -79,16 +83,16 @@ pub async fn a_server_of_tools_is_found_as_the_functions_that_it_allows<S: Store
 pub async fn tools_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>(store: &S) {
     let (fixture, other) = (with_tools(), with_tools());
     for fixture in [&fixture, &other] {
-        succeed(store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(store, &fixture.document())).await;
     }
     let [first, second] = fixture.bound.tools.clone().try_into().unwrap();
     let page = |limit, cursor| PageRequest { limit, cursor };
     let tenant = Some(&fixture.bound.tenant.id);
-    let one = succeed(store.list_tools(tenant, &page(1, None))).await;
+    let one = succeed(list_entries::<Tool>(store, tenant, &page(1, None))).await;
     assert_eq!(one.items, std::slice::from_ref(&first));
-    let next = succeed(store.list_tools(tenant, &page(1, one.next_cursor))).await;
+    let next = succeed(list_entries::<Tool>(store, tenant, &page(1, one.next_cursor))).await;
     assert_eq!((next.items, next.next_cursor), (vec![second.clone()], None));
-    let whole = succeed(store.read_configuration(None)).await;
+    let whole = succeed(load_configuration(store, None)).await;
     for tool in [&first, &other.bound.tools[0]] {
         assert_eq!(whole.tools.iter().filter(|known| *known == tool).count(), 1);
     }
@@ -96,7 +100,10 @@ pub async fn tools_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>
         tools: BTreeSet::from([second.id.clone(), ToolId::parse("no-tool").unwrap()]),
         ..ConfigNames::default()
     };
-    assert_eq!(succeed(store.read_named(&names)).await, second.into_document());
+    assert_eq!(
+        succeed(find_named_entries(store, &names)).await,
+        second.into_document()
+    );
 }
 
 pub async fn an_agent_needs_its_tools_and_a_tool_its_tenant<S: Store>(store: &S) {
@@ -104,13 +111,17 @@ pub async fn an_agent_needs_its_tools_and_a_tool_its_tenant<S: Store>(store: &S)
     let (fixture, other) = (with_tools(), with_tools());
     let alone = fixture.bound.tools[0].clone().into_document();
     let create = async |change: &ConfigDocument| {
-        succeed(store.replace_configuration(change, &nothing.0, &nothing.1)).await
+        succeed(replace_configuration(store, change, &nothing.0, &nothing.1)).await
     };
     assert_eq!(create(&alone).await, WriteOutcome::Conflict, "no tenant");
-    succeed(store.apply_configuration(&fixture.bound.tenant.clone().into_document())).await;
+    succeed(put_configuration(
+        store,
+        &fixture.bound.tenant.clone().into_document(),
+    ))
+    .await;
     let agent = fixture.bound.agent.clone().into_document();
     assert_eq!(create(&agent).await, WriteOutcome::Conflict, "no tools");
-    succeed(store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(store, &other.document())).await;
     let mut foreign = fixture.bound.agent.clone();
     foreign.tools.clone_from(&other.bound.agent.tools);
     assert_eq!(
@@ -118,12 +129,18 @@ pub async fn an_agent_needs_its_tools_and_a_tool_its_tenant<S: Store>(store: &S)
         WriteOutcome::Conflict,
         "another tenant's tools"
     );
-    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(store, &fixture.document())).await;
     // Whoever removes a tool may have read it before the agent named it.
     let removal = removal_of(&fixture.bound.tools);
-    let removed = succeed(store.replace_configuration(&nothing.1, &removal, &fixture.document())).await;
+    let removed = succeed(replace_configuration(
+        store,
+        &nothing.1,
+        &removal,
+        &fixture.document(),
+    ))
+    .await;
     assert_eq!(removed, WriteOutcome::Conflict);
-    let removed = store.remove_configuration(&removal).await;
+    let removed = remove_configuration(store, &removal).await;
     assert!(removed.unwrap_err().is_retryable());
     assert_bound(store, &fixture, &fixture.bound).await;
     let all = ConfigRemoval {
@@ -132,9 +149,15 @@ pub async fn an_agent_needs_its_tools_and_a_tool_its_tenant<S: Store>(store: &S)
         instances: vec![fixture.instance().clone()],
         ..removal
     };
-    let removed = succeed(store.replace_configuration(&nothing.1, &all, &fixture.document())).await;
+    let removed = succeed(replace_configuration(
+        store,
+        &nothing.1,
+        &all,
+        &fixture.document(),
+    ))
+    .await;
     assert_eq!(removed, WriteOutcome::Written);
-    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    let left = succeed(load_configuration(store, Some(&fixture.bound.tenant.id))).await;
     assert_eq!(left, nothing.1);
     let found = async || bound(store, &fixture, &fixture.external()).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);

@@ -15,6 +15,7 @@ use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
 use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
 use recado_ports::ports::{PageRequest, Store, WriteOutcome};
+use recado_ports::records::configuration::{find_named_entries, load_configuration, put_configuration};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -357,7 +358,7 @@ pub async fn prices_are_one_list_that_a_document_replaces_as_a_whole<S: Store>(s
             alerts,
             ..ConfigNames::default()
         };
-        succeed(store.read_named(&names)).await
+        succeed(find_named_entries(store, &names)).await
     };
     let list = |prices: serde_json::Value| -> PriceList { serde_json::from_value(prices).unwrap() };
     let first = list(serde_json::json!([
@@ -369,13 +370,19 @@ pub async fn prices_are_one_list_that_a_document_replaces_as_a_whole<S: Store>(s
             prices: Some(prices.clone()),
             ..ConfigDocument::default()
         };
-        succeed(store.apply_configuration(&change)).await;
+        succeed(put_configuration(store, &change)).await;
         let others = Fixture::new().document();
-        succeed(store.apply_configuration(&others)).await;
+        succeed(put_configuration(store, &others)).await;
         assert_eq!(read(true, true).await.prices, Some(prices.clone()));
         assert_eq!(read(false, true).await.prices, None);
-        assert_eq!(succeed(store.read_configuration(None)).await.prices, Some(prices));
+        assert_eq!(
+            succeed(load_configuration(store, None)).await.prices,
+            Some(prices)
+        );
         let tenant = &others.tenants[0].id;
-        assert_eq!(succeed(store.read_configuration(Some(tenant))).await.prices, None);
+        assert_eq!(
+            succeed(load_configuration(store, Some(tenant))).await.prices,
+            None
+        );
     }
 }

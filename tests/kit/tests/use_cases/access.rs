@@ -10,8 +10,9 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
+use recado_pipeline::ports::{Conversations, Inbox};
 use recado_pipeline::records::aliases::find_alias;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::trace::{TraceTarget, find_trace};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
@@ -35,7 +36,7 @@ fn set_lists(fixture: &mut Fixture, block: &[&str], allow: &[&str]) {
 async fn change(setup: &mut Setup, block: &[&str], allow: &[&str]) {
     set_lists(&mut setup.fixture, block, allow);
     let document = setup.fixture.document();
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
 }
 
 async fn arrives(setup: &Setup, payload: Value) -> InboundJob {

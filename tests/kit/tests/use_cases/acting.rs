@@ -8,8 +8,9 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{ToolOutcome, TurnToolCall};
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, ModelCall, OutboxStore, WriteOutcome};
+use recado_pipeline::ports::{Conversations, ModelCall, OutboxStore, WriteOutcome};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
+use recado_pipeline::records::configuration::{put_configuration, remove_configuration};
 use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -319,12 +320,12 @@ async fn the_effect_of_a_tool_that_was_removed_is_unknown_in_the_end() {
     assert!(matches!(run_turn(&setup).await, Verdict::Retry { .. }));
     let mut document = setup.fixture.document();
     document.agents[0].tools.clear();
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
     let removal = ConfigRemoval {
         tools: document.tools.iter().map(|tool| tool.id.clone()).collect(),
         ..ConfigRemoval::default()
     };
-    setup.world.store.remove_configuration(&removal).await.unwrap();
+    remove_configuration(&setup.world.store, &removal).await.unwrap();
     counter(&setup).is_silent.store(false, Ordering::SeqCst);
     for _ in 0..4 {
         setup.pass(120);
@@ -339,7 +340,7 @@ async fn a_draft_from_before_the_agent_could_act_does_not_answer_for_what_was_do
     let with_tools = setup.fixture.bound.agent.tools.clone();
     let mut document = setup.fixture.document();
     document.agents[0].tools.clear();
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
     asks(&setup, "A1").await;
     // While the model thinks, the lease ends; the agent gets its tools, and another worker begins a turn with them.
     let (store, time) = (setup.world.store.clone(), setup.world.system.clone());
@@ -347,7 +348,7 @@ async fn a_draft_from_before_the_agent_could_act_does_not_answer_for_what_was_do
     setup.world.llm.meanwhile.set(async move {
         time.pass(100_000);
         document.agents[0].tools = with_tools;
-        store.apply_configuration(&document).await.unwrap();
+        put_configuration(&store, &document).await.unwrap();
         conversation = succeed(store.find_conversation(&conversation.id)).await.unwrap();
         conversation.has_journal = true;
         conversation.rev += 1;

@@ -11,8 +11,9 @@ use recado_pipeline::configure::{
     ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry,
 };
 use recado_pipeline::knowledge::{KnowledgeError, NewDocument, add_source};
-use recado_pipeline::ports::{ConfigurationStore, Files, PageRequest};
+use recado_pipeline::ports::{Files, PageRequest};
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::configuration::{put_configuration, remove_configuration};
 use recado_pipeline::records::knowledge::{delete_knowledge, find_knowledge};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -26,7 +27,7 @@ async fn setup_with_spare_agent() -> (Setup, AgentId) {
 
 async fn add_spare_agent(setup: &Setup) -> AgentId {
     let spare = AgentId::parse("spare").unwrap();
-    succeed(setup.world.store.apply_configuration(&entry(setup, &spare))).await;
+    succeed(put_configuration(&setup.world.store, &entry(setup, &spare))).await;
     add_document(setup, &spare).await;
     spare
 }
@@ -158,8 +159,8 @@ async fn a_document_that_is_added_while_its_agent_is_made_again_does_not_come_in
                 ..ConfigRemoval::default()
             };
             succeed(delete_knowledge(&store, &tenant, &id)).await;
-            succeed(store.remove_configuration(&removal)).await;
-            succeed(store.apply_configuration(&entry)).await;
+            succeed(remove_configuration(&store, &removal)).await;
+            succeed(put_configuration(&store, &entry)).await;
         });
         *setup.world.llm.embedding.lock().unwrap() = Some(model);
         let document = NewDocument {

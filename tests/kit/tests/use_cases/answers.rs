@@ -6,7 +6,8 @@ use recado_domain::answer::{AnswerReason, AnswerState, ExplainedAnswer};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, InstanceStates, PageRequest};
+use recado_pipeline::ports::{Conversations, InstanceStates, PageRequest};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::trace::load_timeline;
 use recado_testkit::builders::{Fixture, seen};
 use recado_testkit::ports::succeed;
@@ -114,7 +115,7 @@ async fn a_reply_that_cannot_leave_says_why_and_since_when() {
     }
     let mut document = setup.fixture.document();
     document.tenants[0].disabled = true;
-    succeed(store.apply_configuration(&document)).await;
+    succeed(put_configuration(store, &document)).await;
     let told = first_answer(&setup, &conversation).await;
     assert_eq!((told.reason, told.since), (AnswerReason::NoInstance, ready.since));
 }

@@ -15,10 +15,10 @@ use recado_domain::reason::Reason;
 use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::catch_up::{CatchUpError, CatchUpReport, MissedMessages, catch_up, preview_catch_up};
 use recado_pipeline::ports::{
-    ConfigurationStore, ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError,
-    PageRequest,
+    ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError, PageRequest,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::correlation;
 use recado_testkit::ports::succeed;
@@ -238,7 +238,7 @@ async fn nothing_is_fetched_from_before_the_deliveries_that_show_what_was_sent()
     let mut document = setup.fixture.document();
     document.tenants[0].retention.events = Some(RetentionPeriod::Forever);
     document.tenants[0].retention.deliveries = RetentionPeriod::Days(10);
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
     let fetch = async |days: i64| {
         let since = Some(add_millis(setup.now(), -days * 86_400_000));
         let caller = Caller::installation();

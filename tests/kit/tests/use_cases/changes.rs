@@ -9,7 +9,8 @@ use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
+use recado_pipeline::ports::{Conversations, Inbox};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -203,7 +204,7 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
     other.id = InstanceId::parse("another").unwrap();
     document.instances[0].external_id = Some(ExternalId::parse("elsewhere").unwrap());
     document.instances.push(other.clone());
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
     let job = change(&setup, "event-0", Some("às 15h"), OWN, true).await;
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     assert_eq!(told(&setup).await, [(Role::User, Content::from_text("às 14h"))]);

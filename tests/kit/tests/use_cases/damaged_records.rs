@@ -14,6 +14,7 @@ use recado_pipeline::occasions;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterSelection};
 use recado_pipeline::ports::ConfigurationStore;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_pipeline::records::occasions::find_occasion;
 use recado_pipeline::table::Record;
@@ -157,7 +158,7 @@ async fn an_entry_can_be_removed_though_another_tenants_open_message_cannot_be_r
     site.damage("messages");
     site.damage("conversations");
     let (other, caller) = (Fixture::new(), Caller::installation());
-    succeed(setup.world.store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(&setup.world.store, &other.document())).await;
     let id = other.instance().as_str();
     remove_entry::<Instance>(&setup.world, &caller, id, &EntryMatch::Any, false)
         .await

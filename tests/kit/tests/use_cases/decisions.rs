@@ -10,7 +10,8 @@ use recado_domain::ids::{StepId, TokenName};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConfigurationStore, ConversationFilter, Conversations, PageRequest};
+use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -200,7 +201,7 @@ async fn the_step_moves_with_a_committed_reply_and_shows_the_model_its_instructi
     // The step is removed: the conversation goes on at the first.
     let mut document = setup.fixture.document();
     document.agents[0].steps = vec![step("welcome", &[])];
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
     let fell_back = asks(&setup, "W3").await;
     assert_eq!(
         (fell_back.step, told()),

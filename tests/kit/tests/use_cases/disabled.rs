@@ -18,6 +18,7 @@ use recado_pipeline::ports::{
     ConfigurationStore, ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::{load_configuration, put_configuration};
 use recado_pipeline::records::dead_letters::count_dead_letters;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_pipeline::{NotSendable, Verdict, catch_up, health};
@@ -49,7 +50,7 @@ async fn setup() -> Setup {
 async fn configure(setup: &Setup, change: impl FnOnce(&mut Fixture)) {
     let mut fixture = setup.fixture.clone();
     change(&mut fixture);
-    succeed(setup.world.store.apply_configuration(&fixture.document())).await;
+    succeed(put_configuration(&setup.world.store, &fixture.document())).await;
 }
 
 #[tokio::test]
@@ -161,7 +162,7 @@ async fn a_reply_that_is_made_while_its_instance_changes_hands_waits() {
     let (store, mut given) = (setup.world.store.clone(), setup.fixture.clone());
     give_to(&other, &mut given);
     setup.world.llm.meanwhile.set(async move {
-        succeed(store.apply_configuration(&given.document())).await;
+        succeed(put_configuration(&store, &given.document())).await;
     });
     let (conversation, _) = setup.run_turn_job(&setup.fixture, None).await;
     assert_eq!(setup.world.llm.asked.lock().unwrap().len(), 1);
@@ -271,7 +272,7 @@ async fn nothing_is_accepted_for_a_disabled_instance() {
 /// An instance that owes a turn, one that was never used, and a document that names neither.
 async fn setup_to_prune() -> (Setup, Fixture, Fixture) {
     let (setup, unused) = (setup().await, Fixture::new());
-    succeed(setup.world.store.apply_configuration(&unused.document())).await;
+    succeed(put_configuration(&setup.world.store, &unused.document())).await;
     setup.message(&setup.fixture, "W1", "oi", false).await;
     setup.pass(60);
     (setup, unused, Fixture::new())
@@ -280,7 +281,7 @@ async fn setup_to_prune() -> (Setup, Fixture, Fixture) {
 #[tokio::test]
 async fn an_instance_that_owes_a_reply_is_pruned_by_force_only_and_a_preview_writes_nothing() {
     let (setup, _, wanted) = setup_to_prune().await;
-    let before = succeed(setup.world.store.read_configuration(None)).await;
+    let before = succeed(load_configuration(&setup.world.store, None)).await;
     let caller = Caller::installation();
     let prune = |options| apply_configuration(&setup.world, &caller, wanted.document(), options);
     let refused = prune(PRUNE).await.unwrap_err();
@@ -288,13 +289,19 @@ async fn an_instance_that_owes_a_reply_is_pruned_by_force_only_and_a_preview_wri
         panic!("{refused:?}")
     };
     assert_eq!(owed, [(setup.fixture.instance().clone(), 1)]);
-    assert_eq!(succeed(setup.world.store.read_configuration(None)).await, before);
+    assert_eq!(
+        succeed(load_configuration(&setup.world.store, None)).await,
+        before
+    );
     let preview = ApplyOptions {
         dry_run: true,
         ..FORCED
     };
     let told = prune(preview).await.unwrap();
-    assert_eq!(succeed(setup.world.store.read_configuration(None)).await, before);
+    assert_eq!(
+        succeed(load_configuration(&setup.world.store, None)).await,
+        before
+    );
     assert_eq!(told.changes, prune(FORCED).await.unwrap().changes);
 }
 
@@ -324,7 +331,7 @@ async fn pruning_removes_what_was_never_used_and_disables_what_has_a_history() {
             (unused_id.as_str(), removed, Some(0)),
         ]
     );
-    let stored = succeed(setup.world.store.read_configuration(None)).await;
+    let stored = succeed(load_configuration(&setup.world.store, None)).await;
     assert_eq!(stored.instances.len(), 2);
     assert!(stored.instances.iter().any(|one| one.id == *own && one.disabled));
     let (agent, tenant) = (&unused.bound.agent.id, &unused.bound.tenant.id);

@@ -81,7 +81,7 @@ pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup 
     setup.world.settings.public_url = Some("https://recado.example".to_owned());
     let mut document = setup.fixture.document();
     document.tenants[0].email_senders = vec![sender(kind)];
-    recado_pipeline::ports::ConfigurationStore::apply_configuration(&setup.world.store, &document)
+    recado_pipeline::records::configuration::put_configuration(&setup.world.store, &document)
         .await
         .unwrap();
     let template = InvitationTemplate {

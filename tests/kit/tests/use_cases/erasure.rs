@@ -24,10 +24,11 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, Deliveries, ErasableRecords, InboundEntry, Inbox, OutboxStore,
-    PageRequest, Queues, SendOutcome,
+    Conversations, Deliveries, ErasableRecords, InboundEntry, Inbox, OutboxStore, PageRequest, Queues,
+    SendOutcome,
 };
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
+use recado_pipeline::records::configuration::{put_configuration, remove_configuration};
 use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::records::invitations::{begin_invitation, find_invitation};
 use recado_pipeline::records::opt_outs::list_opt_outs;
@@ -173,7 +174,7 @@ impl Site {
                 instances: vec![other.bound.instance.clone()],
                 ..ConfigDocument::default()
             };
-            succeed(store.apply_configuration(&document)).await;
+            succeed(put_configuration(store, &document)).await;
             let (external, id) = (other.external(), fresh("other"));
             let payload = json!({
                 "address": address, "name": "Canaria Silva", "id": id, "text": "palavras na outra", "from_me": false,
@@ -769,7 +770,7 @@ async fn a_guest_of_a_tenant_that_has_no_instance_any_more_is_erased_by_its_numb
         instances: vec![fixture.instance().clone()],
         ..ConfigRemoval::default()
     };
-    succeed(store.remove_configuration(&removal)).await;
+    succeed(remove_configuration(store, &removal)).await;
     let (world, caller, query) = (
         &site.setup.world,
         Caller::installation(),
@@ -866,7 +867,7 @@ async fn a_large_body_goes_with_the_event_that_needed_it() {
     for (id, disabled) in [("WAMID-CANARIO-11", false), ("WAMID-CANARIO-12", true)] {
         let mut document = setup.fixture.document();
         document.instances[0].disabled = disabled;
-        succeed(setup.world.store.apply_configuration(&document)).await;
+        succeed(put_configuration(&setup.world.store, &document)).await;
         let job = site
             .inbound(NUMBER, None, "Canaria Silva", id, "segredo-canario")
             .await;
@@ -893,7 +894,7 @@ async fn what_another_tenant_holds_of_the_same_person_stays() {
     let site = Site::live().await;
     let (store, queues) = (&site.setup.world.store, &site.setup.world.queues);
     let theirs = Fixture::new();
-    store.apply_configuration(&theirs.document()).await.unwrap();
+    put_configuration(store, &theirs.document()).await.unwrap();
     let external = theirs.external();
     let job = InboundJob {
         group: identity_key().derive_event_group(theirs.bound.instance.provider, &external, Some(NUMBER)),

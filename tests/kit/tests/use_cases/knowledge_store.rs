@@ -13,7 +13,8 @@ use recado_pipeline::knowledge::{
     AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
     remove_source, search_knowledge,
 };
-use recado_pipeline::ports::{ConfigurationStore, OutboxStore};
+use recado_pipeline::ports::OutboxStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::settings::RewriteWay;
 use recado_pipeline::{Components, RetryLock, Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
@@ -112,7 +113,7 @@ impl Desk {
             agents: vec![agent],
             ..ConfigDocument::default()
         };
-        succeed(self.world.store.apply_configuration(&document)).await;
+        succeed(put_configuration(&self.world.store, &document)).await;
         spare
     }
 

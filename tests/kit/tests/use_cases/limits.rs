@@ -8,7 +8,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConfigurationStore, Gauges, OutboxStore, PageRequest};
+use recado_pipeline::ports::{Gauges, OutboxStore, PageRequest};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::num::NonZeroU64;
@@ -269,7 +270,7 @@ async fn a_tenant_that_used_up_its_budget_is_silent_until_the_next_month_only_if
         *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
         let prices = serde_json::json!({"prices": [{"model": "*", "input": "1000000", "output": "1000000"}]});
         let prices: ConfigDocument = serde_json::from_value(prices).unwrap();
-        succeed(setup.world.store.apply_configuration(&prices)).await;
+        succeed(put_configuration(&setup.world.store, &prices)).await;
         write(&setup, "W1", "pergunta 1").await;
         assert_eq!(asked(&setup), 1, "nothing was used before");
         write(&setup, "W2", "pergunta 2").await;

@@ -12,8 +12,9 @@ use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::message_file::{self, FileSource};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Files, InstanceStates};
+use recado_pipeline::ports::{Conversations, Files, InstanceStates};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -250,7 +251,7 @@ async fn a_file_that_its_tenant_keeps_for_a_shorter_time_goes_before_its_message
     // A longer time counts for what is there, too.
     let mut document = setup.fixture.document();
     document.tenants[0].retention.media = Some(RetentionPeriod::Days(20));
-    succeed(setup.world.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&setup.world.store, &document)).await;
     setup.pass(2 * 86_400);
     setup.reconciles().await;
     assert!(setup.read_bytes(&setup.newest().await).await.is_some());
@@ -328,7 +329,7 @@ async fn files_of_a_disabled_instance_wait_without_an_attempt() {
     setup.due_turns().await;
     let mut document = setup.fixture.document();
     document.instances[0].disabled = true;
-    succeed(setup.world.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&setup.world.store, &document)).await;
     setup.pass(120);
     assert_eq!(setup.reconciles().await, 1);
     let file = setup.newest().await.file.unwrap();

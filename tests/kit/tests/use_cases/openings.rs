@@ -11,9 +11,8 @@ use recado_domain::reason::Reason;
 use recado_domain::time_words::is_message_time;
 use recado_domain::wake_up::TurnsJob;
 use recado_domain::{SignedDuration, Timestamp};
-use recado_pipeline::ports::{
-    ConfigurationStore, ConnectionAnswer, Conversations, SendOutcome, WriteOutcome,
-};
+use recado_pipeline::ports::{ConnectionAnswer, Conversations, SendOutcome, WriteOutcome};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -89,7 +88,7 @@ async fn writes(setup: &Setup, fixture: &Fixture, id: &str) {
 async fn apply_hours(setup: &Setup, hours: Option<Value>) {
     let mut document = setup.fixture.document();
     document.instances[0].opening_hours = hours.map(|hours| serde_json::from_value(hours).unwrap());
-    setup.world.store.apply_configuration(&document).await.unwrap();
+    put_configuration(&setup.world.store, &document).await.unwrap();
 }
 
 fn pass_until(setup: &Setup, at: Timestamp) {

@@ -3,8 +3,9 @@
 use crate::world::Setup;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
-use recado_pipeline::ports::{ConfigurationStore, ConnectionAnswer, InstanceStates};
+use recado_pipeline::ports::{ConnectionAnswer, InstanceStates};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, change_instance, seen};
 use recado_testkit::ports::succeed;
 
@@ -28,7 +29,7 @@ async fn what_a_pass_has_no_time_for_is_done_by_the_next() {
             ..instance.clone()
         })
         .collect();
-    succeed(store.apply_configuration(&document)).await;
+    succeed(put_configuration(store, &document)).await;
     for id in &ids {
         let closed = seen(ConnectionStatus::Closed, setup.now(), Some(setup.now()));
         change_instance(store, id, InstanceChange::Connection(closed)).await;

@@ -3,8 +3,9 @@
 use crate::world::Setup;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, PictureAnswer, WriteOutcome};
+use recado_pipeline::ports::{Conversations, PictureAnswer, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -86,7 +87,7 @@ async fn a_pass_asks_for_ten_pictures_at_most_and_leaves_an_instance_that_does_n
 async fn a_busy_instance_keeps_no_others_contacts_without_a_picture() {
     let (setup, quiet) = (Setup::set(Fixture::new()).await, Fixture::new());
     let store = &setup.world.store;
-    store.apply_configuration(&quiet.document()).await.unwrap();
+    put_configuration(store, &quiet.document()).await.unwrap();
     let mut conversation = quiet.conversation(1);
     conversation.receive_message(true, setup.now()).unwrap();
     conversation.rev += 1;

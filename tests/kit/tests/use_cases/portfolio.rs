@@ -9,8 +9,9 @@ use recado_domain::instance::{InstanceChange, InstanceState, MessagingLimit, Num
 use recado_domain::provider::Provider;
 use recado_pipeline::Verdict;
 use recado_pipeline::deliver::BatchRequest;
-use recado_pipeline::ports::{ConfigurationStore, InstanceStates};
+use recado_pipeline::ports::InstanceStates;
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::ports::succeed;
 
@@ -97,7 +98,7 @@ async fn the_numbers_of_a_portfolio_share_the_budget_that_one_of_them_keeps() {
         people_per_day: Some(20),
     });
     document.instances.push(other);
-    succeed(setup.world.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&setup.world.store, &document)).await;
     // The keeper's own batches used a part.
     let change = InstanceChange::ReservePeople {
         limit: 20,
@@ -126,13 +127,13 @@ async fn a_budget_of_another_tenant_is_not_touched() {
     let setup = with_guests(3).await;
     let stranger = Fixture::on(Provider::Meta);
     let store = &setup.world.store;
-    succeed(store.apply_configuration(&stranger.document())).await;
+    succeed(put_configuration(store, &stranger.document())).await;
     let mut document = setup.fixture.document();
     document.instances[0].portfolio = Some(Portfolio {
         instance: Some(stranger.instance().clone()),
         people_per_day: Some(20),
     });
-    succeed(store.apply_configuration(&document)).await;
+    succeed(put_configuration(store, &document)).await;
     let named = BatchRequest {
         tenant: Some(setup.fixture.bound.tenant.id.clone()),
         ..request(0..3, None)

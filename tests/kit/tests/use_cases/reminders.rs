@@ -19,10 +19,10 @@ use recado_pipeline::Verdict;
 use recado_pipeline::appointments::{AppointmentPlace, list_appointments};
 use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, EventLook, ModelCall, OutboxStore, SendEvidence, SendOutcome,
-    WriteOutcome,
+    Conversations, EventLook, ModelCall, OutboxStore, SendEvidence, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::effects::list_held_cells;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_testkit::builders::Fixture;
@@ -63,7 +63,7 @@ async fn clinic(provider: Provider) -> Setup {
         json!({"agents": [agent]}),
     ] {
         let part: ConfigDocument = serde_json::from_value(part).unwrap();
-        succeed(setup.world.store.apply_configuration(&part)).await;
+        succeed(put_configuration(&setup.world.store, &part)).await;
     }
     *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
     setup

@@ -12,11 +12,10 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
-use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, Deliveries, RetainedRecords, SendOutcome, WriteOutcome,
-};
+use recado_pipeline::ports::{Conversations, Deliveries, RetainedRecords, SendOutcome, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::aliases::find_alias;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Verdict, ingest, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
@@ -121,7 +120,7 @@ async fn a_conversation_that_is_kept_longer_stays_without_its_messages() {
     // A period that is made shorter counts, too.
     setup.fixture.bound.tenant.retention.conversations = None;
     let changed = setup.fixture.document();
-    setup.world.store.apply_configuration(&changed).await.unwrap();
+    put_configuration(&setup.world.store, &changed).await.unwrap();
     setup.pass(2 * DAY);
     sweep(&setup).await;
     assert!(!exists(&setup, &conversation).await);
@@ -173,7 +172,7 @@ async fn what_is_kept_for_ever_stays_and_a_changed_period_counts_from_the_next_p
     assert_eq!(sweep(&setup).await, 0);
     setup.fixture.bound.tenant.retention = RetentionPolicy::default();
     let changed = setup.fixture.document();
-    setup.world.store.apply_configuration(&changed).await.unwrap();
+    put_configuration(&setup.world.store, &changed).await.unwrap();
     assert_eq!(sweep(&setup).await, 1);
     assert!(!exists(&setup, &conversation).await);
 }

@@ -8,8 +8,9 @@ use recado_domain::ids::TenantId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::reason::Reason;
 use recado_domain::sample::{MinuteSample, start_of_minute};
-use recado_pipeline::ports::{ConfigurationStore, ConnectionAnswer, SendOutcome};
+use recado_pipeline::ports::{ConnectionAnswer, SendOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::samples::list_samples;
 use recado_pipeline::trends::{TrendRequest, read_trends};
 use recado_testkit::builders::{BASE, Fixture, change_instance, seen};
@@ -41,10 +42,7 @@ async fn an_idle_minute_stores_the_installations_sample_alone() {
 async fn what_waits_and_what_was_given_up_is_sampled_for_its_tenant() {
     let setup = setup().await;
     let other = Fixture::new();
-    setup
-        .world
-        .store
-        .apply_configuration(&other.document())
+    put_configuration(&setup.world.store, &other.document())
         .await
         .unwrap();
     let dead = setup.replied().await;
@@ -153,7 +151,7 @@ async fn no_more_than_a_hundred_samples_are_written_in_a_minute_and_those_of_clo
         configured.agents.extend(document.agents);
         configured.instances.extend(document.instances);
     }
-    setup.world.store.apply_configuration(&configured).await.unwrap();
+    put_configuration(&setup.world.store, &configured).await.unwrap();
     for fixture in &fixtures {
         setup.replied_to(fixture).await;
     }

@@ -5,7 +5,8 @@ use recado_domain::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
-use recado_pipeline::ports::{ConfigurationStore, Conversations};
+use recado_pipeline::ports::Conversations;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -113,7 +114,7 @@ async fn opening_hours_are_looked_at_again_whenever_the_turn_comes() {
     for instance in &mut open.instances {
         instance.opening_hours = None;
     }
-    setup.world.store.apply_configuration(&open).await.unwrap();
+    put_configuration(&setup.world.store, &open).await.unwrap();
     setup.turns(&setup.fixture).await;
     assert_eq!(calls(&setup), 1, "open since then");
     assert_eq!(conversation(&setup).await.scheduled_for, None);

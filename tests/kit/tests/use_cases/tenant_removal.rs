@@ -13,8 +13,9 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
 use recado_pipeline::configure::{self, ApplyOptions};
 use recado_pipeline::knowledge::{NewDocument, add_source};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox, Queues, WriteOutcome};
+use recado_pipeline::ports::{Conversations, Inbox, Queues, WriteOutcome};
 use recado_pipeline::records::alerts::commit_alerts;
+use recado_pipeline::records::configuration::{load_configuration, put_configuration};
 use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::records::notices::put_notice;
 use recado_pipeline::records::samples::put_samples;
@@ -63,10 +64,10 @@ impl Two {
         document.tenants[0].name = Some(OWN[0].to_owned());
         OWN[1].clone_into(&mut document.agents[0].system_prompt);
         document.instances[0].account_id = Some("account-1".to_owned());
-        succeed(store.apply_configuration(&document)).await;
+        succeed(put_configuration(store, &document)).await;
         let mut theirs = Fixture::new();
         theirs.bound.instance.account_id = Some("account-2".to_owned());
-        succeed(store.apply_configuration(&theirs.document())).await;
+        succeed(put_configuration(store, &theirs.document())).await;
         let two = Self { site, theirs };
         two.message_of_theirs().await;
         two.beside(&two.site.setup.fixture, "account-1", OWN[2]).await;
@@ -416,7 +417,11 @@ async fn a_tenant_that_owes_replies_is_removed_by_force_alone() {
         found.conversations >= 2 && found.dead_letters >= 3 && !found.done,
         "{found:?}"
     );
-    let document = succeed(two.site.setup.world.store.read_configuration(Some(two.tenant()))).await;
+    let document = succeed(load_configuration(
+        &two.site.setup.world.store,
+        Some(two.tenant()),
+    ))
+    .await;
     assert_eq!(document.tenants[0].removing_since, None, "nothing was done");
     assert!(!two.site.search(&CANARIES).is_empty());
 }
@@ -479,7 +484,7 @@ async fn nothing_of_a_tenant_that_is_being_removed_can_be_configured() {
             .iter()
             .all(|change| change.fields.is_empty())
     );
-    let left = succeed(world.store.read_configuration(Some(two.tenant()))).await;
+    let left = succeed(load_configuration(&world.store, Some(two.tenant()))).await;
     assert_eq!(
         (left.tenants.len(), left.agents.len(), left.instances.len()),
         (1, 1, 1)

@@ -9,7 +9,8 @@ use recado_domain::ids::EventId;
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::ingest::ingest;
-use recado_pipeline::ports::{ConfigurationStore, Files, Queues};
+use recado_pipeline::ports::{Files, Queues};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::correlation;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -135,7 +136,7 @@ async fn the_file_of_a_message_that_is_not_stored_goes_at_once() {
     let setup = setup().await;
     let mut document = setup.fixture.document();
     document.instances[0].disabled = true;
-    succeed(setup.world.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&setup.world.store, &document)).await;
     setup.posts("A").await;
     setup.due_events().await;
     assert!(!setup.is_kept("A").await);

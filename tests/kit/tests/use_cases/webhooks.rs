@@ -14,8 +14,9 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
 use recado_pipeline::configure::{ApplyOptions, apply_configuration};
 use recado_pipeline::ports::{
-    ConfigurationStore, EndpointPost, EndpointPosts, PageRequest, PostAnswer, PublishedEvents, WriteOutcome,
+    EndpointPost, EndpointPosts, PageRequest, PostAnswer, PublishedEvents, WriteOutcome,
 };
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::endpoints::{
     delete_endpoint_records, find_endpoint_state, list_endpoint_states, list_failed_events,
     save_endpoint_state,
@@ -146,7 +147,7 @@ impl Scene {
         };
         let mut document = setup.fixture.document();
         document.instances.push(second.clone());
-        succeed(setup.world.store.apply_configuration(&document)).await;
+        succeed(put_configuration(&setup.world.store, &document)).await;
         let scene = Self {
             tenant: setup.fixture.bound.tenant.id.clone(),
             instances: [first.id, second.id],
@@ -266,7 +267,7 @@ async fn an_endpoint_that_works_is_told_everything_once_and_each_conversations_e
 async fn an_endpoint_is_told_of_nothing_that_belongs_to_another_tenant() {
     let scene = Scene::begin(&["crm"]).await;
     let (store, other) = (&scene.setup.world.store, Fixture::new());
-    succeed(store.apply_configuration(&other.document())).await;
+    succeed(put_configuration(store, &other.document())).await;
     let closed = InstanceChange::Connection(seen(ConnectionStatus::Closed, scene.setup.now(), None));
     change_instance(store, other.instance(), closed).await;
     let of_other = store.list_published_events(Some(&other.bound.tenant.id), EventCursor::START, 10);
@@ -479,7 +480,7 @@ async fn what_is_known_of_an_endpoint_goes_when_a_document_removes_it() {
     let mut document = scene.setup.fixture.document();
     document.tenants[0].webhooks = Some(vec![endpoint("crm")]);
     let store = &scene.setup.world.store;
-    succeed(store.apply_configuration(&document)).await;
+    succeed(put_configuration(store, &document)).await;
     let posted = succeed(list_posted_endpoints(&scene.setup.world)).await;
     assert_eq!(posted, [(scene.tenant.clone(), endpoint("crm"))]);
     succeed(remove_unknown_states(&scene.setup.world)).await;
@@ -567,7 +568,7 @@ async fn what_a_crash_left_of_a_removed_endpoint_is_not_that_of_the_next_of_its_
     let before = scene.state("crm").await;
     let mut document = scene.setup.fixture.document();
     document.tenants[0].webhooks = Some(Vec::new());
-    succeed(scene.setup.world.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&scene.setup.world.store, &document)).await;
     apply(&scene, &["crm"]).await;
     let after = scene.state("crm").await;
     assert_ne!(after.salts.current, before.salts.current);

@@ -35,16 +35,16 @@ use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, CredentialState,
-    Deliveries, DocumentReader, DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook,
-    FetchedDocument, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
-    HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError,
-    Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure,
-    PictureAnswer, Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse,
-    RefusedFiles, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer,
-    ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
-    UnacknowledgedSend,
+    ChatFile, CommitOutcome, ConnectionAnswer, Conversations, CredentialState, Deliveries, DocumentReader,
+    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument,
+    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest,
+    IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
+    LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer,
+    Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse, RefusedFiles,
+    SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange,
+    ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError, UnacknowledgedSend,
 };
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Components, Settings, Verdict, handle_turns_message, process};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
@@ -978,7 +978,7 @@ impl Setup {
         let clock = time.clone();
         let store = open(Clock::new(move || clock.now()));
         store.put_identity_key_if_absent(&identity_key()).await.unwrap();
-        store.apply_configuration(&fixture.document()).await.unwrap();
+        put_configuration(&store, &fixture.document()).await.unwrap();
         let providers = Provider {
             outcomes: Arc::default(),
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),

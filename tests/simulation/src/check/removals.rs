@@ -5,6 +5,7 @@ use crate::simulator::Simulator;
 use futures::executor::block_on;
 use recado_domain::config::ConfigDocument;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::configuration::load_configuration;
 use recado_pipeline::records::dead_letters::count_dead_letters;
 use std::fmt::Debug;
 
@@ -23,7 +24,7 @@ where
             sim.common
                 .broken(format!("the removal of {tenant} was never confirmed"));
         }
-        let configured = block_on(sim.store.read_configuration(Some(tenant)));
+        let configured = block_on(load_configuration(&sim.store, Some(tenant)));
         if configured.expect("the configuration is read") != ConfigDocument::default() {
             sim.common
                 .broken(format!("the configuration of {tenant} is left"));

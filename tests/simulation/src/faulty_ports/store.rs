@@ -15,19 +15,15 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::access_list::AccessList;
-use recado_domain::config::{
-    Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
-};
+use recado_domain::config::{ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, TenantId, ThreadId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::provider::Provider;
-use recado_domain::tools::Tool;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
@@ -36,6 +32,7 @@ use recado_pipeline::ports::{
     Store, TenantRecords, TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
     UsageRecords, WaitingForPerson, WriteOutcome,
 };
+use recado_pipeline::records::configuration::{InstanceName, load_configuration, remove_configuration};
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,54 +101,45 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
 }
 
 impl<S: Store> ConfigurationStore for FaultyPort<S> {
-    delegate_calls! {
-        read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
-        read_named(names: &ConfigNames) -> ConfigDocument;
-        list_tenants(page: &PageRequest) -> Page<Tenant>;
-        list_calendars(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Calendar>;
-        list_tools(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Tool>;
-        list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
-        list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;
-        replace_configuration(
-            change: &ConfigDocument, removal: &ConfigRemoval, known: &ConfigDocument
-        ) -> WriteOutcome;
-        apply_configuration(change: &ConfigDocument) -> ();
-        remove_configuration(removal: &ConfigRemoval) -> ();
-    }
-
-    async fn find_instance_config(
-        &self,
-        provider: Provider,
-        external: &ExternalId,
-    ) -> PortResult<Option<Arc<InstanceConfig>>> {
-        let found = self.inner.find_instance_config(provider, external);
-        let mut bound = self.around("find_instance_config", found).await?;
-        if self.injector.lacks(Mutation::AccessNotJudged)
-            && let Some(bound) = &mut bound
-        {
-            Arc::make_mut(bound).instance.access = AccessList::default();
-        }
-        Ok(bound)
-    }
-
-    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<Arc<InstanceConfig>>> {
-        let mut bound = self.around("bound_by_id", self.inner.instance_config(id)).await?;
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
+        let (is_by_external, call) = match name {
+            InstanceName::External(..) => (true, "find_instance_config"),
+            InstanceName::Id(_) => (false, "bound_by_id"),
+        };
+        let found = self.inner.read_instance_config(name);
+        let mut bound = self.around(call, found).await?;
         if let Some(bound) = &mut bound {
             let bound = Arc::make_mut(bound);
-            let often = self.injector.lacks(Mutation::OftenPerTurn);
-            bound
-                .tools
-                .iter_mut()
-                .for_each(|tool| tool.once_per_turn &= !often);
-            if self.injector.lacks(Mutation::NumbersCountApart) {
-                bound.instance.portfolio = None;
+            if is_by_external {
+                self.change_config_of_external(bound);
+            } else {
+                self.change_config_of_id(bound);
             }
-            if self.injector.function == "sender" && self.injector.lacks(Mutation::DeliveryRulesUnasked) {
-                bound.tenant.deliveries = DeliveryRules::default();
-            }
-            self.injector.saw(&bound.tenant.id);
         }
         Ok(bound)
+    }
+}
+
+impl<S: Store> FaultyPort<S> {
+    fn change_config_of_external(&self, bound: &mut InstanceConfig) {
+        if self.injector.lacks(Mutation::AccessNotJudged) {
+            bound.instance.access = AccessList::default();
+        }
+    }
+
+    fn change_config_of_id(&self, bound: &mut InstanceConfig) {
+        let often = self.injector.lacks(Mutation::OftenPerTurn);
+        bound
+            .tools
+            .iter_mut()
+            .for_each(|tool| tool.once_per_turn &= !often);
+        if self.injector.lacks(Mutation::NumbersCountApart) {
+            bound.instance.portfolio = None;
+        }
+        if self.injector.function == "sender" && self.injector.lacks(Mutation::DeliveryRulesUnasked) {
+            bound.tenant.deliveries = DeliveryRules::default();
+        }
+        self.injector.saw(&bound.tenant.id);
     }
 }
 
@@ -194,23 +182,9 @@ impl<S: Store> TenantRecords for FaultyPort<S> {
             if self.injector.lacks(Mutation::ConfigurationGoesFirst)
                 && let Some(instance) = instances.first()
             {
-                let known = self.inner.read_configuration(Some(&instance.tenant)).await?;
-                let removal = ConfigRemoval {
-                    tenants: vec![instance.tenant.clone()],
-                    calendars: known
-                        .calendars
-                        .iter()
-                        .map(|calendar| calendar.id.clone())
-                        .collect(),
-                    tools: known.tools.iter().map(|tool| tool.id.clone()).collect(),
-                    agents: known.agents.iter().map(|agent| agent.id.clone()).collect(),
-                    instances: known
-                        .instances
-                        .iter()
-                        .map(|instance| instance.id.clone())
-                        .collect(),
-                };
-                self.inner.remove_configuration(&removal).await?;
+                let known = load_configuration(&self.inner, Some(&instance.tenant)).await?;
+                let removal: ConfigRemoval = known.list_entry_names().into_iter().collect();
+                remove_configuration(&self.inner, &removal).await?;
             }
             self.inner.list_pending_events_of(instances, limit).await
         };

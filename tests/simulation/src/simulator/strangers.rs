@@ -152,11 +152,11 @@ impl Stranger {
             let theirs = Some(&other.tenant.id);
             return [
                 shown(configure::read_configuration(world, caller).await),
-                shown(configure::list_tenants(world, caller, &page()).await),
-                shown(configure::list_agents(world, caller, None, &page()).await),
-                shown(configure::list_agents(world, caller, theirs, &page()).await),
-                shown(configure::list_instances(world, caller, None, &page()).await),
-                shown(configure::list_instances(world, caller, theirs, &page()).await),
+                shown(configure::list_visible_entries::<Tenant>(world, caller, None, &page()).await),
+                shown(configure::list_visible_entries::<Agent>(world, caller, None, &page()).await),
+                shown(configure::list_visible_entries::<Agent>(world, caller, theirs, &page()).await),
+                shown(configure::list_visible_entries::<Instance>(world, caller, None, &page()).await),
+                shown(configure::list_visible_entries::<Instance>(world, caller, theirs, &page()).await),
             ]
             .concat();
         }

@@ -1,15 +1,12 @@
 //! Makes the items of records of another store.
 
-use super::super::configuration_writes::{EntryWrite, StoredMarks, configuration_actions};
 use super::super::deliveries::{ACKNOWLEDGED, ERASED};
 use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
 use super::super::keys::{self, TableKey};
 use super::super::records;
-use super::super::transaction::TransactionAction;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::ConfigDocument;
 use recado_domain::event::{EventPayload, EventState};
 use recado_domain::instance::{InFlightSend, InstanceState};
 use recado_domain::millis::add_duration;
@@ -21,14 +18,8 @@ use serde_json::Value;
 /// The least time for which a published event is kept after an import, whatever its age. 1 day.
 const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(24);
 
-/// The mark of entries that others refer to, as a write of this store would leave it.
-const STAMP: &str = "moved";
-
 /// Lists the items of a record: its own, and those by which the store finds it.
 pub(super) fn list_items(what: &'static str, record: &MovedRecord, now: Timestamp) -> PortResult<Vec<Item>> {
-    if let Some(document) = record.to_document() {
-        return entry_items(what, &document);
-    }
     Ok(match record {
         MovedRecord::Conversation(conversation) => {
             let kept = (!conversation.last.is_zero()).then(|| records::retention_item(conversation));
@@ -82,28 +73,6 @@ fn single_item(what: &'static str, record: &MovedRecord) -> PortResult<Item> {
 fn expiring(mut item: Item, at: Timestamp) -> Item {
     item.insert("ttl".to_owned(), number_attribute(at.as_second()));
     item
-}
-
-fn list_puts(actions: Vec<TransactionAction>) -> Vec<Item> {
-    let put = |action| match action {
-        TransactionAction::Put(item, _) => Some(item),
-        _ => None,
-    };
-    actions.into_iter().filter_map(put).collect()
-}
-
-/// Makes the items of an entry of the configuration.
-fn entry_items(what: &'static str, document: &ConfigDocument) -> PortResult<Vec<Item>> {
-    let (before, marks) = (ConfigDocument::default(), StoredMarks::new());
-    let write = EntryWrite {
-        what,
-        before: &before,
-        marks: &marks,
-        conditional: false,
-        stamp: STAMP,
-    };
-    let parts = configuration_actions(write, document)?;
-    Ok(list_puts(parts.into_iter().flatten().collect()))
 }
 
 fn state_item(what: &'static str, state: &OfInstance<InstanceState>) -> PortResult<Item> {

@@ -1,11 +1,9 @@
 //! Makes records of items, by their keys. An item of a key that is not known is an error: nothing may be left behind.
 
 use super::super::deliveries::{ERASED, parse_delivery};
-use super::super::directory::find_kind;
 use super::super::identity::{FORMAT, KEY, UNFINISHED_FORMAT, parse_identity_key};
 use super::super::item::{self, Item};
-use super::super::keys::{ConfigurationKind, FLY, MESSAGE, PARK, STATE};
-use super::super::prices::PriceRecord;
+use super::super::keys::{FLY, MESSAGE, PARK, STATE};
 use super::super::published_events::parse_logged;
 use super::super::records;
 use super::super::unacknowledged::parse_awaited;
@@ -64,7 +62,7 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         "D" => parse_moved_delivery(what, rest, item)?,
         "I" => return parse_of_instance(what, (rest, sk), item),
         "Q" => return Ok(FoundRecord::PartOfSum),
-        "G" => return parse_configured(what, rest, item),
+        "G" if rest == "K" => return parse_moved_key(what, item),
         "Z" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
             return parse_event_log(what, (kind, rest), item);
         }
@@ -135,36 +133,6 @@ fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) ->
             what,
             "a record of an instance that is not known",
         ));
-    }))
-}
-
-/// Makes the record of an entry of the configuration, or of the installation.
-fn parse_configured(what: &'static str, place: &str, item: &Item) -> PortResult<FoundRecord> {
-    Ok(Whole(match place {
-        "T" | "D" | "F" | "A" | "I" => match find_kind(item) {
-            Some(ConfigurationKind::Tenant) => MovedRecord::Tenant(decode(what, item)?),
-            Some(ConfigurationKind::Calendar) => MovedRecord::Calendar(decode(what, item)?),
-            Some(ConfigurationKind::Tool) => MovedRecord::Tool(decode(what, item)?),
-            Some(ConfigurationKind::Agent) => MovedRecord::Agent(decode(what, item)?),
-            Some(ConfigurationKind::Instance) => MovedRecord::Instance(decode(what, item)?),
-            None => return Err(PortError::invalid(what, "an entry of a kind that is not known")),
-        },
-        "L" => MovedRecord::AlertConfig(decode(what, item)?),
-        "P" => {
-            let record: PriceRecord = item::decode_record(what, item)?;
-            MovedRecord::Prices(Box::new(record.prices))
-        }
-        "K" => return parse_moved_key(what, item),
-        // The entries once more, under their tenants and other names.
-        _ if place == "V" || place.starts_with("C#") || place.starts_with("X#") => {
-            return Ok(Nothing);
-        }
-        _ => {
-            return Err(PortError::invalid(
-                what,
-                "a record of the installation that is not known",
-            ));
-        }
     }))
 }
 

@@ -12,9 +12,10 @@ use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};
 use recado_ports::ports::{
-    AppliedMessage, ClaimOutcome, CommittedReply, ConfigurationStore, Conversations, EventFinish,
-    InboundWrite, InstanceStates, OutboxStore, StoreInboundOutcome, WriteOutcome,
+    AppliedMessage, ClaimOutcome, CommittedReply, Conversations, EventFinish, InboundWrite, InstanceStates,
+    OutboxStore, StoreInboundOutcome, WriteOutcome,
 };
+use recado_ports::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, accepted, at, claimed, far_ahead};
 use recado_testkit::ports::succeed;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -222,7 +223,7 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
 fn an_answered_message_writes_few_pages() {
     let (disk, fixture) = (OnDisk::new(), Fixture::new());
     block_on(async {
-        succeed(disk.store.apply_configuration(&fixture.document())).await;
+        succeed(put_configuration(&disk.store, &fixture.document())).await;
         for number in 0..20 {
             Box::pin(answer_message(&disk.store, &fixture.other_contact(), number)).await;
         }

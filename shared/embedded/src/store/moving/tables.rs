@@ -1,7 +1,6 @@
 //! The tables whose rows are records that move, each with its key and how a row is read.
 
 use super::super::deliveries::ERASED_DELIVERY;
-use super::super::directory::{ALERT_CONFIG, PRICES};
 use super::super::identity::IDENTITY_KEY;
 use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
 use crate::db_error::DbError;
@@ -60,11 +59,6 @@ macro_rules! parsed {
 /// All of them.
 pub(super) const TABLES: &[MovedTable] = &[
     parsed!("installation", &["name"], "name, value", parse_installation),
-    whole!("tenants", &["id"], Tenant),
-    whole!("calendars", &["id"], Calendar),
-    whole!("tools", &["id"], Tool),
-    whole!("agents", &["id"], Agent),
-    whole!("instances", &["id"], Instance),
     parsed!("instance_states", &["id"], "body, id", parse_state),
     whole!("conversations", &["id"], Conversation),
     whole!("messages", &["seq"], Message),
@@ -135,14 +129,8 @@ fn parse_id<T, E>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Result<T,
 
 fn parse_installation(row: &Row<'_>) -> ParsedRow {
     let (name, value): (String, String) = (row.get("name")?, row.get("value")?);
-    Ok(match name.as_str() {
-        IDENTITY_KEY => Some(MovedRecord::IdentityKey(Box::new(MovedIdentityKey {
-            key: value,
-        }))),
-        ALERT_CONFIG => Some(MovedRecord::AlertConfig(decode_json(&value)?)),
-        PRICES => Some(MovedRecord::Prices(decode_json(&value)?)),
-        _ => None,
-    })
+    let key = (name == IDENTITY_KEY).then(|| Box::new(MovedIdentityKey { key: value }));
+    Ok(key.map(MovedRecord::IdentityKey))
 }
 
 fn parse_state(row: &Row<'_>) -> ParsedRow {

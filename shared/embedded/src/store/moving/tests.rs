@@ -2,7 +2,8 @@ use super::tables::{TABLES, UNMOVED_TABLES};
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
 use recado_domain::moving::{MovedRecord, RecordKind, TableRecord};
-use recado_ports::ports::{ConfigurationStore, MovableRecords, PortError};
+use recado_ports::ports::{MovableRecords, PortError};
+use recado_ports::records::configuration::put_configuration;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use std::collections::BTreeSet;
@@ -39,13 +40,15 @@ async fn read_until_error(store: &Embedded) -> String {
 fn a_record_that_cannot_be_read_ends_the_reading_by_its_name() {
     let (store, fixture) = (Embedded::in_memory(Clock::from_system()).unwrap(), Fixture::new());
     let told = block_on(async {
-        succeed(store.apply_configuration(&fixture.document())).await;
-        let spoil = |c: &rusqlite::Connection| Ok(c.execute("UPDATE agents SET body = '{'", [])?);
+        succeed(put_configuration(&store, &fixture.document())).await;
+        let spoil = |c: &rusqlite::Connection| {
+            Ok(c.execute("UPDATE records SET body = '{' WHERE partition = 'agents#'", [])?)
+        };
         assert_eq!(succeed(store.run_write("spoil", spoil)).await, 1);
         read_until_error(&store).await
     });
     assert!(
-        told.contains("`agents`") && told.contains(fixture.bound.agent.id.as_str()),
+        told.contains("`records`") && told.contains(fixture.bound.agent.id.as_str()),
         "{told}"
     );
 }

@@ -2,7 +2,6 @@
 
 use super::super::conversation_row::ConversationRow;
 use super::super::deliveries::upsert_moved_delivery;
-use super::super::directory::apply_document;
 use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
 use super::super::installation_values::write_installation_value;
@@ -34,9 +33,6 @@ pub(super) fn write_records(c: &Connection, records: &[MovedRecord], now: Timest
 }
 
 fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
-    if let Some(document) = record.to_document() {
-        return apply_document(c, &document);
-    }
     match record {
         MovedRecord::IdentityKey(key) => write_installation_value(c, IDENTITY_KEY, &key.key),
         MovedRecord::InstanceState(state) => upsert_state(c, &state.instance, &state.record),

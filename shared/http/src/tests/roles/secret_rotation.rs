@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secrets};
-use recado_pipeline::ports::ConfigurationStore;
+use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::long_ago;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ async fn the_secret_before_counts_during_the_overlap_alone() {
     document.instances.retain(|instance| instance.id == id);
     document.instances[0].secret_version = SecretVersion::try_from(2).unwrap();
     document.instances[0].previous_secret_until = Some(long_ago());
-    succeed(site.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&site.store, &document)).await;
     assert_eq!(answers(&site, &old_secrets()).await, [401, 200, 401]);
 }
 

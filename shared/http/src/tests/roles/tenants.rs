@@ -16,8 +16,9 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{ConfigurationStore, IdentityKeyStore, InboundWrite, Inbox, WriteOutcome};
+use recado_pipeline::ports::{IdentityKeyStore, InboundWrite, Inbox, WriteOutcome};
 use recado_pipeline::records::alerts::{commit_alerts, list_live_alerts};
+use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_pipeline::records::notices::put_notice;
 use recado_pipeline::records::occasions::put_invitation_template;
@@ -64,7 +65,7 @@ impl TwoTenants {
         };
         let (one_fixture, other_fixture) = (fixture(), fixture());
         for fixture in [&one_fixture, &other_fixture] {
-            succeed(site.store.apply_configuration(&fixture.document())).await;
+            succeed(put_configuration(&site.store, &fixture.document())).await;
         }
         let one = add_records(&site, &outbox, &one_fixture).await;
         let other = add_records(&site, &outbox, &other_fixture).await;
@@ -131,7 +132,7 @@ async fn add_destinations(site: &Site, tenants: &[&Ids]) {
         alerts: Some(alerts),
         ..ConfigDocument::default()
     };
-    succeed(site.store.apply_configuration(&document)).await;
+    succeed(put_configuration(&site.store, &document)).await;
 }
 
 /// Stores an alert that holds, one that is over, and a notification that was given up. Returns the ids of the first and of
@@ -301,7 +302,7 @@ async fn add_calendar(site: &Site, fixture: &Fixture) -> String {
     let tenant = &fixture.bound.tenant.id;
     let id = format!("{tenant}-agenda");
     let calendar: Calendar = serde_json::from_value(calendar(&id, tenant.as_str(), 30)).unwrap();
-    succeed(site.store.apply_configuration(&calendar.into_document())).await;
+    succeed(put_configuration(&site.store, &calendar.into_document())).await;
     id
 }
 
@@ -312,7 +313,7 @@ async fn add_tool(site: &Site, fixture: &Fixture) -> String {
         "effect": "reads", "http": {"url": "https://tool.example/"}});
     let tool: Tool = serde_json::from_value(tool).unwrap();
     let id = tool.id.to_string();
-    succeed(site.store.apply_configuration(&tool.into_document())).await;
+    succeed(put_configuration(&site.store, &tool.into_document())).await;
     id
 }
 

@@ -5,7 +5,8 @@ use recado_domain::config::ConfigNames;
 use recado_domain::effects::ToolName;
 use recado_domain::ids::{CalendarId, TenantId};
 use recado_domain::tools::Tool;
-use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_named_entries;
 use std::collections::BTreeSet;
 
 /// Returns the tool of the tenant's agent that has this name. `None`: it was removed or renamed, or the agent has it no more.
@@ -18,7 +19,7 @@ pub(crate) async fn find_tool_of_effect(
         agents: [named.agent.clone()].into(),
         ..ConfigNames::default()
     };
-    let found = deps.store().read_named(&agents).await?;
+    let found = find_named_entries(deps.store(), &agents).await?;
     let mut agents = found.agents.into_iter();
     let Some(agent) = agents.find(|agent| agent.id == named.agent && agent.tenant == *tenant) else {
         return Ok(None);
@@ -28,7 +29,7 @@ pub(crate) async fn find_tool_of_effect(
         tools: agent.tools.into_iter().collect(),
         ..ConfigNames::default()
     };
-    let mut found = deps.store().read_named(&wanted).await?;
+    let mut found = find_named_entries(deps.store(), &wanted).await?;
     let Some(owner) = found.tenants.pop() else {
         return Ok(None);
     };
@@ -44,7 +45,7 @@ pub(crate) async fn find_tool_of_effect(
             calendars,
             ..ConfigNames::default()
         };
-        deps.store().read_named(&wanted).await?.calendars
+        find_named_entries(deps.store(), &wanted).await?.calendars
     };
     let mut functions = found
         .tools

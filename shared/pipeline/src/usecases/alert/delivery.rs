@@ -8,9 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, Notification, NotificationState};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, AlertDestination};
-use recado_ports::ports::{
-    ConfigurationStore, NotificationChannels, PortError, PortResult, System, WriteOutcome,
-};
+use recado_ports::ports::{NotificationChannels, PortError, PortResult, System, WriteOutcome};
 use recado_ports::records::alerts::commit_alerts;
 use recado_ports::records::notifications::{list_due_notifications, list_notifications};
 use recado_ports::table::{SaveOutcome, Table, Versioned, remove_record, save_record};
@@ -63,7 +61,7 @@ enum AttemptResult {
 
 /// Runs one pass: delivers the notifications that are due. The caller limits its time.
 pub async fn deliver_notifications(
-    store: &(impl Table + ConfigurationStore),
+    store: &impl Table,
     system: &impl System,
     channels: &impl NotificationChannels,
 ) -> PortResult<DeliveryReport> {

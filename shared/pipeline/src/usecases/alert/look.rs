@@ -17,7 +17,7 @@ use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
-    ConfigurationStore, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords, WaitingForPerson,
+    Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords, WaitingForPerson,
 };
 use recado_ports::records::endpoints::list_endpoint_states;
 use recado_ports::table::Table;
@@ -52,7 +52,7 @@ pub struct KnownState<'a> {
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
 pub(super) async fn look_at_installation(
-    store: &(impl Table + Gauges + ConfigurationStore + UsageRecords),
+    store: &(impl Table + Gauges + UsageRecords),
     depths: &impl QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
@@ -186,7 +186,7 @@ fn part_budgets(
 
 /// Measures budgets of tenants. Nothing is read if there is none.
 async fn measure_budgets(
-    store: &(impl ConfigurationStore + UsageRecords),
+    store: &(impl Table + UsageRecords),
     budgets: Vec<(TenantId, MonthlyBudget)>,
     now: Timestamp,
 ) -> PortResult<Vec<TenantBudgetLook>> {
@@ -215,7 +215,7 @@ fn known<T>(what: &'static str, read: PortResult<T>) -> Option<T> {
 
 /// Reads the state of the installation, unless it is known; `None`, and a warning, if it could not be read.
 async fn read_unless_known(
-    store: &(impl Gauges + Table + ConfigurationStore),
+    store: &(impl Gauges + Table),
     reading: Option<&InstallationReading>,
     now: Timestamp,
 ) -> Option<InstallationReading> {

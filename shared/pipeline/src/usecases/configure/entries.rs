@@ -13,12 +13,10 @@ use crate::Deps;
 use crate::steps::audit::audit_actions;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
-use recado_domain::config::{
-    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan, Tenant,
-};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, PrunePlan};
 use recado_domain::ids::{TenantId, hash_parts};
-use recado_domain::tools::Tool;
-use recado_ports::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
+use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};
+use recado_ports::records::configuration::{find_named_entries, list_entries, replace_configuration};
 
 /// The form that an entry must have for a request to change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,92 +53,23 @@ pub fn compute_version<T: ConfigEntry>(entry: &T) -> String {
     hash_parts(&[T::KIND, &text], 16)
 }
 
-/// Lists the tenants within the caller's scope.
-pub async fn list_tenants(deps: &impl Deps, caller: &Caller, page: &PageRequest) -> PortResult<Page<Tenant>> {
-    let Some(own) = caller.scope.tenant() else {
-        return deps.store().list_tenants(page).await;
+/// Lists the entries of a kind within the caller's scope, or those of `tenant`.
+pub async fn list_visible_entries<T: ConfigEntry + recado_ports::table::Record>(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> PortResult<Page<T>> {
+    let own = match tenant {
+        Some(wanted) if !caller.scope.covers(wanted) => {
+            return Ok(Page {
+                items: Vec::new(),
+                next_cursor: None,
+            });
+        }
+        wanted => caller.scope.tenant().or(wanted),
     };
-    let mut names = ConfigNames::default();
-    if page.cursor.is_none() {
-        names.tenants.insert(own.clone());
-    }
-    Ok(Page {
-        items: deps.store().read_named(&names).await?.tenants,
-        next_cursor: None,
-    })
-}
-
-/// Lists the agents within the caller's scope, or those of `tenant`.
-pub async fn list_agents(
-    deps: &impl Deps,
-    caller: &Caller,
-    tenant: Option<&TenantId>,
-    page: &PageRequest,
-) -> PortResult<Page<Agent>> {
-    match narrow_scope(caller, tenant) {
-        Ok(tenant) => deps.store().list_agents(tenant, page).await,
-        Err(OutsideScope) => Ok(empty_page()),
-    }
-}
-
-/// Lists the calendars within the caller's scope, or those of `tenant`.
-pub async fn list_calendars(
-    deps: &impl Deps,
-    caller: &Caller,
-    tenant: Option<&TenantId>,
-    page: &PageRequest,
-) -> PortResult<Page<Calendar>> {
-    match narrow_scope(caller, tenant) {
-        Ok(tenant) => deps.store().list_calendars(tenant, page).await,
-        Err(OutsideScope) => Ok(empty_page()),
-    }
-}
-
-/// Lists the tools within the caller's scope, or those of `tenant`.
-pub async fn list_tools(
-    deps: &impl Deps,
-    caller: &Caller,
-    tenant: Option<&TenantId>,
-    page: &PageRequest,
-) -> PortResult<Page<Tool>> {
-    match narrow_scope(caller, tenant) {
-        Ok(tenant) => deps.store().list_tools(tenant, page).await,
-        Err(OutsideScope) => Ok(empty_page()),
-    }
-}
-
-/// Lists the instances within the caller's scope, or those of `tenant`.
-pub async fn list_instances(
-    deps: &impl Deps,
-    caller: &Caller,
-    tenant: Option<&TenantId>,
-    page: &PageRequest,
-) -> PortResult<Page<Instance>> {
-    match narrow_scope(caller, tenant) {
-        Ok(tenant) => deps.store().list_instances(tenant, page).await,
-        Err(OutsideScope) => Ok(empty_page()),
-    }
-}
-
-/// The request names a tenant that the caller does not see.
-struct OutsideScope;
-
-/// Returns the tenant whose entries are listed; `None` for those of all.
-fn narrow_scope<'a>(
-    caller: &'a Caller,
-    wanted: Option<&'a TenantId>,
-) -> Result<Option<&'a TenantId>, OutsideScope> {
-    match wanted {
-        Some(wanted) if !caller.scope.covers(wanted) => Err(OutsideScope),
-        wanted => Ok(caller.scope.tenant().or(wanted)),
-    }
-}
-
-fn empty_page<T>() -> Page<T> {
-    Page {
-        items: Vec::new(),
-        next_cursor: None,
-    }
+    list_entries(deps.store(), own, page).await
 }
 
 /// Returns an entry by its id. An entry outside the caller's scope counts as unknown.
@@ -153,7 +82,7 @@ pub async fn find_entry<T: ConfigEntry>(
     let Some(names) = T::name_entry(id) else {
         return Err(missing);
     };
-    let found = deps.store().read_named(&names).await?;
+    let found = find_named_entries(deps.store(), &names).await?;
     let within = |entry: &&T| entry.entry_id() == id && caller.scope.covers(entry.owner());
     T::list_of(&found).iter().find(within).cloned().ok_or(missing)
 }
@@ -215,7 +144,7 @@ async fn write_entry<T: ConfigEntry>(
         audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
         forget_left_endpoints(deps, &states, &known).await?;
         let nothing = ConfigRemoval::default();
-        let written = deps.store().replace_configuration(&change, &nothing, &known);
+        let written = replace_configuration(deps.store(), &change, &nothing, &known);
         if written.await? == WriteOutcome::Conflict {
             // What it refers to may be gone: then the same check says so.
             check_document(deps, caller, &mut change, options).await?;
@@ -246,13 +175,7 @@ pub async fn remove_entry<T: ConfigEntry>(
     let entry: T = find_entry(deps, caller, id).await?;
     expected.check_entry(&entry)?;
     let mut names = T::name_entry(id).unwrap_or_default();
-    let doomed = ConfigRemoval {
-        tenants: Vec::new(),
-        calendars: names.calendars.iter().cloned().collect(),
-        tools: names.tools.iter().cloned().collect(),
-        agents: names.agents.iter().cloned().collect(),
-        instances: names.instances.iter().cloned().collect(),
-    };
+    let doomed: ConfigRemoval = names.list_entry_names().into_iter().collect();
     names.alerts = true;
     let known = read_surroundings(deps, &names, Some(entry.owner())).await?;
     let current = T::list_of(&known).iter().find(|known| known.entry_id() == id);
@@ -304,9 +227,7 @@ async fn write_removal(
         remove_agent_knowledge(deps, caller, owner, agent).await?;
     }
     let store = deps.store();
-    let written = store
-        .replace_configuration(&disabled, &plan.remove, known)
-        .await?;
+    let written = replace_configuration(store, &disabled, &plan.remove, known).await?;
     if written != WriteOutcome::Conflict {
         for agent in &plan.remove.agents {
             remove_agent_knowledge(deps, caller, owner, agent).await?;
@@ -315,31 +236,16 @@ async fn write_removal(
     Ok(written)
 }
 
-/// Refuses to remove an entry that another one needs: an agent of an instance, a tool of an agent, a calendar of a tool.
+/// Refuses to remove an entry to which another one refers.
 fn check_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
-    for agent in &own.agents {
-        if let Some(tool) = agent.tools.iter().find(|tool| doomed.tools.contains(tool)) {
-            return Err(ConfigureError::ToolInUse {
-                tool: tool.clone(),
-                agent: agent.id.clone(),
+    let doomed = doomed.list_entry_names();
+    for entry in own.list_entries() {
+        if let Some(needed) = entry.refers_to().into_iter().find(|name| doomed.contains(name)) {
+            return Err(ConfigureError::InUse {
+                needed,
+                by: entry.entry_name(),
             });
         }
     }
-    for tool in &own.tools {
-        let named = tool.calendar.as_ref();
-        if let Some(calendar) = named.filter(|calendar| doomed.calendars.contains(calendar)) {
-            return Err(ConfigureError::CalendarInUse {
-                calendar: calendar.clone(),
-                tool: tool.id.clone(),
-            });
-        }
-    }
-    let needs = |instance: &&Instance| doomed.agents.contains(&instance.agent);
-    match own.instances.iter().find(needs) {
-        Some(instance) => Err(ConfigureError::AgentInUse {
-            agent: instance.agent.clone(),
-            instance: instance.id.clone(),
-        }),
-        None => Ok(()),
-    }
+    Ok(())
 }

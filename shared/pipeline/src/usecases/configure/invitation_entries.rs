@@ -13,6 +13,7 @@ use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
 use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::occasions::{
     find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
 };
@@ -241,7 +242,7 @@ async fn check_tenant(
         tenants: [tenant.clone()].into(),
         ..ConfigNames::default()
     };
-    let exists = is_named || !deps.store().read_named(&names).await?.tenants.is_empty();
+    let exists = is_named || !find_named_entries(deps.store(), &names).await?.tenants.is_empty();
     if exists && caller.scope.covers(tenant) {
         return Ok(());
     }

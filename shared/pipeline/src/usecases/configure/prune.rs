@@ -6,10 +6,11 @@ use crate::Deps;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use crate::steps::owed_replies::count_owed;
 use recado_domain::access::Caller;
-use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, Instance, PrunePlan};
+use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, EntryRef, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{ConfigurationStore, ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::records::configuration::{put_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,23 +53,17 @@ pub(super) async fn write_changes(
     plan: PrunePlan,
 ) -> PortResult<()> {
     let store = deps.store();
-    let instances = ConfigRemoval {
-        instances: plan.remove.instances,
-        ..ConfigRemoval::default()
-    };
-    let others = ConfigRemoval {
-        instances: Vec::new(),
-        calendars: plan.remove.calendars,
-        tools: plan.remove.tools,
-        agents: plan.remove.agents,
-        tenants: plan.remove.tenants,
-    };
+    let names = plan.remove.list_entry_names().into_iter();
+    let (instances, others): (Vec<EntryRef>, Vec<EntryRef>) =
+        names.partition(|name| matches!(name, EntryRef::Instance(_)));
+    let instances: ConfigRemoval = instances.into_iter().collect();
+    let others: ConfigRemoval = others.into_iter().collect();
     change.instances.extend(plan.disable);
     if !instances.is_empty() {
-        store.remove_configuration(&instances).await?;
+        remove_configuration(store, &instances).await?;
     }
     forget_left_endpoints(deps, states, known).await?;
-    store.apply_configuration(&change).await?;
+    put_configuration(store, &change).await?;
     follow_endpoint_changes(deps, states, known, &change).await?;
     if !others.is_empty() {
         let removed = |agent: &&Agent| others.agents.contains(&agent.id);
@@ -76,7 +71,7 @@ pub(super) async fn write_changes(
         for agent in &agents {
             remove_agent_knowledge(deps, caller, &agent.tenant, &agent.id).await?;
         }
-        store.remove_configuration(&others).await?;
+        remove_configuration(store, &others).await?;
         // A document may have been added until then.
         for agent in agents {
             remove_agent_knowledge(deps, caller, &agent.tenant, &agent.id).await?;
@@ -126,34 +121,24 @@ pub(super) async fn plan_removal(
 }
 
 fn list_removals(plan: &PrunePlan, counted: &BTreeMap<InstanceId, usize>) -> Vec<ConfigurationChange> {
-    let change = |kind, id: &str, what, conversations| ConfigurationChange {
-        kind,
-        id: id.to_owned(),
-        what,
-        fields: Vec::new(),
-        conversations,
-    };
-    let removed = ConfigurationChangeKind::Removed;
-    let instances = plan
+    let disabled = plan
         .disable
         .iter()
-        .map(|instance| (&instance.id, ConfigurationChangeKind::Disabled))
-        .chain(plan.remove.instances.iter().map(|id| (id, removed)));
-    let mut changes: Vec<ConfigurationChange> = instances
-        .map(|(id, what)| change("instance", id.as_str(), what, counted.get(id).copied()))
-        .collect();
-    let agents = plan.remove.agents.iter().map(|id| ("agent", id.as_str()));
-    let tools = plan.remove.tools.iter().map(|id| ("tool", id.as_str()));
-    let calendars = plan.remove.calendars.iter().map(|id| ("calendar", id.as_str()));
-    let tenants = plan.remove.tenants.iter().map(|id| ("tenant", id.as_str()));
-    changes.extend(
-        agents
-            .chain(tools)
-            .chain(calendars)
-            .chain(tenants)
-            .map(|(kind, id)| change(kind, id, removed, None)),
-    );
-    changes
+        .map(|instance| EntryRef::Instance(instance.id.clone()));
+    let disabled = disabled.map(|name| (name, ConfigurationChangeKind::Disabled));
+    let removed = plan.remove.list_entry_names().into_iter();
+    let removed = removed.map(|name| (name, ConfigurationChangeKind::Removed));
+    let change = |(name, what): (EntryRef, ConfigurationChangeKind)| ConfigurationChange {
+        kind: name.kind_word(),
+        id: name.id_text().to_owned(),
+        what,
+        fields: Vec::new(),
+        conversations: match &name {
+            EntryRef::Instance(id) => counted.get(id).copied(),
+            _ => None,
+        },
+    };
+    disabled.chain(removed).map(change).collect()
 }
 
 async fn count_conversations(deps: &impl Deps, id: &InstanceId) -> PortResult<usize> {

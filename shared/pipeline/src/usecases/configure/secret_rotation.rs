@@ -8,8 +8,9 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{ConfigurationStore, System, WriteOutcome};
+use recado_ports::ports::{System, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::configuration::replace_configuration;
 
 /// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
 /// is accepted for `overlap` more.
@@ -36,7 +37,7 @@ pub async fn rotate_secret(
     .await?;
     let change = instance.clone().into_document();
     let nothing = ConfigRemoval::default();
-    let written = deps.store().replace_configuration(&change, &nothing, &known);
+    let written = replace_configuration(deps.store(), &change, &nothing, &known);
     if written.await? == WriteOutcome::Conflict {
         return Err(ConfigureError::Changed(Instance::KIND));
     }

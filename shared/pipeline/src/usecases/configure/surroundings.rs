@@ -3,7 +3,8 @@
 use crate::Deps;
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::{find_named_entries, load_configuration};
 use std::collections::BTreeSet;
 
 /// Number of tenants that are read one by one at most. Of more, the whole configuration is read at once.
@@ -18,9 +19,9 @@ pub(super) async fn read_surroundings(
 ) -> PortResult<ConfigDocument> {
     let store = deps.store();
     if names.tenants.len() > TENANTS_MAX {
-        return store.read_configuration(None).await;
+        return load_configuration(store, None).await;
     }
-    let found = store.read_named(names).await?;
+    let found = find_named_entries(store, names).await?;
     let mut tenants: BTreeSet<TenantId> = names.tenants.clone();
     tenants.extend(found.list_owners());
     tenants.extend(own.cloned());
@@ -30,22 +31,17 @@ pub(super) async fn read_surroundings(
         ..ConfigNames::default()
     };
     further.add_destinations(&found);
-    tenants.extend(store.read_named(&further).await?.list_owners());
+    tenants.extend(find_named_entries(store, &further).await?.list_owners());
     if tenants.len() > TENANTS_MAX {
-        return store.read_configuration(None).await;
+        return load_configuration(store, None).await;
     }
-    let mut all = ConfigDocument {
+    let mut entries = Vec::new();
+    for tenant in &tenants {
+        entries.extend(load_configuration(store, Some(tenant)).await?.list_entries());
+    }
+    Ok(ConfigDocument {
         alerts: found.alerts,
         prices: found.prices,
-        ..ConfigDocument::default()
-    };
-    for tenant in &tenants {
-        let of_tenant = store.read_configuration(Some(tenant)).await?;
-        all.tenants.extend(of_tenant.tenants);
-        all.calendars.extend(of_tenant.calendars);
-        all.tools.extend(of_tenant.tools);
-        all.agents.extend(of_tenant.agents);
-        all.instances.extend(of_tenant.instances);
-    }
-    Ok(all)
+        ..entries.into_iter().collect()
+    })
 }

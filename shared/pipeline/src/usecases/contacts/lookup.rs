@@ -10,8 +10,9 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_person, parse_recipient};
-use recado_ports::ports::{ConfigurationStore, Conversations, PortResult, Providers};
+use recado_ports::ports::{Conversations, PortResult, Providers};
 use recado_ports::records::aliases::find_alias;
+use recado_ports::records::configuration::load_configuration;
 use std::collections::BTreeSet;
 
 /// Maximum number of threads of one person on one instance that are followed.
@@ -138,7 +139,7 @@ pub(super) async fn find_on_instances(
     deps: &impl Deps,
     query: &ContactQuery,
 ) -> Result<Vec<FoundContact>, ContactError> {
-    let configuration = deps.store().read_configuration(Some(&query.tenant)).await?;
+    let configuration = load_configuration(deps.store(), Some(&query.tenant)).await?;
     if !configuration
         .tenants
         .iter()

@@ -13,7 +13,8 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::retention::RetentionPeriod;
-use recado_ports::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, Queues, System};
+use recado_ports::ports::{Conversations, PageRequest, PortResult, Queues, System};
+use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ async fn read_periods(
             .collect(),
         ..ConfigNames::default()
     };
-    let tenants = deps.store().read_named(&names).await?.tenants;
+    let tenants = find_named_entries(deps.store(), &names).await?.tenants;
     let period = |tenant: recado_domain::config::Tenant| (tenant.id, tenant.retention.dead_letters);
     Ok(tenants.into_iter().map(period).collect())
 }

@@ -9,7 +9,7 @@ use crate::steps::dead_letter_erasure::{
 use crate::steps::journal_erasure::erase_journal;
 use crate::steps::knowledge_removal::delete_knowledge;
 use jiff::SignedDuration;
-use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, EntryRef, Instance};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, QueuedJob};
 use recado_domain::event::InboundJob;
@@ -17,9 +17,10 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
 use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadQueueMessage, ErasableRecords, PageRequest,
-    PortResult, System, TenantRecords,
+    ConversationFilter, Conversations, DeadQueueMessage, ErasableRecords, PageRequest, PortResult, System,
+    TenantRecords,
 };
+use recado_ports::records::configuration::{load_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::effects::list_journals;
 use recado_ports::records::knowledge::list_knowledge;
@@ -231,7 +232,7 @@ impl Removed<'_> {
         if own.is_empty() {
             return Ok(own);
         }
-        let all = deps.store().read_configuration(None).await?.instances;
+        let all = load_configuration(deps.store(), None).await?.instances;
         for other in all.iter().filter(|other| other.tenant != *self.tenant) {
             if let Some(shared) = account_of(other) {
                 own.remove(&shared);
@@ -245,35 +246,17 @@ impl Removed<'_> {
         let store = deps.store();
         let expires = add_duration(deps.system().now(), KNOWN_AS_REMOVED);
         note_removed_instances(store, &self.document.instances, expires).await?;
-        let rest = ConfigRemoval {
-            calendars: self
-                .document
-                .calendars
-                .iter()
-                .map(|calendar| calendar.id.clone())
-                .collect(),
-            tools: self.document.tools.iter().map(|tool| tool.id.clone()).collect(),
-            agents: self
-                .document
-                .agents
-                .iter()
-                .map(|agent| agent.id.clone())
-                .collect(),
-            instances: self
-                .document
-                .instances
-                .iter()
-                .map(|instance| instance.id.clone())
-                .collect(),
-            tenants: Vec::new(),
-        };
-        store.remove_configuration(&rest).await?;
+        let names = self.document.list_entry_names().into_iter();
+        let rest: ConfigRemoval = names
+            .filter(|name| !matches!(name, EntryRef::Tenant(_)))
+            .collect();
+        remove_configuration(store, &rest).await?;
         store.overwrite_deleted().await?;
         let itself = ConfigRemoval {
             tenants: vec![self.tenant.clone()],
             ..ConfigRemoval::default()
         };
-        store.remove_configuration(&itself).await?;
+        remove_configuration(store, &itself).await?;
         report.agents = rest.agents.len();
         report.instances = rest.instances.len();
         report.done = true;

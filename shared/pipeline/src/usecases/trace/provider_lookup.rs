@@ -8,7 +8,8 @@ use recado_domain::config::Instance;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{ConfigurationStore, Deliveries, Inbox, PortResult};
+use recado_ports::ports::{Deliveries, Inbox, PortResult};
+use recado_ports::records::configuration::load_configuration;
 
 /// Greatest number of instances that are looked through for one id.
 const INSTANCES_MAX: usize = 100;
@@ -35,7 +36,7 @@ pub async fn find_provider_message(
     id: &str,
     instance: Option<&InstanceId>,
 ) -> PortResult<ProviderLookup> {
-    let configured = deps.store().read_configuration(caller.scope.tenant()).await?;
+    let configured = load_configuration(deps.store(), caller.scope.tenant()).await?;
     let is_asked = |one: &Instance| instance.is_none_or(|id| *id == one.id);
     let asked: Vec<Instance> = configured.instances.into_iter().filter(is_asked).collect();
     if asked.len() > INSTANCES_MAX {

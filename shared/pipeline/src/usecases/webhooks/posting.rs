@@ -4,16 +4,17 @@ use crate::Deps;
 use crate::steps::endpoint_state::{find_endpoint, load_listed_state};
 use futures::future::{join, join_all};
 use jiff::Timestamp;
-use recado_domain::config::WebhookEndpoint;
+use recado_domain::config::{Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::{
     EndpointState, FailedEvent, LeftEvent, POSTS_AT_ONCE, PostError, PostResult,
 };
 use recado_ports::ports::{
-    ConfigurationStore, EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedEvents,
-    PublishedPage, System, WriteOutcome,
+    EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedEvents, PublishedPage,
+    System, WriteOutcome,
 };
+use recado_ports::records::configuration::list_entries;
 use recado_ports::records::endpoints::{
     FAILED_EVENTS_PER_WRITE, delete_endpoint_records, find_endpoint_state, list_due_failed_events,
     list_endpoint_states, remove_failed_event, replace_failed_event, save_endpoint_state,
@@ -45,7 +46,7 @@ pub async fn list_posted_endpoints(deps: &impl Deps) -> PortResult<Vec<(TenantId
     };
     let mut endpoints = Vec::new();
     loop {
-        let found = deps.store().list_tenants(&page).await?;
+        let found = list_entries::<Tenant>(deps.store(), None, &page).await?;
         for tenant in &found.items {
             let own = tenant.webhook_endpoints().iter().cloned();
             endpoints.extend(own.map(|endpoint| (tenant.id.clone(), endpoint)));

@@ -49,20 +49,15 @@ pub enum Concerns {
 
 /// The kinds of records that a day has, and whom a damaged row of each may concern.
 pub const KINDS: &[(&str, Concerns)] = &[
-    ("agents", Concerns::Tenant),
-    ("calendars", Concerns::Tenant),
     ("conversations", Concerns::Named),
     ("deliveries", Concerns::Named),
     ("events", Concerns::Named),
     ("in_flight", Concerns::Named),
     ("instance_states", Concerns::Tenant),
-    ("instances", Concerns::Tenant),
     ("messages", Concerns::Named),
     ("published_events", Concerns::Named),
     ("queue_messages", Concerns::Named),
     ("records", Concerns::Tenant),
-    ("tenants", Concerns::Tenant),
-    ("tools", Concerns::Tenant),
 ];
 
 /// A damaged row.

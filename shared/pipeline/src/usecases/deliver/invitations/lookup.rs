@@ -22,6 +22,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_ports::ports::{ConfigurationStore, Deliveries, Page, PageRequest, PortResult, System};
+use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::invitations as invitation_records;
 use recado_ports::records::scheduled_messages::find_scheduled;
 
@@ -144,7 +145,7 @@ async fn find_by_scheduled(
 
 /// Returns the message that the provider calls `id`, on one of the tenant's instances.
 async fn find_provider_message(deps: &impl Deps, tenant: &Tenant, id: &str) -> PortResult<Option<MessageId>> {
-    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
     for instance in &configured.instances {
         let Some(external) = instance.resolve_external_id() else {
             continue;
@@ -378,7 +379,7 @@ pub async fn find_session(
 ) -> Result<SessionView, InvitationError> {
     let tenant = choose_tenant(deps, caller, named).await?;
     let phone = parse_phone(phone)?;
-    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
     let is_asked = |one: &&Instance| instance.is_none_or(|id| *id == one.id);
     let mut newest: Option<SessionView> = None;
     for one in configured.instances.iter().filter(is_asked) {

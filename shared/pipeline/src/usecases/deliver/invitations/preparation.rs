@@ -25,6 +25,7 @@ use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult, System};
+use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::guests::{find_guest, find_guest_of_phone};
 use recado_ports::records::occasions::{self, list_invitation_templates, list_occasions};
 use std::sync::Arc;
@@ -247,7 +248,7 @@ async fn find_occasion(
 /// Returns the instance that sends for an occasion that nobody configured: the only one of the tenant that can send, or else the
 /// one that all configured occasions name. `None`: it is not plain.
 async fn find_plain_instance(deps: &impl Deps, tenant: &Tenant) -> PortResult<Option<InstanceId>> {
-    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
     let enabled: Vec<&Instance> = configured.enabled_instances().collect();
     if let [only] = enabled[..] {
         return Ok(Some(only.id.clone()));

@@ -1,0 +1,102 @@
+//! Joins an instance with all that its messages need of the configuration.
+
+use super::{build_key, key_of_external, parse_entry_item, read_entry_item};
+use crate::ports::{PortError, PortResult};
+use crate::table::{Key, Record, StoredItem, Table};
+use crate::unreadable_record::keep_readable;
+use recado_domain::config::{Agent, Calendar, ConfigEntry, EntryRef, Instance, InstanceConfig, Tenant};
+use recado_domain::ids::{CalendarId, ExternalId, InstanceId};
+use recado_domain::knowledge::AgentKnowledge;
+use recado_domain::provider::Provider;
+use recado_domain::tools::Tool;
+use std::collections::BTreeSet;
+
+const WHAT: &str = "the configuration of an instance";
+
+/// What an instance is asked for by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum InstanceName {
+    /// Its id.
+    Id(InstanceId),
+    /// Its name at its provider.
+    External(Provider, ExternalId),
+}
+
+impl InstanceName {
+    /// Returns the key under which one read finds the instance.
+    pub fn build_key(&self) -> Key {
+        match self {
+            Self::Id(id) => build_key(&EntryRef::Instance(id.clone())),
+            Self::External(provider, external) => key_of_external(*provider, external),
+        }
+    }
+}
+
+/// Reads an instance with its tenant, its agent, the functions that the agent may call, and the name of the agent's knowledge. `None`: it
+/// is not configured. It takes two requests; an agent with tools one more, and tools with calendars another.
+pub async fn join_instance_config(
+    table: &dyn Table,
+    name: &InstanceName,
+) -> PortResult<Option<InstanceConfig>> {
+    let Some(found) = table.get(&name.build_key()).await? else {
+        return Ok(None);
+    };
+    let instance = parse_as::<Instance>(&found)?;
+    let tenant = build_key(&EntryRef::Tenant(instance.tenant.clone()));
+    let agent = build_key(&EntryRef::Agent(instance.agent.clone()));
+    let knowledge = Key::new(
+        AgentKnowledge::KIND,
+        Some(&instance.tenant),
+        instance.agent.as_str(),
+    );
+    let keys = [tenant, agent, knowledge];
+    let found = table.get_many(&keys).await?;
+    let [tenant, agent, knowledge] = keys.map(|key| found.iter().find(|item| item.key == key));
+    let (Some(tenant), Some(agent)) = (tenant, agent) else {
+        let why = "the instance's tenant or agent is not there yet";
+        return Err(PortError::unavailable(WHAT, why));
+    };
+    let (tenant, agent) = (parse_as::<Tenant>(tenant)?, parse_as::<Agent>(agent)?);
+    // Without a readable record the agent answers without knowledge, as if it had none.
+    let knowledge = knowledge.and_then(|item| keep_readable(AgentKnowledge::from_body(&item.body)));
+    Ok(Some(InstanceConfig {
+        tools: find_functions(table, &tenant, &agent).await?,
+        knowledge: knowledge.and_then(|known| known.snapshot),
+        instance,
+        tenant,
+        agent,
+    }))
+}
+
+fn parse_as<T: ConfigEntry>(item: &StoredItem) -> PortResult<T> {
+    let entry = T::from_entry(parse_entry_item(item)?);
+    entry.ok_or_else(|| PortError::invalid(WHAT, "an entry of another kind"))
+}
+
+/// Reads the tools that an agent names, as the functions that its model may call, in the order of the tools' ids.
+async fn find_functions(table: &dyn Table, tenant: &Tenant, agent: &Agent) -> PortResult<Vec<Tool>> {
+    let named: Vec<EntryRef> = agent.tools.iter().cloned().map(EntryRef::Tool).collect();
+    let tools: Vec<Tool> = find_all(table, &named).await?;
+    let calendars: BTreeSet<CalendarId> = tools.iter().filter_map(|tool| tool.calendar.clone()).collect();
+    let named: Vec<EntryRef> = calendars.into_iter().map(EntryRef::Calendar).collect();
+    let calendars: Vec<Calendar> = find_all(table, &named).await?;
+    let functions = tools
+        .into_iter()
+        .flat_map(|tool| tool.into_functions(&calendars, tenant));
+    Ok(functions.collect())
+}
+
+/// Reads those of these entries that exist and can be read, sorted by their ids. Without one the agent answers as if there were none.
+async fn find_all<T: ConfigEntry>(table: &dyn Table, names: &[EntryRef]) -> PortResult<Vec<T>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<Key> = names.iter().map(build_key).collect();
+    let mut found = table.get_many(&keys).await?;
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(found
+        .iter()
+        .filter_map(read_entry_item)
+        .filter_map(T::from_entry)
+        .collect())
+}
