@@ -3,7 +3,6 @@
 use crate::db_error::DbError;
 use jiff::Timestamp;
 use recado_domain::millis;
-use recado_domain::revision::revision_before;
 use recado_ports::ports::{Page, PageRequest};
 use recado_ports::unreadable_record::count_unreadable_record;
 use rusqlite::types::{Value, ValueRef};
@@ -30,11 +29,6 @@ pub(crate) fn to_sql_integer(count: u64) -> i64 {
 /// Converts a column to a count.
 pub(crate) fn count_from_sql(column: i64) -> u64 {
     u64::try_from(column).unwrap_or(0)
-}
-
-/// Returns whether a record of the revision `rev` follows the stored one. `stored`: the column with that one's revision.
-pub(crate) fn follows_stored(stored: Option<i64>, rev: u64) -> bool {
-    stored == revision_before(rev).map(to_sql_integer)
 }
 
 /// Converts a limit for SQL.

@@ -1,6 +1,8 @@
 //! Alerts on `DynamoDB`: each fires and ends, and a pass that ends at any request tells nothing twice.
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
+// The futures of a pass over the store behind two wrappers lie deeper in each other than the compiler looks by itself.
+#![recursion_limit = "256"]
 
 use recado_aws::{DynamoStore, OsSystem};
 use recado_dynamo_simulation::{Dynamo, Hooks, Options};

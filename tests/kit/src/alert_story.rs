@@ -446,7 +446,12 @@ pub async fn a_pass_may_end_at_any_step<S: Store, F: Future<Output = S>>(make: i
             after,
             is_over: AtomicBool::new(false),
         };
-        let pass = evaluate_alerts(&ended, &scene.depth, &scene.clock, scene.known_state());
+        let pass = Box::pin(evaluate_alerts(
+            &ended,
+            &scene.depth,
+            &scene.clock,
+            scene.known_state(),
+        ));
         let finished = ended.run_until_end(pass).await;
         succeed(scene.evaluate()).await;
         succeed(scene.evaluate()).await;

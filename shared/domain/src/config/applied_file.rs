@@ -227,7 +227,7 @@ fn list_entries(document: &ConfigDocument) -> BTreeMap<String, Value> {
 
 impl ConfigDocument {
     /// Returns the names of the document's entries.
-    pub fn list_entry_names(&self) -> Vec<String> {
+    pub fn name_all_entries(&self) -> Vec<String> {
         list_entries(self).into_keys().collect()
     }
 

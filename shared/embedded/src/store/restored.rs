@@ -284,8 +284,13 @@ mod tests {
         block_on(put_scheduled(&store, &due, &[])).unwrap();
         block_on(put_scheduled(&store, &ahead, &[])).unwrap();
         let _ = block_on(begin_batch(&store, &mut Versioned::new(batch()), None, at(0))).unwrap();
-        let invited = begin_invitation(&store, &mut Versioned::new(invitation()), &[], at(0));
-        let _ = block_on(invited).unwrap();
+        let _ = block_on(begin_invitation(
+            &store,
+            &mut Versioned::new(invitation()),
+            &[],
+            at(0),
+        ))
+        .unwrap();
         let fixture = Fixture::new();
         let state = InstanceState::default();
         let insert = {

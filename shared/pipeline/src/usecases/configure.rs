@@ -5,7 +5,7 @@ use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{
-    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigError, ConfigNames, Instance, Tenant,
+    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigError, ConfigNames, EntryRef, Instance, Tenant,
 };
 use recado_domain::ids::{AgentId, InstanceId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};

@@ -176,7 +176,8 @@ pub async fn two_instances_cannot_share_a_name_and_a_change_that_says_so_changes
     let change = other.document();
     let refused = put_configuration(store, &change).await;
     assert!(!refused.unwrap_err().is_retryable());
-    let replaced = replace_configuration(store, &change, &ConfigRemoval::default(), &before);
+    let nothing = ConfigRemoval::default();
+    let replaced = replace_configuration(store, &change, &nothing, &before);
     assert_eq!(succeed(replaced).await, WriteOutcome::Conflict);
     assert_configured(store, &before).await;
     assert_bound(store, &one, &one.bound).await;

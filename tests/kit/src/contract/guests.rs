@@ -282,12 +282,12 @@ pub async fn the_newest_time_at_which_pages_changed_counts_until_it_expires<S: S
     ] {
         succeed(mark_pages_changed(store, &change)).await;
     }
-    let changes = succeed(list_page_changes(store, &own, &ids)).await;
+    let listed = succeed(list_page_changes(store, &own, &ids)).await;
     let expected = [
         changed(&own, first, 30, far_ahead()),
         changed(&own, second, 5, far_ahead()),
     ];
-    assert_eq!(changes, expected);
+    assert_eq!(listed, expected);
     assert_eq!(succeed(list_page_changes(store, &own, &[])).await, []);
     assert!(succeed(store.delete_tenant_records(&own, &[], 100)).await >= 2);
     assert_eq!(succeed(list_page_changes(store, &own, &ids)).await, []);

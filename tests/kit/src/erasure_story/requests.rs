@@ -2,7 +2,6 @@
 
 use super::{CANARY_BESIDE, ErasureSite, NUMBER, OTHER_BESIDE};
 use crate::builders::identity_key;
-use crate::ports::succeed;
 use crate::stored_effect::{count_held_cells, half_hour};
 use recado_domain::access::Caller;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};

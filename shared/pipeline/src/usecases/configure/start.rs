@@ -63,7 +63,7 @@ pub async fn list_changed_otherwise(
     applied: &AppliedFile,
 ) -> PortResult<Vec<KeptEntry>> {
     let stored = read_stored(deps, file).await?;
-    Ok(applied.list_changed_otherwise(file.list_entry_names(), &stored))
+    Ok(applied.list_changed_otherwise(file.name_all_entries(), &stored))
 }
 
 /// Reads what is stored of the entries that a file names, and of their surroundings.
