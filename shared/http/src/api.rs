@@ -4,7 +4,6 @@
 //! the same two lists by the tests, and kept as `docs/openapi.json`. What describes routes and types is compiled for tests alone
 //! (`cfg_attr(test, …)`).
 
-mod agents;
 mod alerts;
 mod annotations;
 mod answer_view;
@@ -12,7 +11,6 @@ mod appointments;
 mod audit;
 mod auth;
 mod batches;
-mod calendars;
 mod catch_up;
 mod checks;
 mod config;
@@ -25,10 +23,11 @@ mod describe;
 mod description;
 mod effects;
 mod entries;
+mod entry_kinds;
 mod error_mapping;
 mod events;
 mod health;
-mod instances;
+mod instance_webhook;
 mod invitation_export;
 mod invitation_log;
 mod invitations;
@@ -54,9 +53,7 @@ mod sends;
 mod simulator;
 mod tenant_query;
 mod tenant_removal;
-mod tenants;
 mod tokens;
-mod tools;
 mod trace;
 mod trends;
 mod unacknowledged;
@@ -76,6 +73,7 @@ use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::MethodRouter;
+use entry_kinds::{agents, calendars, instances, tenants, tools};
 use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
@@ -170,10 +168,24 @@ macro_rules! list_public_routes {
     };
 }
 
+/// Lists the routes of kinds of entries, each named by its module of [`entry_kinds`]. `$routes` is as above.
+macro_rules! list_entry_routes {
+    ($routes:ident: $($kind:ident),+) => {
+        [$(
+            $routes!(concat!("/v1/", stringify!($kind)) => get $kind::list_entries, post $kind::post_entry),
+            $routes!(concat!("/v1/", stringify!($kind), "/{id}") =>
+                get $kind::get_entry,
+                put $kind::put_entry,
+                delete $kind::delete_entry
+            )
+        ),+]
+    };
+}
+
 /// Lists the routes that need a token. Each has a line in [`permissions::PERMISSIONS`]. `$routes` is as above.
 macro_rules! list_operator_routes {
-    ($routes:ident) => {
-        vec![
+    ($routes:ident) => {{
+        let mut listed = vec![
             $routes!("/health/whatsapp/detailed" => get whatsapp::detailed::get_detailed_whatsapp_health),
             $routes!("/health/whatsapp/dlq" => get dead_letters::get_dlq_health),
             $routes!(metrics::METRICS_PATH => get metrics::get_metrics),
@@ -186,27 +198,13 @@ macro_rules! list_operator_routes {
             ),
             $routes!("/v1/config/webhooks" => get config::list_webhooks),
             $routes!("/v1/instances/{id}/secret/rotate" => post config::post_secret_rotation),
-            $routes!("/v1/tenants" => get tenants::list_tenants, post tenants::post_tenant),
+            $routes!("/v1/tenants" => get tenants::list_entries, post tenants::post_entry),
             $routes!("/v1/tenants/{id}" =>
-                get tenants::get_tenant,
-                put tenants::put_tenant,
+                get tenants::get_entry,
+                put tenants::put_entry,
                 delete tenant_removal::delete_tenant
             ),
-            $routes!("/v1/calendars" => get calendars::list_calendars, post calendars::post_calendar),
-            $routes!("/v1/calendars/{id}" =>
-                get calendars::get_calendar,
-                put calendars::put_calendar,
-                delete calendars::delete_calendar
-            ),
             $routes!("/v1/appointments" => get appointments::get_appointments),
-            $routes!("/v1/tools" => get tools::list_tools, post tools::post_tool),
-            $routes!("/v1/tools/{id}" => get tools::get_tool, put tools::put_tool, delete tools::delete_tool),
-            $routes!("/v1/agents" => get agents::list_agents, post agents::post_agent),
-            $routes!("/v1/agents/{id}" =>
-                get agents::get_agent,
-                put agents::put_agent,
-                delete agents::delete_agent
-            ),
             $routes!("/v1/agents/{id}/knowledge" =>
                 get knowledge::list_knowledge,
                 post knowledge::post_knowledge
@@ -218,13 +216,7 @@ macro_rules! list_operator_routes {
                 get knowledge::get_knowledge_source,
                 delete knowledge::delete_knowledge_source
             ),
-            $routes!("/v1/instances" => get instances::list_instances, post instances::post_instance),
-            $routes!("/v1/instances/{id}" =>
-                get instances::get_instance,
-                put instances::put_instance,
-                delete instances::delete_instance
-            ),
-            $routes!("/v1/instances/{id}/webhook" => get instances::get_instance_webhook),
+            $routes!("/v1/instances/{id}/webhook" => get instance_webhook::get_instance_webhook),
             $routes!("/v1/instances/{id}/connect" => post onboarding::post_connect),
             $routes!("/v1/instances/{id}/pairing" => post onboarding::post_pairing),
             $routes!("/v1/instances/{id}/check" => post onboarding::post_check),
@@ -312,8 +304,10 @@ macro_rules! list_operator_routes {
             $routes!("/v1/trace" => get trace::get_trace),
             $routes!("/simulator/outbox" => get simulator::list_simulated_outbox),
             $routes!("/simulator/messages" => post simulator::post_simulated_message),
-        ]
-    };
+        ];
+        listed.extend(list_entry_routes!($routes: agents, calendars, instances, tools));
+        listed
+    }};
 }
 
 /// Makes a path with its methods, without a description.

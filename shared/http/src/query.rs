@@ -8,6 +8,8 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures::StreamExt;
 use futures::future::{Either, select};
 use recado_domain::json_depth::is_nested_too_deep;
@@ -24,7 +26,7 @@ use std::pin::pin;
 const LIMIT_MAX: usize = 200;
 const LIMIT_DEFAULT: usize = 50;
 
-/// The longest cursor that is passed on, in bytes.
+/// The longest cursor that is passed on, in bytes as the store gave it.
 const CURSOR_MAX: usize = 2000;
 
 /// Query parameters. Malformed ones are a 400 that says what is wrong with them.
@@ -79,13 +81,24 @@ pub(crate) fn parse_page_request(
             "limit must be between 1 and {LIMIT_MAX}"
         )));
     }
-    if cursor
-        .as_ref()
-        .is_some_and(|cursor| cursor.is_empty() || cursor.len() > CURSOR_MAX)
-    {
-        return Err(HttpProblem::bad_request("the cursor is not one that a list gave"));
-    }
-    Ok(PageRequest { limit, cursor })
+    let cursor = cursor.map(|text| {
+        decode_cursor(&text).ok_or_else(|| HttpProblem::bad_request("the cursor is not one that a list gave"))
+    });
+    Ok(PageRequest {
+        limit,
+        cursor: cursor.transpose()?,
+    })
+}
+
+/// Encodes the cursor of a store for an answer, so that it stands in a URL as it is.
+pub(crate) fn encode_cursor(cursor: &str) -> String {
+    URL_SAFE_NO_PAD.encode(cursor)
+}
+
+/// Decodes what [`encode_cursor`] made. `None`: nothing made it.
+fn decode_cursor(text: &str) -> Option<String> {
+    let cursor = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+    (1..=CURSOR_MAX).contains(&cursor.len()).then_some(cursor)
 }
 
 /// The largest body that is read to its end although it is refused, in bytes. A client that is still writing when the
@@ -225,6 +238,24 @@ pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<
 mod tests {
     use super::*;
     use serde_json::{Map, Value};
+
+    #[test]
+    fn a_cursor_of_any_characters_stands_in_a_url_and_comes_back() {
+        for cursor in ["demo", "2026-11-27T09:30:00.120Z#c_1", "a|b\n+/?&%=", "ação"] {
+            let encoded = encode_cursor(cursor);
+            let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+            assert!(encoded.bytes().all(is_safe), "{encoded}");
+            let page = parse_page_request(None, Some(encoded)).unwrap();
+            assert_eq!(page.cursor.as_deref(), Some(cursor));
+        }
+        let too_long = encode_cursor(&"x".repeat(CURSOR_MAX + 1));
+        for wrong in ["", "x", "ZGVtbw==", "ZGVtbx", "a#b", "_w", too_long.as_str()] {
+            assert!(
+                parse_page_request(None, Some(wrong.to_owned())).is_err(),
+                "{wrong}"
+            );
+        }
+    }
 
     #[test]
     fn a_body_that_may_be_left_out_may_be_null_and_is_nothing_else() {

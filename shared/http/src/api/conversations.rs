@@ -8,7 +8,7 @@ use super::schema::{ConversationModeSchema, ConversationStatusSchema};
 use super::view::ConversationView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
+use crate::query::{PathParam, QueryParams, encode_cursor, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -114,7 +114,7 @@ pub(super) async fn list_conversations(
     let items = found.items.into_iter().zip(owed);
     Ok(Json(ConversationListView {
         items: items.map(ConversationView::from).collect(),
-        next_cursor: found.next_cursor,
+        next_cursor: found.next_cursor.as_deref().map(encode_cursor),
         searched_until,
     }))
 }

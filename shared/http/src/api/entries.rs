@@ -1,8 +1,10 @@
 //! The routes of tenants, calendars, tools, agents and instances have the same form: what they share is here.
 
+use super::error_mapping::list_problem;
+use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
-use crate::query::{parse_json_body, read_body};
+use crate::query::{parse_json_body, parse_page_request, read_body};
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -11,6 +13,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::ConfigEntry;
 use recado_domain::ids::TenantId;
 use recado_pipeline::configure::{self, AskedParties, ChangedEntry, ConfigurationChange, EntryMatch};
+use recado_pipeline::table::Record;
 use serde::{Deserialize, Serialize};
 
 /// The filter and the page of a list of calendars, tools, agents or instances.
@@ -21,12 +24,35 @@ use serde::{Deserialize, Serialize};
 pub(super) struct EntryListQuery {
     /// Only of this tenant.
     #[cfg_attr(test, param(value_type = Option<String>))]
-    pub(super) tenant: Option<TenantId>,
+    tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 200))]
-    pub(super) limit: Option<usize>,
+    limit: Option<usize>,
     /// `next_cursor` of the page before.
-    pub(super) cursor: Option<String>,
+    cursor: Option<String>,
+}
+
+/// The page of the list of tenants.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct TenantListQuery {
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl From<TenantListQuery> for EntryListQuery {
+    fn from(wanted: TenantListQuery) -> Self {
+        Self {
+            tenant: None,
+            limit: wanted.limit,
+            cursor: wanted.cursor,
+        }
+    }
 }
 
 /// The option of a removal.
@@ -50,8 +76,26 @@ pub(super) struct ChangedEntryView<T> {
     warnings: Vec<String>,
 }
 
+/// The sentences that the descriptions of all changes share.
+#[cfg(test)]
+pub(super) const CHANGE_NOTE: &str = "A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in\n`ETag`; `*` stands for any.";
+
 /// The header that tells where an entry comes from. It is absent where no start applies a file.
 const ENTRY_SOURCE: header::HeaderName = header::HeaderName::from_static("x-entry-source");
+
+/// Answers with a page of the entries that a token opens.
+pub(super) async fn list_opened_entries<T: ConfigEntry + Record>(
+    api: &Api<impl ApiContext>,
+    caller: &Caller,
+    wanted: impl Into<EntryListQuery>,
+) -> Result<Json<ListView<T>>, HttpProblem> {
+    let wanted: EntryListQuery = wanted.into();
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let tenant = wanted.tenant.as_ref();
+    let found = configure::list_visible_entries::<T>(&*api.deps, caller, tenant, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, std::convert::identity)))
+}
 
 /// Answers with an entry, its version and its source.
 pub(super) async fn show_entry<T: ConfigEntry>(

@@ -6,7 +6,7 @@ use super::invitations::{parse_occasion, parse_template};
 use super::problem_answers::{NotFound, Unprocessable};
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
-use crate::query::{QueryParams, parse_page_request};
+use crate::query::{QueryParams, encode_cursor, parse_page_request};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
@@ -119,7 +119,8 @@ pub(super) async fn export_invitations(
         Some(ExportFormat::Csv) => ("text/csv; charset=utf-8", format_csv(&entries, is_first)),
         Some(ExportFormat::Json) | None => ("application/x-ndjson", format_lines(&entries)),
     };
-    let cursor = found.next_cursor.map(|cursor| [(NEXT_CURSOR, cursor)]);
+    let cursor = found.next_cursor.as_deref().map(encode_cursor);
+    let cursor = cursor.map(|cursor| [(NEXT_CURSOR, cursor)]);
     Ok((cursor, [(header::CONTENT_TYPE, content_type)], text).into_response())
 }
 

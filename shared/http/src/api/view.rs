@@ -15,6 +15,7 @@ mod sends;
 use super::answer_view::AnswerView;
 #[cfg(test)]
 use super::schema::{MessageStatusSchema, QueueNameSchema, ReasonSchema, RoleSchema};
+use crate::query::encode_cursor;
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
 use cost::CostView;
@@ -54,7 +55,7 @@ impl<T> ListView<T> {
     pub(super) fn from_page<R>(page: Page<R>, view: impl Fn(R) -> T) -> Self {
         Self {
             items: page.items.into_iter().map(view).collect(),
-            next_cursor: page.next_cursor,
+            next_cursor: page.next_cursor.as_deref().map(encode_cursor),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::webhooks::evolution_message;
 use super::{Site, TOKEN, secret_at, secret_of};
+use crate::query::encode_cursor;
 use axum::http::StatusCode;
 use futures::future::join_all;
 use recado_domain::provider::Provider;
@@ -137,6 +138,7 @@ async fn what_stands_in_an_id_a_filter_or_a_cursor_is_never_a_command() {
         "-1",
         &"x".repeat(5_000),
     ] {
+        let encoded = encode_cursor(text);
         for path in [
             format!("/v1/conversations/{text}"),
             format!("/v1/conversations/{text}/messages"),
@@ -146,6 +148,8 @@ async fn what_stands_in_an_id_a_filter_or_a_cursor_is_never_a_command() {
             format!("/v1/conversations?instance={text}"),
             format!("/v1/conversations?cursor={text}"),
             format!("/v1/conversations/{id}/messages?cursor={text}"),
+            format!("/v1/conversations?cursor={encoded}"),
+            format!("/v1/conversations/{id}/messages?cursor={encoded}"),
             format!("/v1/dead-letters?instance={text}"),
         ] {
             let answered = site.operate("GET", &path, &Value::Null).await;

@@ -1,0 +1,36 @@
+//! `/v1/instances/{id}/webhook`: shows what is to be set up at an instance's provider.
+
+use super::config::{WebhookSetupView, WebhookSetups};
+#[cfg(test)]
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::PathParam;
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_domain::config::Instance;
+use recado_pipeline::audit;
+use recado_pipeline::configure;
+
+/// Returns the webhook URL and secret of an instance, as they are to be entered at its provider.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/instances/{id}/webhook",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    responses(
+        (status = 200, body = WebhookSetupView, description = "The webhook settings, with their secret"),
+        NotFound
+    )
+))]
+pub(super) async fn get_instance_webhook(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<WebhookSetupView>, HttpProblem> {
+    let instance: Instance = configure::find_entry(&*api.deps, &caller, &id).await?;
+    audit::note_secret_read(&*api.deps, &caller, &instance).await?;
+    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance)).await?;
+    Ok(Json(site.setup_view(&instance, true)))
+}
