@@ -6,7 +6,9 @@
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::effects::RemindedAppointment;
-use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName};
+use crate::ids::{
+    CorrelationId, GuestId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName,
+};
 use crate::invitations::ScheduledInvitation;
 use crate::metadata::Metadata;
 use crate::millis;
@@ -174,6 +176,10 @@ impl ScheduledMessage {
         self.metadata = None;
         self.idempotency_key = None;
         self.reminds_of = None;
+        if let Some(invitation) = &mut self.invitation {
+            // Clients choose a guest's id, and it may tell of the person. The invitation is found by its own id.
+            invitation.guest = GuestId::removed();
+        }
     }
 
     /// Moves `pending → became`: `message` is its id in the conversation.
@@ -234,6 +240,7 @@ impl ScheduledMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{InvitationId, OccasionId};
     use crate::millis::from_unix_millis;
 
     fn scheduled() -> ScheduledMessage {
@@ -250,7 +257,14 @@ mod tests {
             correlation: CorrelationId::parse("r-1").unwrap(),
             by: None,
             idempotency_key: None,
-            invitation: None,
+            invitation: Some(ScheduledInvitation {
+                id: InvitationId::parse("inv_1").unwrap(),
+                occasion: OccasionId::parse("party").unwrap(),
+                guest: GuestId::parse("ana-silva").unwrap(),
+                batch: None,
+                useful_until: None,
+                restored_from: None,
+            }),
             reminds_of: None,
             restored_from: None,
             state: ScheduledState::Pending,
@@ -271,10 +285,10 @@ mod tests {
             leave(&mut scheduled).unwrap();
             let after = scheduled.clone();
             let text = serde_json::to_string(&after).unwrap();
-            assert!(
-                !text.contains("5511900000001") && !text.contains("amanhã"),
-                "{text}"
-            );
+            for personal in ["5511900000001", "amanhã", "ana-silva"] {
+                assert!(!text.contains(personal), "{text}");
+            }
+            assert!(text.contains("inv_1"), "{text}");
             assert_eq!(scheduled.send_due_at(), None);
             assert!(
                 scheduled

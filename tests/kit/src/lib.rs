@@ -7,7 +7,7 @@
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`any_cursor`] asks every list at any cursor. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
-//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, [`kept_vectors`] a store of vectors, and
+//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`sample_records`] a record of each kind, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, [`kept_vectors`] a store of vectors, and
 //! [`kept_answers`] compares what an earlier program answered.
 
 #![expect(
@@ -38,6 +38,7 @@ pub mod pdf_files;
 pub mod ports;
 pub mod retention_story;
 pub mod sample_configuration;
+pub mod sample_records;
 pub mod servers;
 pub mod service_requests;
 #[cfg(feature = "soak")]

@@ -16,17 +16,16 @@ use serde_json::json;
 /// Time for which the batch is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Stores a batch that runs and whose invitations were made, with a chunk of its recipients. `said` stands in its metadata.
-pub async fn store_batch<S: Store>(
-    store: &S,
+/// Makes a batch that runs and whose invitations to so many guests were made. `said` stands in its metadata.
+pub fn make_batch(
     id: BatchId,
     (tenant, occasion): (&TenantId, &OccasionId),
-    guests: &[GuestId],
+    guests: usize,
     said: &str,
     now: Timestamp,
 ) -> Batch {
     let metadata = json!({"for": said});
-    let batch = Batch {
+    Batch {
         tenant: tenant.clone(),
         id,
         occasion: occasion.clone(),
@@ -40,8 +39,8 @@ pub async fn store_batch<S: Store>(
         correlation: CorrelationId::parse("batch").unwrap(),
         request_hash: "0".repeat(64),
         state: BatchState::Running,
-        recipients: guests.len(),
-        expanded: guests.len(),
+        recipients: guests,
+        expanded: guests,
         due_at: None,
         send_at: None,
         reminder: None,
@@ -49,7 +48,19 @@ pub async fn store_batch<S: Store>(
         end: None,
         created_at: now,
         keep_until: add_duration(now, KEPT),
-    };
+    }
+}
+
+/// Stores such a batch with a chunk of its recipients.
+pub async fn store_batch<S: Store>(
+    store: &S,
+    id: BatchId,
+    of: (&TenantId, &OccasionId),
+    guests: &[GuestId],
+    said: &str,
+    now: Timestamp,
+) -> Batch {
+    let batch = make_batch(id, of, guests.len(), said, now);
     let mut new = Versioned::new(batch.clone());
     let begun = succeed(begin_batch(store, &mut new, None, now)).await;
     assert_eq!(begun, BatchOutcome::Begun);

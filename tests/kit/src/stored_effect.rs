@@ -30,10 +30,22 @@ pub fn half_hour(calendar: &str) -> CellSpan {
 pub async fn store_booking<S: Store>(
     store: &S,
     conversation: &Conversation,
-    (calendar, name): (&str, &str),
+    place: (&str, &str),
     end: Option<EntryEnd>,
     now: Timestamp,
 ) -> Journal {
+    let (journal, change) = make_booking(conversation, place, end, now);
+    replace_journal(store, &journal, &change).await;
+    journal
+}
+
+/// Makes the journal with such a booking, and the cells that it takes.
+pub fn make_booking(
+    conversation: &Conversation,
+    (calendar, name): (&str, &str),
+    end: Option<EntryEnd>,
+    now: Timestamp,
+) -> (Journal, JournalChange) {
     let thread = conversation.id.thread_id().clone();
     let (tenant, instance) = (conversation.tenant.clone(), conversation.instance.clone());
     let mut journal = Journal::start_new(thread, tenant, instance, now);
@@ -67,8 +79,7 @@ pub async fn store_booking<S: Store>(
         takes: change.takes,
         frees: Vec::new(),
     };
-    replace_journal(store, &journal, &change).await;
-    journal
+    (journal, change)
 }
 
 /// Returns the stored journal of a tenant's thread; `None` if there is none.

@@ -41,17 +41,11 @@ pub struct GivenGuest<'a> {
     pub email: &'a str,
 }
 
-/// Stores a guest of an occasion of the fixture's tenant, with one invitation that names the guest in its metadata.
-pub async fn store_invited_guest<S: Store>(
-    store: &S,
-    fixture: &Fixture,
-    given: GivenGuest<'_>,
-    now: Timestamp,
-) -> (Guest, Invitation) {
-    let tenant = &fixture.bound.tenant.id;
-    let occasion = Occasion {
-        id: OccasionId::parse(given.occasion).unwrap(),
-        tenant: tenant.clone(),
+/// Makes an occasion of the fixture's tenant.
+pub fn make_occasion(fixture: &Fixture, id: &str) -> Occasion {
+    Occasion {
+        id: OccasionId::parse(id).unwrap(),
+        tenant: fixture.bound.tenant.id.clone(),
         name: None,
         instance: fixture.instance().clone(),
         starts_at: None,
@@ -59,11 +53,15 @@ pub async fn store_invited_guest<S: Store>(
         language: None,
         cancelled: false,
         reminders: Vec::new(),
-    };
-    succeed(put_occasion(store, &occasion)).await;
-    let guest = Guest {
+    }
+}
+
+/// Makes a guest of an occasion of the fixture's tenant.
+pub fn make_guest(fixture: &Fixture, given: GivenGuest<'_>, now: Timestamp) -> Guest {
+    let tenant = &fixture.bound.tenant.id;
+    Guest {
         tenant: tenant.clone(),
-        occasion: occasion.id.clone(),
+        occasion: OccasionId::parse(given.occasion).unwrap(),
         id: GuestId::parse(&given.id.map_or_else(|| fresh("guest"), str::to_owned)).unwrap(),
         name: Some(given.name.to_owned()),
         phone: given.phone.map(str::to_owned),
@@ -77,14 +75,16 @@ pub async fn store_invited_guest<S: Store>(
         reply: None,
         created_at: now,
         keep_until: add_duration(now, KEPT),
-    };
-    let mut new = Versioned::new(guest.clone());
-    assert_eq!(succeed(save_guest(store, &mut new)).await, GuestOutcome::Written);
-    let metadata = json!({"for": given.name});
-    let invitation = Invitation {
-        tenant: tenant.clone(),
+    }
+}
+
+/// Makes an invitation of a guest, with the guest's name in its metadata.
+pub fn make_invitation(guest: &Guest, now: Timestamp) -> Invitation {
+    let metadata = json!({"for": guest.name});
+    Invitation {
+        tenant: guest.tenant.clone(),
         id: write_invitation_id(now, getrandom::u64().unwrap()),
-        occasion: occasion.id,
+        occasion: guest.occasion.clone(),
         guest: guest.id.clone(),
         channel: InvitationChannel::Whatsapp,
         template: InvitationTemplateName::parse("invite").unwrap(),
@@ -100,7 +100,21 @@ pub async fn store_invited_guest<S: Store>(
         created_at: now,
         keep_until: add_duration(now, KEPT),
         rev: 1,
-    };
+    }
+}
+
+/// Stores a guest of an occasion of the fixture's tenant, with one invitation that names the guest in its metadata.
+pub async fn store_invited_guest<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    given: GivenGuest<'_>,
+    now: Timestamp,
+) -> (Guest, Invitation) {
+    succeed(put_occasion(store, &make_occasion(fixture, given.occasion))).await;
+    let guest = make_guest(fixture, given, now);
+    let mut new = Versioned::new(guest.clone());
+    assert_eq!(succeed(save_guest(store, &mut new)).await, GuestOutcome::Written);
+    let invitation = make_invitation(&guest, now);
     let claim = InvitationClaim {
         key: fresh("claim"),
         until: add_duration(now, KEPT),
@@ -112,17 +126,22 @@ pub async fn store_invited_guest<S: Store>(
     (guest, invitation)
 }
 
-/// Stores that the person with this WhatsApp address wants no messages that nobody asked for.
-pub async fn store_opt_out<S: Store>(store: &S, fixture: &Fixture, address: &str, now: Timestamp) {
+/// Makes the preference of the person with this WhatsApp address to get no messages that nobody asked for.
+pub fn make_opt_out(fixture: &Fixture, address: &str, now: Timestamp) -> OptOut {
     let tenant = &fixture.bound.tenant.id;
-    let preference = OptOut {
+    OptOut {
         tenant: tenant.clone(),
         recipient: identity_key().derive_recipient_key(tenant, RecipientAddress::WhatsApp(address)),
         address: Some(address.to_owned()),
         is_stopped: true,
         at: now,
         source: OptOutSource::Message,
-    };
+    }
+}
+
+/// Stores that the person with this WhatsApp address wants no messages that nobody asked for.
+pub async fn store_opt_out<S: Store>(store: &S, fixture: &Fixture, address: &str, now: Timestamp) {
+    let preference = make_opt_out(fixture, address, now);
     assert!(succeed(apply_opt_out(store, &preference)).await);
 }
 

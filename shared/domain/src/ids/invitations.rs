@@ -14,6 +14,14 @@ id!(
     "guest id",
     checked_in_path
 );
+
+impl GuestId {
+    /// Returns the word that stands where the id of a guest was removed.
+    pub fn removed() -> Self {
+        Self("removed".to_owned())
+    }
+}
+
 id!(
     /// The name of a template of invitations.
     InvitationTemplateName,

@@ -50,7 +50,7 @@ use std::task::{Context, Wake, Waker};
 pub(crate) use recado_testkit::erasure_story::{CANARIES, OTHERS};
 
 pub(crate) const NUMBER: &str = "5511987650001@s.whatsapp.net";
-const IDENTITY: &str = "998877665544332@lid";
+pub(crate) const IDENTITY: &str = "998877665544332@lid";
 
 pub(crate) struct Site {
     pub(crate) setup: Setup,
@@ -82,7 +82,7 @@ impl Site {
         }
     }
 
-    async fn erase(&self, contact: &str) -> EraseReport {
+    pub(crate) async fn erase(&self, contact: &str) -> EraseReport {
         erase_contact(&self.setup.world, &Caller::installation(), &self.query(contact))
             .await
             .unwrap()

@@ -33,6 +33,7 @@ mod effects;
 mod email_batches;
 mod email_deliveries;
 mod erasure;
+mod every_kind;
 mod evidence;
 mod exclusive_turns;
 mod exports;

@@ -42,7 +42,7 @@ const FORCE: RemovalOptions = RemovalOptions {
 };
 
 /// Returns the kind of a row: its table, and for a record of the table of all kinds its partition without the tenant.
-fn name_kind(row: &str) -> Option<&str> {
+pub(crate) fn name_kind(row: &str) -> Option<&str> {
     let mut cells = row.split('|');
     match cells.next()? {
         "records" => cells.next()?.split('#').next(),
@@ -51,13 +51,13 @@ fn name_kind(row: &str) -> Option<&str> {
 }
 
 /// Two tenants, each with something in every kind of record.
-struct Two {
-    site: Site,
-    theirs: Fixture,
+pub(crate) struct Two {
+    pub(crate) site: Site,
+    pub(crate) theirs: Fixture,
 }
 
 impl Two {
-    async fn live() -> Self {
+    pub(crate) async fn live() -> Self {
         let site = Site::live().await;
         let store = &site.setup.world.store;
         let mut document = site.setup.fixture.document();
@@ -189,7 +189,7 @@ impl Two {
     }
 
     /// Returns the newest conversation in which the person's messages to this instance go on.
-    async fn find_conversation(&self, fixture: &Fixture) -> ConversationId {
+    pub(crate) async fn find_conversation(&self, fixture: &Fixture) -> ConversationId {
         let mut thread = identity_key().derive_thread_id(fixture.instance(), NUMBER);
         loop {
             let latest = succeed(self.site.setup.world.store.find_latest_conversation(&thread)).await;
@@ -212,7 +212,7 @@ impl Two {
     }
 
     /// Asks until nothing is left. Returns the reports.
-    async fn remove(&self) -> Vec<RemovalReport> {
+    pub(crate) async fn remove(&self) -> Vec<RemovalReport> {
         let mut reports = Vec::new();
         loop {
             let report = self.ask(FORCE).await.unwrap();
@@ -251,7 +251,7 @@ impl Two {
         );
     }
 
-    fn is_own(&self, row: &str) -> bool {
+    pub(crate) fn is_own(&self, row: &str) -> bool {
         let fixture = &self.site.setup.fixture;
         let texts = [
             fixture.bound.tenant.id.as_str(),
@@ -263,7 +263,7 @@ impl Two {
         texts.iter().any(|text| row.contains(text.as_str())) || row.contains(thread.as_str())
     }
 
-    fn is_theirs(&self, row: &str) -> bool {
+    pub(crate) fn is_theirs(&self, row: &str) -> bool {
         let thread = identity_key().derive_thread_id(self.theirs.instance(), NUMBER);
         [
             self.theirs.bound.tenant.id.as_str(),
@@ -276,21 +276,21 @@ impl Two {
         .any(|text| row.contains(text))
     }
 
-    fn rows_of_others(&self) -> BTreeSet<String> {
+    pub(crate) fn rows_of_others(&self) -> BTreeSet<String> {
         self.rows()
             .into_iter()
             .filter(|row| self.is_theirs(row))
             .collect()
     }
 
-    fn assert_others_kept(&self, before: &BTreeSet<String>) {
+    pub(crate) fn assert_others_kept(&self, before: &BTreeSet<String>) {
         let after = self.rows_of_others();
         let changed: Vec<&String> = before.symmetric_difference(&after).collect();
         assert!(changed.is_empty(), "{changed:#?}");
     }
 
     /// All rows of all tables, as text.
-    fn rows(&self) -> BTreeSet<String> {
+    pub(crate) fn rows(&self) -> BTreeSet<String> {
         let database = rusqlite::Connection::open(self.site.folder.join("recado.db")).unwrap();
         let mut tables = database
             .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
