@@ -122,8 +122,11 @@ def long_functions(paths):
             if function := FUNCTION.match(line):
                 margin = line[: len(line) - len(line.lstrip())]
                 # rustfmt puts the end of a body, and of nothing else, at the margin of its function.
-                end = next((at for at in range(number, len(lines)) if lines[at].startswith(margin + "}")), number)
-                begin = next((at for at in range(number, end) if lines[at].endswith("{")), end)
+                # What a trait only declares ends with a semicolon and has none, and a body of one line is short.
+                begin = next(at for at in range(number, len(lines)) if lines[at].endswith(("{", "}", ";")))
+                if not lines[begin].endswith("{"):
+                    continue
+                end = next((at for at in range(begin, len(lines)) if lines[at].startswith(margin + "}")), begin)
                 body = [text.strip() for text in lines[begin + 1 : end]]
                 if sum(1 for text in body if text and not text.startswith("//")) > 60:
                     found.append(f"{function[1]} {path}:{number + 1}")

@@ -102,8 +102,8 @@ fn check_cursor(kind: &'static str, page: &PageRequest, is_place: impl Fn(&str) 
     }
 }
 
-/// Lists the tenants and the ids of the records of a kind that are due at `now`, at most `limit`, the longest due first. Their place is
-/// their id. The list may be some seconds old.
+/// Lists tenants and ids of the records of a kind that are due, the longest due first. Their place is their id. The list may be some
+/// seconds old.
 async fn list_due_ids<T: Record, I, E>(
     table: &dyn Table,
     now: Timestamp,

@@ -33,6 +33,7 @@ pub mod erasure;
 pub mod files;
 pub mod gauges;
 pub mod guests;
+pub mod held_cells;
 pub mod identity;
 pub mod inbox;
 pub mod instances;

@@ -57,15 +57,15 @@ impl Record for Badge {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.number.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.ends)
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         vec![Lead::new(Self::holder_key(&self.tenant, &self.holder))]
     }
 
@@ -91,7 +91,7 @@ impl Record for Whereabouts {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.person.clone()
     }
 }

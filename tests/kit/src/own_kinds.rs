@@ -100,19 +100,19 @@ impl Record for Note {
         self.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.name.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         self.expires
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.due
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let listed = format!("{}{}", Self::list_prefix(self.tenant.as_ref()), self.name);
         let listed = Lead::new(Key::new(Self::ALL, None, listed));
         let number = self.number.as_deref().map(Self::number_key).map(Lead::new);
@@ -184,15 +184,15 @@ impl Record for Slip {
         self.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.name.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         self.expires
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.due
     }
 

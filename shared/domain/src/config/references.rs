@@ -15,7 +15,7 @@ impl ConfigNames {
 }
 
 impl ConfigDocument {
-    /// Returns `true` if this document or `change` holds each entry to which `change` refers, and it belongs to the same tenant as the one
+    /// Returns `true` if this document or `change` holds each entry to which `change` refers. It must belong to the same tenant as the one
     /// that refers to it.
     pub fn holds_references_of(&self, change: &ConfigDocument) -> bool {
         let all = self.list_entry_owners().into_iter();

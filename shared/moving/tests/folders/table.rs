@@ -204,11 +204,11 @@ impl Record for Reminder {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.id.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Timestamp::from_second(self.until).ok()
     }
 }

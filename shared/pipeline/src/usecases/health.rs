@@ -1,25 +1,27 @@
 //! Health of the installation for monitors: waiting messages, connected instances and dead letters. The result contains
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
+mod open_work;
+
 use crate::Deps;
 use crate::steps::connection::read_connection_looks;
 use crate::steps::working_instances::{WorkingPages, list_working_instances};
 use jiff::Timestamp;
+pub use open_work::OpenWorkCounts;
+use open_work::{WaitingByInstance, count_open_work};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, Instance, RESERVED_INSTANCE};
 use recado_domain::connection_look::{ConnectionLook, find_last_look};
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_ports::ports::{
-    Gauges, InstanceStates, OpenMessage, OpenWork, PortError, PortResult, Providers, QueueDepth, QueueDepths,
-    System,
+    Gauges, InstanceStates, OpenWork, PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
 };
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of waiting messages above which the health is degraded: a person should look.
 pub const DEPTH_DEGRADED: u64 = 100;
@@ -51,23 +53,6 @@ pub fn judge_health(depth: u64, all_well: bool) -> HealthStatus {
     } else {
         HealthStatus::Healthy
     }
-}
-
-/// The counts of open records, of one instance or of all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OpenWorkCounts {
-    /// Number of open outgoing messages and pending events.
-    pub depth: u64,
-    /// Number of outgoing messages that are being sent.
-    pub sending: u64,
-    /// Number of outgoing messages whose outcome is unknown.
-    pub unknown: u64,
-    /// Number of parked conversations.
-    pub parked: u64,
-    /// Time of the oldest open message or pending event.
-    pub oldest: Option<Timestamp>,
-    /// Number of open outgoing messages by their number of attempts.
-    pub attempts: BTreeMap<u32, u64>,
 }
 
 /// An instance together with its health.
@@ -244,7 +229,7 @@ struct Assessment<'a, F> {
 impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
     fn new(open: &'a OpenWork, dead_letters: &'a DeadLetterCounts, show: F) -> Self {
         Self {
-            counts: WaitingByInstance::count(open),
+            counts: WaitingByInstance::count_records(open),
             dead_letters,
             looks: Vec::new(),
             show,
@@ -314,73 +299,6 @@ impl FoundInstances {
         let tenant = &assessed.instance.tenant;
         self.shared |= self.tenant.get_or_insert_with(|| tenant.clone()) != tenant;
         self.waiting.clone_from(&assessed.waiting);
-    }
-}
-
-impl OpenWorkCounts {
-    fn add_record(&mut self, since: Timestamp) {
-        self.depth += 1;
-        self.oldest = Some(self.oldest.map_or(since, |oldest| oldest.min(since)));
-    }
-
-    fn add_message(&mut self, message: &OpenMessage) {
-        self.add_record(message.since);
-        *self.attempts.entry(message.attempts).or_insert(0) += 1;
-        self.sending += u64::from(message.state == "sending");
-        self.unknown += u64::from(message.state == "unknown");
-    }
-}
-
-/// Counts the open records of all instances, including those that are no longer configured.
-fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
-    let mut waiting = OpenWorkCounts::default();
-    open.events
-        .iter()
-        .for_each(|event| waiting.add_record(event.since));
-    open.messages
-        .iter()
-        .for_each(|message| waiting.add_message(message));
-    waiting.parked = open.parked.len() as u64;
-    waiting
-}
-
-/// The open records of each instance: messages and parked conversations by our name of it, events by the provider's.
-#[derive(Default)]
-struct WaitingByInstance<'a> {
-    own: HashMap<&'a InstanceId, OpenWorkCounts>,
-    events: HashMap<(Provider, &'a ExternalId), Vec<Timestamp>>,
-}
-
-impl<'a> WaitingByInstance<'a> {
-    /// Counts in one pass.
-    fn count(open: &'a OpenWork) -> Self {
-        let mut counts = Self::default();
-        for event in &open.events {
-            let named = (event.provider, &event.external);
-            counts.events.entry(named).or_default().push(event.since);
-        }
-        for message in &open.messages {
-            let own = counts.own.entry(&message.instance).or_default();
-            own.add_message(message);
-        }
-        for instance in &open.parked {
-            counts.own.entry(instance).or_default().parked += 1;
-        }
-        counts
-    }
-
-    fn count_of(&self, instance: &Instance) -> OpenWorkCounts {
-        let mut counts = self.own.get(&instance.id).cloned().unwrap_or_default();
-        if !self.events.is_empty()
-            && let Some(external) = instance.resolve_external_id()
-        {
-            let events = self.events.get(&(instance.provider, &external));
-            events
-                .into_iter()
-                .flatten()
-                .for_each(|since| counts.add_record(*since));
-        }
-        counts
     }
 }
 

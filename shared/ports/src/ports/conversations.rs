@@ -126,7 +126,7 @@ pub trait Conversations: Send + Sync {
         beside: &[Write],
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Makes writes as [`Table::write`](crate::table::Table::write) does, if the conversation is as `guard` says, in one transaction that
+    /// Makes writes as [`Table::write`](crate::table::Table::write) does, if the conversation is as `guard` says. All is one transaction, which
     /// only looks at the conversation. `None`: it is not, whatever of the writes is refused, and nothing was written.
     fn write_guarded(
         &self,

@@ -38,18 +38,18 @@ impl Record for Alert {
         self.subject.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         match self.ended_at {
             Some(ended) => format!("{ENDED_PREFIX}{}", format_sort_of_end(self, ended)),
             None => format!("live#{}", self.condition_key()),
         }
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         self.expires_at()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let key = if let Some(ended) = self.ended_at {
             Key::new(ENDED, None, format_sort_of_end(self, ended))
         } else {
@@ -77,7 +77,7 @@ impl Record for AlertWatch {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         LAST_LOOK.to_owned()
     }
 }

@@ -14,7 +14,7 @@ impl Record for MovedAlias {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.thread.as_str().to_owned()
     }
 }

@@ -17,7 +17,7 @@ impl Record for AppliedFile {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         PLACE.to_owned()
     }
 }

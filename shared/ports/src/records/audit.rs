@@ -29,16 +29,16 @@ impl Record for Dated<AuditEntry> {
         self.record.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         format!("{}#{}", format_sort_time(self.record.at), self.record.id.as_str())
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires)
     }
 
-    fn leads(&self) -> Vec<Lead> {
-        vec![Lead::new(Key::new(ALL, None, self.sort()))]
+    fn list_leads(&self) -> Vec<Lead> {
+        vec![Lead::new(Key::new(ALL, None, self.build_sort_key()))]
     }
 
     /// The entry stays without what the configuration held.

@@ -23,15 +23,15 @@ impl Record for Batch {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.id.to_string()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.keep_until)
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.due_at
     }
 
@@ -47,11 +47,11 @@ impl Record for BatchChunk {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         format_sort_of_chunk(&self.batch, self.number)
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.keep_until)
     }
 }
@@ -126,7 +126,7 @@ pub async fn list_due_batches(
     list_due_ids::<Batch, _, _>(table, now, limit, BatchId::parse).await
 }
 
-/// Writes a chunk of recipients if the stored one is that which was read; a new one if there is none.
+/// Writes a chunk of recipients if the stored one is that which was read. A new one asks that there is none.
 pub async fn save_batch_chunk(
     table: &dyn Table,
     chunk: &mut Versioned<BatchChunk>,

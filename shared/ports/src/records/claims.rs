@@ -15,11 +15,11 @@ impl Record for MovedClaim {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.key.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.until)
     }
 }

@@ -16,11 +16,11 @@ impl Record for HeldKey {
         self.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         format_sort_of_key(&self.scope, &self.key)
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires)
     }
 }

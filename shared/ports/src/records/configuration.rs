@@ -54,11 +54,11 @@ macro_rules! entry_records {
                 None
             }
 
-            fn sort(&self) -> String {
+            fn build_sort_key(&self) -> String {
                 self.id.to_string()
             }
 
-            fn leads(&self) -> Vec<Lead> {
+            fn list_leads(&self) -> Vec<Lead> {
                 let place = format!("{}{}", prefix_of_kind($name), self.id);
                 let own = Lead::new(Key::new(OF_TENANT, Some(ConfigEntry::owner(self)), place)).shared();
                 std::iter::once(own)$(.chain($lead(self)))?.collect()
@@ -141,7 +141,7 @@ impl Record for AlertConfig {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         PLACE.to_owned()
     }
 }
@@ -153,7 +153,7 @@ impl Record for PriceList {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         PLACE.to_owned()
     }
 }

@@ -40,12 +40,12 @@ impl Record for DeadLetter {
         self.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         let instance = self.instance.as_ref().map_or("", InstanceId::as_str);
         format!("{}#{}#{instance}", format_sort_time(self.at), self.id)
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let [_, all, counted] = list_letter_keys(self.key());
         [build_lead_key(&self.id), all, counted].map(Lead::new).into()
     }

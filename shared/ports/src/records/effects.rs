@@ -30,15 +30,15 @@ impl Record for Journal {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.thread.as_str().to_owned()
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.journal_due_at()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let lead = |first: Timestamp| {
             let sort = format!("{}#{}", format_sort_time(first), self.thread.as_str());
             Lead::new(Key::new(BOOKED, self.owner(), sort)).shared()
@@ -66,12 +66,12 @@ impl Record for MovedCell {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         format_sort_of_cell(&self.calendar, self.start)
     }
 
     /// The cell is free then without being given back.
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires)
     }
 }

@@ -34,11 +34,11 @@ impl Record for EndpointState {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.endpoint.to_string()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let place = format!("{}#{}", self.tenant, self.endpoint);
         vec![Lead::new(Key::new(ALL, None, place)).shared()]
     }

@@ -39,19 +39,19 @@ impl Record for Invitation {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.id.to_string()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.keep_until)
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.overdue_at()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let place = format!("{}{}", prefix_of_guest(&self.occasion, &self.guest), self.id);
         let by_guest = Key::new(BY_GUEST, self.owner(), place);
         let by_carrier = self.carrier_id().map(|id| build_carrier_key(&self.tenant, id));

@@ -17,7 +17,7 @@ impl Record for AgentKnowledge {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.agent.as_str().to_owned()
     }
 

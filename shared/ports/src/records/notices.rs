@@ -22,17 +22,17 @@ impl Record for Dated<Notice> {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         let notice = &self.record;
         let account = sort_of_account(notice.provider, &notice.account);
         format!("{account}{}#{}", format_sort_time(notice.at), notice.id.as_str())
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires)
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         vec![Lead::new(Key::new(BY_ID, None, self.record.id.as_str()))]
     }
 }

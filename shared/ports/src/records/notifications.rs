@@ -22,19 +22,19 @@ impl Record for Notification {
         self.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.id.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         self.expires_at()
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.pending_due_at()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let (state, tenant) = (self.state.as_str(), tenant_prefix(self.tenant.as_ref()));
         let key = Key::new(BY_STATE, None, format!("{state}#{tenant}{}", self.id));
         vec![Lead::new(key).shared()]

@@ -24,7 +24,7 @@ impl Record for Occasion {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.id.to_string()
     }
 }
@@ -36,7 +36,7 @@ impl Record for InvitationTemplate {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         let language = self.language.as_deref().unwrap_or_default();
         format!(
             "{}{}#{language}",
@@ -54,11 +54,11 @@ impl Record for MovedPageChange {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.occasion.to_string()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires)
     }
 

@@ -17,7 +17,7 @@ impl Record for OptOut {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.recipient.as_str().to_owned()
     }
 }

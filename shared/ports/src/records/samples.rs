@@ -19,11 +19,11 @@ impl Record for Dated<MinuteSample> {
         self.record.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         format_sort_time(self.record.at)
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires)
     }
 }

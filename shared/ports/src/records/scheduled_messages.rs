@@ -28,19 +28,19 @@ impl Record for ScheduledMessage {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.id.to_string()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         self.expires_at()
     }
 
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         self.send_due_at()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let by_id = Lead::new(Key::new(BY_ID, None, self.id.as_str()));
         let pending = self.send_due_at().map(|_| {
             let sort = format!("{}{}", prefix_of_instance(&self.instance), self.id);

@@ -15,11 +15,11 @@ impl Record for ConsoleSession {
         None
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.hash.as_str().to_owned()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires_at)
     }
 }

@@ -22,11 +22,11 @@ impl Record for Token {
         self.tenant.as_ref()
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.name.to_string()
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let tenant = self.tenant.as_ref().map_or("", TenantId::as_str);
         vec![
             // A request is let in by one read.

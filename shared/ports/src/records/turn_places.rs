@@ -17,7 +17,7 @@ impl Record for TurnPlaces {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         "places".to_owned()
     }
 

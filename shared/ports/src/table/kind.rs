@@ -69,7 +69,7 @@ impl Kind {
             put: |body| put_writes(&T::from_body(body)?),
             lead_keys: |key, body| {
                 Ok(T::from_stored(key, body)?
-                    .leads()
+                    .list_leads()
                     .into_iter()
                     .map(|lead| lead.key)
                     .collect())
@@ -120,7 +120,7 @@ impl Kind {
         (self.set_times_back)(body, back)
     }
 
-    /// Returns the writes that store a record without what a process held that ended by `now`; `None` if it held nothing.
+    /// Returns the writes that free what a process held that ended by `now`. `None` if it held nothing.
     pub fn free_held(&self, body: &str, now: Timestamp) -> PortResult<Option<Vec<Write>>> {
         (self.free_held)(body, now)
     }
@@ -142,12 +142,12 @@ fn change_record<T: Record>(
     change: impl FnOnce(&mut T) -> bool,
 ) -> PortResult<Option<Vec<Write>>> {
     let mut record = T::from_body(body)?;
-    let leads = record.leads();
+    let leads = record.list_leads();
     if !change(&mut record) {
         return Ok(None);
     }
     let mut writes = put_writes(&record)?;
-    writes.extend(delete_left_leads(&leads, &record.leads()));
+    writes.extend(delete_left_leads(&leads, &record.list_leads()));
     Ok(Some(writes))
 }
 
@@ -182,8 +182,8 @@ fn build_item<T: Record>(record: &T) -> PortResult<NewItem> {
     Ok(NewItem {
         key: record.key(),
         body: record.to_body()?,
-        expires: record.expiry(),
-        due: record.due(),
+        expires: record.compute_expiry(),
+        due: record.compute_due_time(),
     })
 }
 
@@ -192,19 +192,19 @@ pub(super) fn lead_writes<T: Record>(
     record: &T,
     condition_of: impl Fn(usize) -> Condition,
 ) -> PortResult<Vec<Write>> {
-    let leads = record.leads().into_iter().enumerate();
+    let leads = record.list_leads().into_iter().enumerate();
     let write = |(place, lead): (usize, Lead)| {
         let item = NewItem {
             body: match lead.content {
                 LeadContent::Copy => record.to_body()?,
                 LeadContent::Key => {
                     // A lead may lie in the partition of the installation, and the record in that of a tenant.
-                    let names = json!({"owner": record.owner(), "sort": record.sort()});
+                    let names = json!({"owner": record.owner(), "sort": record.build_sort_key()});
                     serde_json::to_string(&names).map_err(|error| PortError::invalid(T::KIND, error))?
                 }
             },
             key: lead.key,
-            expires: record.expiry(),
+            expires: record.compute_expiry(),
             due: None,
         };
         Ok(Write::Put(item, condition_of(place)))

@@ -87,20 +87,20 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn owner(&self) -> Option<&TenantId>;
 
     /// Returns the place in the partition of its owner.
-    fn sort(&self) -> String;
+    fn build_sort_key(&self) -> String;
 
     /// Returns the time from which the record counts as absent.
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         None
     }
 
     /// Returns the time from which the record is work for `reconcile`.
-    fn due(&self) -> Option<Timestamp> {
+    fn compute_due_time(&self) -> Option<Timestamp> {
         None
     }
 
     /// Returns what leads to the record.
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         Vec::new()
     }
 
@@ -132,7 +132,7 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Returns the key.
     fn key(&self) -> Key {
-        Key::new(Self::KIND, self.owner(), self.sort())
+        Key::new(Self::KIND, self.owner(), self.build_sort_key())
     }
 
     /// Returns the JSON that is stored.

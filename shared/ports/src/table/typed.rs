@@ -35,7 +35,7 @@ impl<T: Record> Versioned<T> {
     }
 
     fn stored(record: T, version: Version) -> Self {
-        let (leads, expiry) = (record.leads(), record.expiry());
+        let (leads, expiry) = (record.list_leads(), record.compute_expiry());
         Self {
             record,
             version: Some(version),
@@ -65,8 +65,8 @@ impl<T: Record> Versioned<T> {
     /// Notes that the record is stored as it is, with this version.
     pub(crate) fn note_saved(&mut self, version: Option<Version>) {
         self.version = version;
-        self.leads = self.record.leads();
-        self.expiry = self.record.expiry();
+        self.leads = self.record.list_leads();
+        self.expiry = self.record.compute_expiry();
     }
 
     fn condition(&self) -> Condition {
@@ -82,7 +82,7 @@ pub enum SaveOutcome {
     Saved,
     /// Another writer changed the stored record, or what was written beside it: nothing was written.
     Conflict,
-    /// Another record has the lead at this place of [`Record::leads`]: nothing was written.
+    /// Another record has the lead at this place of [`Record::list_leads`]: nothing was written.
     Taken(usize),
 }
 
@@ -113,13 +113,13 @@ impl Change {
             writes: vec![put_item(record, versioned.condition())?],
             places: Vec::new(),
         };
-        let leads = record.leads();
+        let leads = record.list_leads();
         let is_stored = |lead: &Lead| versioned.leads.contains(lead);
         let condition = |place: usize| match &leads[place] {
             lead if lead.is_unique && !is_stored(lead) => Condition::Absent,
             _ => Condition::Always,
         };
-        let same_expiry = versioned.expiry == record.expiry();
+        let same_expiry = versioned.expiry == record.compute_expiry();
         for (place, write) in lead_writes(record, condition)?.into_iter().enumerate() {
             let lead = &leads[place];
             if !(is_stored(lead) && same_expiry && lead.content == LeadContent::Key) {

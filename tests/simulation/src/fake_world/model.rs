@@ -1,28 +1,26 @@
+mod knowledge;
+
 use super::acting::done_effects;
 use super::agenda::ActingTool;
 use super::provider::TEXT_MAX;
 use super::{FakeWorld, ModelAnswer, Shown};
-use crate::fault_injector::{CALM_FUNCTION, FaultInjector};
+use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::decision::AgentDecision;
 use recado_domain::effects::EffectId;
 use recado_domain::ids::TenantId;
-use recado_domain::knowledge::{FoundBlocks, SnapshotName, SplitDocument};
 use recado_domain::message::TokenUsage;
 use recado_domain::time_words::is_message_time;
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    DocumentReader, DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook,
-    HttpAgentRequest, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest,
-    ModelCall, ReadingFailure, Recording, RecordingUse, SearchedQuestion, Speaker, ToolFailure, ToolLimits,
-    Tools, Transcriber, Transcript, TranscriptionError,
+    EffectTool, EventLook, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
+    RecordingUse, Speaker, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
-use recado_testkit::text_library::{TextLibrary, make_vector};
+use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
 /// one message holds.
@@ -234,98 +232,6 @@ impl Transcriber for Model {
 
 /// The tokens that each reply uses.
 pub const TOKENS_PER_REPLY: u64 = 110;
-
-/// The name of the embedding model, and the dimensions of its vectors.
-const EMBEDDING: (&str, usize) = ("embedding", 16);
-
-impl Embedder for Model {
-    fn embedding_model(&self) -> Option<&str> {
-        Some(EMBEDDING.0)
-    }
-
-    async fn embed_texts(&self, texts: &[String], _: Duration) -> Result<Embeddings, EmbeddingError> {
-        self.fake_world.note_embedded(texts);
-        // Whoever adds the document belongs to the story: nothing happens to them.
-        if self.injector.function != CALM_FUNCTION {
-            self.injector.step("embedding").await;
-        }
-        let takes_ms = self.fake_world.state().embedding_takes_ms.take();
-        if let Some(takes_ms) = takes_ms {
-            self.injector.common.simulation.sleep(takes_ms).await;
-        }
-        let (fails, hangs) = {
-            let mut state = self.fake_world.state();
-            let fails = take_one(&mut state.embeddings_fail);
-            (fails, !fails && take_one(&mut state.embeddings_hang))
-        };
-        if hangs {
-            std::future::pending::<()>().await;
-        }
-        if fails {
-            return Err(EmbeddingError::Unavailable {
-                why: "503".to_owned(),
-                after: None,
-            });
-        }
-        let vectors = texts.iter().map(|text| make_vector(text, EMBEDDING.1));
-        Ok(Embeddings {
-            vectors: vectors.collect(),
-            model: EMBEDDING.0.to_owned(),
-            dimensions: EMBEDDING.1,
-        })
-    }
-}
-
-/// Takes one of a count; `false` if none is left.
-fn take_one(count: &mut u32) -> bool {
-    let is_left = *count > 0;
-    *count = count.saturating_sub(1);
-    is_left
-}
-
-impl DocumentReader for Model {}
-
-impl KnowledgeLibrary for Model {
-    async fn split_document(
-        &self,
-        title: &str,
-        document: DocumentToRead<'_>,
-        block_characters: usize,
-    ) -> Result<SplitDocument, ReadingFailure> {
-        Ok(self.library.split(title, &document.bytes, block_characters)?)
-    }
-
-    fn has_snapshot(&self, name: &SnapshotName) -> bool {
-        self.library.has(name)
-    }
-
-    async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
-        self.library.load(name, &bytes)
-    }
-
-    fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
-        self.library.find_known_vectors(name)
-    }
-
-    async fn search_snapshot(
-        &self,
-        name: &SnapshotName,
-        question: SearchedQuestion<'_>,
-        limit: usize,
-    ) -> Option<FoundBlocks> {
-        self.injector.step("search").await;
-        let hangs = {
-            let mut state = self.fake_world.state();
-            let hangs = take_one(&mut state.searches_hang);
-            state.search_hung |= hangs;
-            hangs
-        };
-        if hangs {
-            std::future::pending::<()>().await;
-        }
-        self.library.search(name, question, limit)
-    }
-}
 
 impl Tools for Model {
     async fn call_tool(&self, _: &Tool, _: &Value, _: ToolLimits) -> Result<String, ToolFailure> {

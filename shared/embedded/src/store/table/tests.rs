@@ -30,16 +30,20 @@ impl Record for Note {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         self.name.clone()
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         self.until
     }
 
-    fn leads(&self) -> Vec<Lead> {
-        vec![Lead::new(Key::new("notes.also", self.owner(), self.sort()))]
+    fn list_leads(&self) -> Vec<Lead> {
+        vec![Lead::new(Key::new(
+            "notes.also",
+            self.owner(),
+            self.build_sort_key(),
+        ))]
     }
 
     fn derive_events(_old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {

@@ -256,7 +256,10 @@ fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
 
 /// Stores a record of the table `records`.
 fn insert_record<T: Record>(c: &Connection, record: &T) -> Result<(), DbError> {
-    let (key, due) = (record.key(), record.due().map(Timestamp::as_millisecond));
+    let (key, due) = (
+        record.key(),
+        record.compute_due_time().map(Timestamp::as_millisecond),
+    );
     let sql = "INSERT INTO records (partition, sort, version, due, body) VALUES (?1, ?2, 1, ?3, ?4)";
     let values = params![key.partition.to_string(), key.sort, due, encode_json(record)?];
     execute_sql(c, sql, values).map(drop)

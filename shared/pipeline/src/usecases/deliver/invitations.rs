@@ -4,6 +4,7 @@
 //! between, the repeated request finds it and goes on.
 
 mod batches;
+mod contact_session;
 mod dispatch;
 mod emails;
 mod error;
@@ -21,11 +22,12 @@ pub use batches::{
     AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, handle_batch_job,
     list_batch_recipients, list_batches, order_batch, send_batch,
 };
+pub use contact_session::{SessionView, find_session};
 use dispatch::{dispatch, resume};
 pub use error::InvitationError;
 pub use export::{LogFilter, export_invitations};
 use jiff::Timestamp;
-pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
+pub use lookup::{InvitationView, find_invitation, list_invitations};
 use preparation::prepare_invitation;
 use ready::ReadyInvitation;
 use recado_domain::access::Caller;

@@ -32,7 +32,7 @@ impl InstanceName {
     }
 }
 
-/// Reads an instance with its tenant, its agent, the functions that the agent may call, and the name of the agent's knowledge. `None`: it
+/// Reads an instance with its tenant, its agent, the agent's functions and the name of its knowledge. `None`: the instance
 /// is not configured. It takes two requests; an agent with tools one more, and tools with calendars another.
 pub async fn join_instance_config(
     table: &dyn Table,
@@ -73,7 +73,7 @@ fn parse_as<T: ConfigEntry>(item: &StoredItem) -> PortResult<T> {
     entry.ok_or_else(|| PortError::invalid(WHAT, "an entry of another kind"))
 }
 
-/// Reads the tools that an agent names, as the functions that its model may call, in the order of the tools' ids.
+/// Reads the tools that an agent names, as functions that its model may call. Their order is that of the tools' ids.
 async fn find_functions(table: &dyn Table, tenant: &Tenant, agent: &Agent) -> PortResult<Vec<Tool>> {
     let named: Vec<EntryRef> = agent.tools.iter().cloned().map(EntryRef::Tool).collect();
     let tools: Vec<Tool> = find_all(table, &named).await?;

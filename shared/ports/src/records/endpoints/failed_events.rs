@@ -29,15 +29,15 @@ impl Record for FailedEvent {
         Some(&self.tenant)
     }
 
-    fn sort(&self) -> String {
+    fn build_sort_key(&self) -> String {
         format_event_place(&self.endpoint, self.cursor)
     }
 
-    fn expiry(&self) -> Option<Timestamp> {
+    fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires_at())
     }
 
-    fn leads(&self) -> Vec<Lead> {
+    fn list_leads(&self) -> Vec<Lead> {
         let lead = |next: Timestamp| {
             let place = format!(
                 "{}#{}",

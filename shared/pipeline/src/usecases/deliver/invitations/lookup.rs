@@ -1,7 +1,6 @@
-//! Reads invitations with what became of them, and the sessions of contacts.
+//! Reads invitations with what became of them.
 
 use super::InvitationError;
-use super::preparation::{find_contact_conversation, parse_phone};
 use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::message_view::{MessageView, find_message_view};
@@ -9,19 +8,16 @@ use crate::steps::unreadable::pass_over_unreadable;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::config::{Instance, Tenant};
-use recado_domain::conversation::ContactSession;
+use recado_domain::config::Tenant;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::email::{EmailOutbox, EmailState};
-use recado_domain::ids::{ConversationId, InstanceId, InvitationId, MessageId, OccasionId, TenantId};
-use recado_domain::invitations::{
-    Invitation, InvitationState, InvitationStatus, InvitedGuest, parse_invitation_time,
-};
+use recado_domain::ids::{InvitationId, MessageId, OccasionId, TenantId};
+use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, parse_invitation_time};
 use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{ConfigurationStore, Deliveries, Page, PageRequest, PortResult, System};
+use recado_ports::ports::{Deliveries, Page, PageRequest, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::invitations as invitation_records;
 use recado_ports::records::scheduled_messages::find_scheduled;
@@ -44,21 +40,6 @@ pub struct InvitationView {
     pub reason: Option<Reason>,
     /// `true` if the guest may have it although it failed or was cancelled: the outcome of an attempt is unknown.
     pub may_have_arrived: bool,
-}
-
-/// A contact's newest session on an instance.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SessionView {
-    /// The instance.
-    pub instance: InstanceId,
-    /// The session.
-    pub session: ContactSession,
-    /// `true` if it is open now.
-    pub is_open: bool,
-    /// The conversation in which it is.
-    pub conversation: ConversationId,
-    /// The guest as whom the contact was invited last.
-    pub invited: Option<InvitedGuest>,
 }
 
 /// Returns the invitation with an id: its own, its message's, or the one that the provider gave the message.
@@ -367,41 +348,4 @@ fn list_transitions(
         }
     }
     transitions
-}
-
-/// Returns the newest session of the person with this number: the one that ends last of all instances, or of one.
-pub async fn find_session(
-    deps: &impl Deps,
-    caller: &Caller,
-    named: Option<&TenantId>,
-    phone: &str,
-    instance: Option<&InstanceId>,
-) -> Result<SessionView, InvitationError> {
-    let tenant = choose_tenant(deps, caller, named).await?;
-    let phone = parse_phone(phone)?;
-    let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
-    let is_asked = |one: &&Instance| instance.is_none_or(|id| *id == one.id);
-    let mut newest: Option<SessionView> = None;
-    for one in configured.instances.iter().filter(is_asked) {
-        let Some(bound) = deps.store().instance_config(&one.id).await? else {
-            continue;
-        };
-        let Some(latest) = find_contact_conversation(deps, &bound, &phone).await? else {
-            continue;
-        };
-        let Some(session) = latest.newest_session() else {
-            continue;
-        };
-        let is_newer = |known: &SessionView| session.expires_at > known.session.expires_at;
-        if newest.as_ref().is_none_or(is_newer) {
-            newest = Some(SessionView {
-                instance: one.id.clone(),
-                is_open: session.is_open(deps.system().now()),
-                session,
-                conversation: latest.id,
-                invited: latest.invited,
-            });
-        }
-    }
-    newest.ok_or(InvitationError::NotFound("session"))
 }

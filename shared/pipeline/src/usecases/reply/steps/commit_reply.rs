@@ -149,7 +149,7 @@ pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
-/// Commits the reply beside the journal that its draft knows, then enqueues its jobs; all in one transaction where records and queues lie in
+/// Commits the reply beside the journal that its draft knows, then enqueues its jobs. All is one transaction where records and queues lie in
 /// one database.
 async fn save_reply(
     deps: &impl Deps,
