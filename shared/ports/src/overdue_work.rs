@@ -1,6 +1,6 @@
 //! All that has been open for too long: what the index names, and the records of the table that are due.
 
-use crate::ports::{OverdueIndex, OverdueWork, PortResult};
+use crate::ports::{OverdueWork, PortResult, RecordIndexes};
 use crate::records::batches::list_due_batches;
 use crate::records::effects::list_due_journals;
 use crate::records::invitations::list_due_emails;
@@ -8,9 +8,9 @@ use crate::records::scheduled_messages::list_due_scheduled;
 use crate::table::Table;
 use jiff::Timestamp;
 
-/// Lists what was overdue at `now`, at most `limit` of each kind. What [`OverdueIndex::list_overdue`] names and each kind of the table
+/// Lists what was overdue at `now`, at most `limit` of each kind. What [`RecordIndexes::list_overdue`] names and each kind of the table
 /// take turns, so that many of one list do not keep the others waiting; within each list the longest overdue come first.
-pub async fn list_overdue_work<S: OverdueIndex + Table>(
+pub async fn list_overdue_work<S: RecordIndexes + Table>(
     store: &S,
     now: Timestamp,
     limit: usize,

@@ -21,7 +21,6 @@ mod effect_tool;
 mod email;
 mod embedder;
 mod endpoint_posts;
-mod erasure;
 mod files;
 mod gauges;
 mod history;
@@ -33,22 +32,18 @@ mod llm;
 mod moving;
 mod notification_channels;
 mod outbox;
-mod overdue;
-mod parked;
 mod providers;
 mod published_events;
 mod push_ticket;
 mod queues;
-mod retention;
+mod record_indexes;
+mod record_removal;
 mod search_words;
 mod secrets;
 mod system;
-mod tenant_records;
 mod tool_failure;
 mod tools;
-mod trace;
 mod transcriber;
-mod typing;
 mod usage;
 mod vector_store;
 
@@ -64,7 +59,6 @@ pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEff
 pub use email::{AcceptedEmail, EmailError, EmailSenders};
 pub use embedder::{Embedder, EmbeddingError, Embeddings};
 pub use endpoint_posts::{EndpointPost, EndpointPosts, PostAnswer};
-pub use erasure::ErasableRecords;
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use gauges::{
     DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
@@ -84,8 +78,6 @@ pub use llm::{
 pub use moving::{ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
-pub use overdue::{OverdueIndex, OverdueWork};
-pub use parked::ParkedConversations;
 pub use providers::{
     ConnectionAnswer, CredentialState, OutgoingMessage, PictureAnswer, Providers, SendEvidence, SendOutcome,
     TemplateAnswer, UnacknowledgedSend,
@@ -93,16 +85,14 @@ pub use providers::{
 pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, OutboundEntry, Queues};
-pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
+pub use record_indexes::{CorrelatedRecords, OverdueWork, RecordIndexes};
+pub use record_removal::{DELETED_MESSAGES_MAX, RecordRemoval};
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;
-pub use tenant_records::TenantRecords;
 pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
-pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
-pub use typing::TypingSigns;
 pub use usage::UsageRecords;
 pub use vector_store::{NEAREST_MAX, VectorStore};
 
@@ -126,17 +116,12 @@ join_ports!(
         + Conversations
         + IdentityKeyStore
         + OutboxStore
-        + RetainedRecords
+        + RecordRemoval
         + Deliveries
-        + ErasableRecords
-        + TenantRecords
         + InstanceStates
-        + ParkedConversations
         + ConfigurationStore
-        + OverdueIndex
+        + RecordIndexes
         + Gauges
-        + CorrelationIndex
-        + TypingSigns
         + UsageRecords
         + PublishedEvents
         + Table

@@ -10,7 +10,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::published_event::{DEFAULT_EVENT_RETENTION, EventCursor, PublishedEvent};
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Options};
 use recado_pipeline::ports::{
-    Conversations, Deliveries, DeliveryLink, LoggedEvent, OutboxStore, PublishedEvents, TenantRecords,
+    Conversations, Deliveries, DeliveryLink, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
 };
 use recado_testkit::builders::{Fixture, claimed, far_ahead, out};
 use std::collections::BTreeSet;

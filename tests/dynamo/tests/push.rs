@@ -6,7 +6,7 @@ use recado_aws::{DynamoStore, PushConnection};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options};
-use recado_pipeline::ports::{Conversations, System, TenantRecords};
+use recado_pipeline::ports::{Conversations, RecordRemoval, System};
 use recado_testkit::builders::Fixture;
 use recado_testkit::retention_story::RetentionClock;
 use std::collections::BTreeSet;

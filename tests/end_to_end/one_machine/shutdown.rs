@@ -1,19 +1,31 @@
 //! What a signal does to work that is under way.
 
-use crate::machine::{INSTANCE, Machine, PATIENCE, UNTIL_LET_GO, eventually, seconds};
+use crate::machine::{INSTANCE, Machine, UNTIL_LET_GO, eventually, seconds};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::evolution_text;
 
+const NUMBER: &str = "5511900000001";
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
 /// A machine whose reply is with the provider, which does not answer until it is let go.
 async fn sending() -> Machine {
     let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-    machine.stand_ins.evolution.next(Behaviour::Hang(UNTIL_LET_GO));
+    // By its contact: what is asked about the instance at the start may come first.
+    machine
+        .stand_ins
+        .evolution
+        .next_for(NUMBER, Behaviour::Hang(UNTIL_LET_GO));
     machine
         .evolution(&evolution_text(INSTANCE, MARIA, "T1", "Oi", seconds()))
         .await;
-    machine.stand_ins.evolution.wait_for_requests(1, PATIENCE).await;
+    eventually("the send", || async {
+        let requests = machine.stand_ins.evolution.requests();
+        requests
+            .iter()
+            .any(|request| request.path.contains("sendText"))
+            .then_some(())
+    })
+    .await;
     machine
 }
 

@@ -267,6 +267,7 @@ fn the_expansion_of_a_batch_costs_at_most_three_requests_a_recipient() {
         // Behind the expansion, a job of its own looks for the end.
         .take_while(|call| call != "list_items")
         .collect();
+    println!("{:?}", outcome.trace.iter().filter_map(|line| call_of(line)).filter(|call| call.starts_with("deferred")).collect::<Vec<_>>());
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
     for call in &of_batch {
         *calls.entry(call).or_default() += 1;

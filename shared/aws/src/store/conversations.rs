@@ -1,6 +1,6 @@
 use super::DynamoStore;
 use super::expression::Expression;
-use super::item::{self, Item};
+use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
@@ -12,7 +12,9 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
 use recado_domain::revision::is_first_write;
+use recado_domain::typing::{TYPING_SIGN_KEPT, TypingSign};
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
     CommitOutcome, ConversationFilter, Conversations, EffectGuard, OutboxStore, Page, PageRequest, PortError,
@@ -347,6 +349,29 @@ impl<A: System> Conversations for DynamoStore<A> {
             return Ok(None);
         };
         self.read_current_message(WHAT, &conversation, ordinal).await
+    }
+
+    async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {
+        const WHAT: &str = "keeping a sign of typing";
+        let mut record = item::encode_record(WHAT, sign)?;
+        let expires = add_duration(sign.at, TYPING_SIGN_KEPT);
+        record.insert("ttl".to_owned(), number_attribute(expires.as_second()));
+        // The write has no condition, so it is never refused: the newest sign wins.
+        let _kept = self
+            .table
+            .put_record(WHAT, TableKey::for_typing(thread).into_item(record), None)
+            .await?;
+        Ok(())
+    }
+
+    async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {
+        const WHAT: &str = "reading signs of typing";
+        let keys = threads.iter().map(TableKey::for_typing).collect();
+        let found = self.table.get_records(WHAT, keys, false).await?;
+        let now = self.table.system.now();
+        let kept = found.into_iter().filter_map(|found| item::unexpired(found, now));
+        let signs: Vec<TypingSign> = item::decode_readable(WHAT, kept);
+        Ok(signs.into_iter().max_by_key(|sign| sign.at))
     }
 }
 

@@ -2,11 +2,14 @@ use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
+use super::parking::parking_change;
 use super::table::RETRIES_MAX;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ChangedInstance, ConnectionStatus, InstanceChange, InstanceState};
+use recado_domain::instance::{
+    ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
+};
 use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
 use recado_domain::rate::{Rate, YieldingSlot};
 use recado_ports::ports::{InstanceStates, PortError, PortResult, Reservation, System};
@@ -348,6 +351,33 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             }
         }
         Err(PortError::contended(WHAT))
+    }
+
+    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
+        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
+        let what = "parking a conversation";
+        let _parked = self
+            .table
+            .update_record(what, key, &parking_change(parked), None, ReturnValue::None)
+            .await?;
+        Ok(())
+    }
+
+    async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
+        const WHAT: &str = "reading parked conversations";
+        let pk = keys::instance_pk(id);
+        let found = self.table.query_partition(WHAT, pk, Some(keys::PARK)).await?;
+        let mut parked: Vec<ParkedConversation> = item::decode_readable(WHAT, &found);
+        parked.sort_by_key(|parked| parked.since);
+        parked.truncate(limit);
+        Ok(parked)
+    }
+
+    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
+        const WHAT: &str = "unparking a conversation";
+        let seen = Expression::new("#version = :seen").with_text(":seen", parked.version.as_str());
+        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
+        Ok(self.table.delete_record(WHAT, key, seen).await?.is_ok())
     }
 }
 

@@ -1,18 +1,14 @@
 //! Conversations whose messages wait for their instance.
 
-use super::DynamoStore;
-use super::expression::{Expression, UpdateChange};
-use super::item::{self, number_attribute, text_attribute};
-use super::keys::{self, TableKey};
-use aws_sdk_dynamodb::types::ReturnValue;
-use recado_domain::ids::InstanceId;
+use super::expression::UpdateChange;
+use super::item::{number_attribute, text_attribute};
+use super::keys::TableKey;
 use recado_domain::instance::ParkedConversation;
 use recado_domain::millis::to_millis;
-use recado_ports::ports::{ParkedConversations, PortResult, System};
 
 /// Returns the changes that park a conversation: a new version, with the first `since` kept. The index `open` holds the
 /// time at which the entry must be looked at.
-fn parking_change(parked: &ParkedConversation) -> UpdateChange {
+pub(super) fn parking_change(parked: &ParkedConversation) -> UpdateChange {
     let key = TableKey::for_parked(&parked.instance, &parked.conversation);
     let since = parked.since.as_millisecond();
     let change = UpdateChange::default()
@@ -39,40 +35,11 @@ fn parking_change(parked: &ParkedConversation) -> UpdateChange {
         .with_value(":patience", number_attribute(to_millis(parked.patience)))
 }
 
-impl<A: System> ParkedConversations for DynamoStore<A> {
-    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
-        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
-        let what = "parking a conversation";
-        let _parked = self
-            .table
-            .update_record(what, key, &parking_change(parked), None, ReturnValue::None)
-            .await?;
-        Ok(())
-    }
-
-    async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
-        const WHAT: &str = "reading parked conversations";
-        let pk = keys::instance_pk(id);
-        let found = self.table.query_partition(WHAT, pk, Some(keys::PARK)).await?;
-        let mut parked: Vec<ParkedConversation> = item::decode_readable(WHAT, &found);
-        parked.sort_by_key(|parked| parked.since);
-        parked.truncate(limit);
-        Ok(parked)
-    }
-
-    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
-        const WHAT: &str = "unparking a conversation";
-        let seen = Expression::new("#version = :seen").with_text(":seen", parked.version.as_str());
-        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
-        Ok(self.table.delete_record(WHAT, key, seen).await?.is_ok())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use recado_domain::identity::IdentityKey;
-    use recado_domain::ids::{ConversationId, Nonce};
+    use recado_domain::ids::{ConversationId, InstanceId, Nonce};
     use recado_domain::instance::DEFAULT_PATIENCE;
     use recado_domain::millis::{from_unix_millis, to_millis};
 

@@ -1,17 +1,12 @@
 use super::DynamoStore;
-use super::expression::Expression;
-use super::gauges::{INSTANCES_AT_ONCE, events_of_instances};
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
-use super::records;
 use super::table::RecordQuery;
 use super::table_port::get_body;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::config::Instance;
-use recado_domain::conversation::Conversation;
-use recado_domain::event::EventRecord;
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{PortResult, System, TenantRecords};
+use recado_ports::ports::{PortResult, System};
 use recado_ports::table::{Key, Kind, Partition, RemovedContent, Table};
 
 /// Number of records that are deleted or changed side by side.
@@ -21,7 +16,7 @@ const DELETIONS_AT_ONCE: usize = 16;
 type Part = (String, Option<String>);
 
 /// Lists the parts of the table that hold a tenant's records alone. The kinds of the table's port lie elsewhere.
-fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
+pub(super) fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     let mut parts = vec![(keys::usage_partition_key(tenant), None)];
     for instance in instances {
         parts.push((keys::instance_pk(&instance.id), None));
@@ -31,7 +26,7 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
 
 impl<A: System> DynamoStore<A> {
     /// Deletes the records of a part, at most `limit`. Returns how many.
-    async fn delete_part(&self, (pk, prefix): Part, limit: usize) -> PortResult<usize> {
+    pub(super) async fn delete_part(&self, (pk, prefix): Part, limit: usize) -> PortResult<usize> {
         const WHAT: &str = "finding a tenant's records";
         let query = RecordQuery::for_partition(pk, prefix.as_deref(), Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
@@ -39,7 +34,12 @@ impl<A: System> DynamoStore<A> {
     }
 
     /// Deletes a tenant's records of a kind, or takes out of them what must go, at most `limit`. Returns how many.
-    async fn remove_of_kind(&self, kind: &Kind, tenant: &TenantId, limit: usize) -> PortResult<usize> {
+    pub(super) async fn remove_of_kind(
+        &self,
+        kind: &Kind,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> PortResult<usize> {
         let partition = Partition::new(kind.name, Some(tenant));
         let query = RecordQuery::for_partition(partition.to_string(), None, Some(limit));
         let (mut changed, mut is_some_left, mut start) = (0, false, None);
@@ -95,60 +95,5 @@ impl<A: System> DynamoStore<A> {
             .try_collect::<()>()
             .await?;
         Ok(count)
-    }
-}
-
-impl<A: System> TenantRecords for DynamoStore<A> {
-    async fn list_pending_events_of(
-        &self,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<Vec<EventRecord>> {
-        const WHAT: &str = "listing pending events";
-        let mut found = Vec::new();
-        for some in instances.chunks(INSTANCES_AT_ONCE) {
-            let theirs = events_of_instances(some);
-            if found.len() < limit && !theirs.text.is_empty() {
-                found.extend(self.read_pending_events(WHAT, &theirs).await?);
-            }
-        }
-        found.truncate(limit);
-        Ok(found)
-    }
-
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        const WHAT: &str = "listing unlisted conversations";
-        let query = RecordQuery {
-            index: Some("lists"),
-            keys: Expression::new("#list_key = :key").with_text(":key", keys::unlisted_list_key(tenant)),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
-        let found = self.table.query_records(WHAT, &query).await?;
-        let parsed = found.iter().map(|item| records::parse_conversation(WHAT, item));
-        Ok(parsed.filter_map(item::keep_readable).collect())
-    }
-
-    async fn delete_tenant_records(
-        &self,
-        tenant: &TenantId,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<usize> {
-        let mut deleted = 0;
-        for part in list_parts(tenant, instances) {
-            deleted += self.delete_part(part, limit).await?;
-        }
-        deleted += self.delete_event_log(tenant, limit).await?;
-        deleted += self.delete_push_connections(tenant, limit).await?;
-        for kind in self.kinds.iter().filter(|kind| !kind.goes_last) {
-            deleted += self.remove_of_kind(kind, tenant, limit).await?;
-        }
-        Ok(deleted)
     }
 }

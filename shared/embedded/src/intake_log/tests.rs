@@ -8,7 +8,7 @@ use recado_domain::dead_letter::{DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, InboundJob, ProcessingRecord};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    ErasableRecords, EventFinish, Gauges, Inbox, PageRequest, Queues, RecordEventOutcome,
+    EventFinish, Gauges, Inbox, PageRequest, Queues, RecordEventOutcome, RecordRemoval,
 };
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode};
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::typing::TypingSign;
 use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_ports::ports::{
     CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult,
@@ -362,5 +363,14 @@ impl Conversations for Embedded {
         };
         self.run_lookup("message", move |c| select_message(c, &conversation, ordinal))
             .await
+    }
+
+    async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {
+        self.typing_memory().keep_sign(thread, sign);
+        Ok(())
+    }
+
+    async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {
+        Ok(self.typing_memory().find_newest(threads, self.current_time()))
     }
 }

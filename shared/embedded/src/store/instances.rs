@@ -8,7 +8,7 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_ports::ports::{InstanceStates, ParkedConversations, PortResult, Reservation};
+use recado_ports::ports::{InstanceStates, PortResult, Reservation};
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
 
@@ -181,9 +181,7 @@ impl InstanceStates for Embedded {
         })
         .await
     }
-}
 
-impl ParkedConversations for Embedded {
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
         let parked = parked.clone();
         self.run_write("park", move |c| upsert_parked(c, parked.clone()))

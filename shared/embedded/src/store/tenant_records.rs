@@ -1,14 +1,10 @@
-use super::conversation_row::UNLISTED;
 use super::table::apply_writes;
-use crate::Embedded;
 use crate::db_error::DbError;
 use crate::queue::delete_tenant_messages;
 use crate::sql_records::{execute_sql, query_all, read_lossy_text, to_sql_limit};
 use recado_domain::config::Instance;
-use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{PortResult, TenantRecords};
 use recado_ports::table::{Key, Kind, Partition, RemovedContent, Write};
 use rusqlite::{Connection, params};
 
@@ -38,7 +34,24 @@ const EVENTS: &str = "DELETE FROM events WHERE rowid IN (SELECT rowid FROM event
 const PENDING_EVENTS: &str = "SELECT body FROM events WHERE due IS NOT NULL
     AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3";
 
-fn delete_records(
+pub(super) fn select_pending_events_of(
+    connection: &Connection,
+    instances: &[Instance],
+    limit: usize,
+) -> Result<Vec<EventRecord>, DbError> {
+    let mut found = Vec::new();
+    for instance in instances {
+        let Some(external) = instance.resolve_external_id() else {
+            continue;
+        };
+        let left = to_sql_limit(limit.saturating_sub(found.len()));
+        let values = params![instance.provider.as_str(), external.as_str(), left];
+        found.extend(query_all::<EventRecord>(connection, PENDING_EVENTS, values)?);
+    }
+    Ok(found)
+}
+
+pub(super) fn delete_records(
     connection: &Connection,
     tenant: &TenantId,
     instances: &[Instance],
@@ -116,55 +129,4 @@ fn select_removed(
         }
     }
     Ok(removed)
-}
-
-impl TenantRecords for Embedded {
-    async fn list_pending_events_of(
-        &self,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<Vec<EventRecord>> {
-        let instances = instances.to_vec();
-        let work = move |c: &Connection| {
-            let mut found = Vec::new();
-            for instance in &instances {
-                let Some(external) = instance.resolve_external_id() else {
-                    continue;
-                };
-                let left = to_sql_limit(limit.saturating_sub(found.len()));
-                let values = params![instance.provider.as_str(), external.as_str(), left];
-                found.extend(query_all::<EventRecord>(c, PENDING_EVENTS, values)?);
-            }
-            Ok(found)
-        };
-        self.wait_for_intake("pending_events_of").await?;
-        self.run_read("pending_events_of", work).await
-    }
-
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        let tenant = tenant.clone();
-        let sql =
-            "SELECT body FROM conversations WHERE tenant = ?1 AND status = ?2 ORDER BY last_at LIMIT ?3";
-        self.run_read("unlisted_conversations", move |c| {
-            query_all(c, sql, params![tenant.as_str(), UNLISTED, to_sql_limit(limit)])
-        })
-        .await
-    }
-
-    async fn delete_tenant_records(
-        &self,
-        tenant: &TenantId,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<usize> {
-        let (tenant, instances, kinds) = (tenant.clone(), instances.to_vec(), self.known_kinds());
-        self.run_write("delete_tenant_records", move |c| {
-            delete_records(c, &tenant, &instances, kinds, limit)
-        })
-        .await
-    }
 }

@@ -15,7 +15,7 @@ use recado_domain::moving::HeldKey;
 use recado_domain::price::PriceList;
 use recado_ports::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, Gauges, Inbox, InstanceStates,
-    OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations, WriteOutcome,
+    OutboxStore, OverdueWork, PageRequest, RecordIndexes, WriteOutcome,
 };
 use recado_ports::records::client_keys::{find_client_key, hold_client_key};
 use recado_ports::records::configuration::{

@@ -10,7 +10,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::message::{FileState, FileText, FoundText, Message, MessageFile, StoredFile, TextGap};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, FileBytes, Files, IdentityKeyStore, Queues, RetainedRecords, WriteOutcome,
+    CommitOutcome, Conversations, FileBytes, Files, IdentityKeyStore, Queues, RecordRemoval, WriteOutcome,
 };
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use recado_domain::context::{MessageContext, Referral};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::{Conversations, RetainedRecords, WriteOutcome};
+use recado_pipeline::ports::{Conversations, RecordRemoval, WriteOutcome};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 

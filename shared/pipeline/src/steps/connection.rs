@@ -12,8 +12,7 @@ use recado_domain::instance::{
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
 use recado_ports::ports::{
-    ConnectionAnswer, InstanceStates, OutboundEntry, ParkedConversations, PortResult, Providers, Queues,
-    System,
+    ConnectionAnswer, InstanceStates, OutboundEntry, PortResult, Providers, Queues, System,
 };
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::samples::list_samples;

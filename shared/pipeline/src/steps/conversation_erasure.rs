@@ -14,8 +14,7 @@ use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
-    Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
-    System, WriteOutcome,
+    Conversations, DELETED_MESSAGES_MAX, PortError, PortResult, Queues, RecordRemoval, System, WriteOutcome,
 };
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

@@ -10,7 +10,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
 use recado_ports::ports::{
-    Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WriteOutcome,
+    Conversations, OutboxStore, PortError, PortResult, RecordRemoval, System, WriteOutcome,
 };
 use recado_ports::records::aliases::{delete_alias, find_alias};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

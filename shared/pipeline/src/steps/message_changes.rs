@@ -4,7 +4,7 @@ use crate::Deps;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WriteOutcome};
+use recado_ports::ports::{Conversations, OutboxStore, PortError, PortResult, RecordRemoval, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The result of changing a stored message.

@@ -4,7 +4,7 @@ use super::identity::derive_thread_id;
 use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::typing::{TypingSign, TypingUpdate};
-use recado_ports::ports::{ConfigurationStore, PortResult, System, TypingSigns};
+use recado_ports::ports::{ConfigurationStore, Conversations, PortResult, System};
 
 /// Keeps a sign. One of an instance that is not configured is dropped.
 pub(crate) async fn keep_sign(deps: &impl Deps, update: &TypingUpdate) -> PortResult<()> {

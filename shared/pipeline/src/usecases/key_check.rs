@@ -13,8 +13,8 @@ use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
-    ConfigurationStore, Conversations, CredentialState, InstanceStates, Llm, OverdueIndex, OverdueWork,
-    PortResult, Providers, System,
+    ConfigurationStore, Conversations, CredentialState, InstanceStates, Llm, OverdueWork, PortResult,
+    Providers, RecordIndexes, System,
 };
 use recado_ports::random_id::generate_correlation_id;
 use std::collections::BTreeSet;

@@ -17,7 +17,7 @@ use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
-use recado_ports::ports::{ErasableRecords, Page, PageRequest, PortError, PortResult};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, RecordRemoval};
 use recado_ports::records::guests::{GuestOutcome, find_guest_of_phone, save_guest};
 use recado_ports::records::{guests as guest_records, occasions as occasion_records};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

@@ -47,8 +47,8 @@ use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
 use recado_ports::overdue_work::list_overdue_work;
 use recado_ports::ports::{
-    Conversations, InstanceStates, OutboundEntry, OutboxStore, OverdueWork, ParkedConversations, PortResult,
-    Queues, System, WriteOutcome,
+    Conversations, InstanceStates, OutboundEntry, OutboxStore, OverdueWork, PortResult, Queues, System,
+    WriteOutcome,
 };
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;

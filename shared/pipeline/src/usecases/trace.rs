@@ -15,7 +15,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
+use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult, RecordIndexes};
 pub use timeline::{TimelineEntry, TimelineStage};
 
 /// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.

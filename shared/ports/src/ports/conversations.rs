@@ -5,6 +5,7 @@ use recado_domain::access::Scope;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use std::future::Future;
 
@@ -56,7 +57,7 @@ pub struct EffectGuard {
     pub turn_upto: Ordinal,
 }
 
-/// A store of conversations and their messages.
+/// A store of conversations, their messages and the newest signs of contacts' typing.
 pub trait Conversations: Send + Sync {
     /// Returns the newest conversation of a thread, active or resolved, by a strong read. `None`: the thread has no
     /// conversation.
@@ -154,4 +155,18 @@ pub trait Conversations: Send + Sync {
 
     /// Returns one message in its current state; `None` if it does not exist.
     fn find_message(&self, id: &MessageId) -> impl Future<Output = PortResult<Option<Message>>> + Send;
+
+    /// Keeps a sign of typing of the contact of `thread`, in place of an earlier one, for
+    /// [`TYPING_SIGN_KEPT`](recado_domain::typing::TYPING_SIGN_KEPT). It may be lost: the reply then comes as if nobody typed.
+    fn put_typing_sign(
+        &self,
+        thread: &ThreadId,
+        sign: &TypingSign,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Returns the newest sign that is kept of these threads, which are one person's, in one read. It need not be strong.
+    fn find_typing_sign(
+        &self,
+        threads: &[ThreadId],
+    ) -> impl Future<Output = PortResult<Option<TypingSign>>> + Send;
 }

@@ -1,7 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState};
+use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState, ParkedConversation};
 use recado_domain::rate::Rate;
 use std::collections::HashMap;
 use std::future::Future;
@@ -22,7 +22,7 @@ pub enum Reservation {
     NotOpen,
 }
 
-/// A store of the instances' run-time states.
+/// A store of the instances' run-time states, and of the conversations whose messages wait for their instance.
 pub trait InstanceStates: Send + Sync {
     /// Returns an instance's state by a strong read; the default state if none is stored yet.
     fn read_instance_state(&self, id: &InstanceId) -> impl Future<Output = PortResult<InstanceState>> + Send;
@@ -62,4 +62,18 @@ pub trait InstanceStates: Send + Sync {
         seen: &InstanceState,
         change: &InstanceChange,
     ) -> impl Future<Output = PortResult<ChangedInstance>> + Send;
+
+    /// Parks a conversation: writes its entry with a new version and keeps the `since` of the first parking.
+    fn put_parked(&self, parked: &ParkedConversation) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Lists an instance's parked conversations, the longest parked first, at most `limit`.
+    fn list_parked(
+        &self,
+        id: &InstanceId,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Vec<ParkedConversation>>> + Send;
+
+    /// Removes a parked conversation's entry if its version is still that of `parked`. `false`: it was parked again
+    /// meanwhile.
+    fn remove_parked(&self, parked: &ParkedConversation) -> impl Future<Output = PortResult<bool>> + Send;
 }

@@ -35,7 +35,7 @@ fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
 
     world.fails(|_| Fault::StaleIndex(Duration::ZERO));
     let requests = world.dynamo.requests();
-    let _ = block_on(recado_pipeline::ports::OverdueIndex::list_overdue(
+    let _ = block_on(recado_pipeline::ports::RecordIndexes::list_overdue(
         &world.store,
         world.time.now(),
         10,

@@ -5,7 +5,7 @@ use futures::executor::block_on;
 use recado_domain::event::InboundJob;
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, System,
+    ConversationFilter, Conversations, InboundWrite, Inbox, OverdueWork, PageRequest, RecordIndexes, System,
 };
 use recado_testkit::builders::{Fixture, far_ahead};
 use std::time::Duration;

@@ -11,8 +11,8 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    ConversationFilter, Conversations, CorrelationIndex, Gauges, PageRequest, PortResult,
-    UnacknowledgedFilter, UsageRecords, WriteOutcome,
+    ConversationFilter, Conversations, Gauges, PageRequest, PortResult, RecordIndexes, UnacknowledgedFilter,
+    UsageRecords, WriteOutcome,
 };
 use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};

@@ -13,8 +13,8 @@ use recado_domain::options::SendOptions;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_dynamo_simulation::RecordKey;
 use recado_pipeline::ports::{
-    CommitOutcome, ConversationFilter, Conversations, CorrelationIndex, ErasableRecords, InboundWrite, Inbox,
-    PageRequest, System, TenantRecords,
+    CommitOutcome, ConversationFilter, Conversations, InboundWrite, Inbox, PageRequest, RecordIndexes,
+    RecordRemoval, System,
 };
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};

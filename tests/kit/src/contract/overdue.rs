@@ -15,7 +15,7 @@ use recado_domain::message::{FileLoss, FileState, Message, MessageFile};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    InboundWrite, OverdueIndex, OverdueWork, Store, StoreInboundOutcome, WriteOutcome,
+    InboundWrite, OverdueWork, RecordIndexes, Store, StoreInboundOutcome, WriteOutcome,
 };
 
 /// What other cases have open lies decades later, what other cases here have open is little.
@@ -31,7 +31,7 @@ fn minutes(from: Timestamp, minutes: i64) -> Timestamp {
 }
 
 /// Asserts that the work that `ours` knows is overdue from `due` on and not a millisecond earlier.
-async fn assert_due<S: OverdueIndex>(
+async fn assert_due<S: RecordIndexes>(
     store: &S,
     due: Timestamp,
     ours: impl Fn(&OverdueWork) -> bool,
@@ -54,7 +54,7 @@ async fn assert_due<S: OverdueIndex>(
 }
 
 /// Asserts that the work that `ours` knows is not overdue, whenever.
-async fn assert_done<S: OverdueIndex>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
+async fn assert_done<S: RecordIndexes>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
     let found = async || {
         let found = succeed(store.list_overdue(minutes(from, 7 * 24 * 60), LIMIT)).await;
         found.into_iter().filter(&ours).collect::<Vec<_>>()

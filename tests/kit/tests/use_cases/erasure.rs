@@ -24,7 +24,7 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    Conversations, Deliveries, ErasableRecords, InboundEntry, Inbox, OutboxStore, PageRequest, Queues,
+    Conversations, Deliveries, InboundEntry, Inbox, OutboxStore, PageRequest, Queues, RecordRemoval,
     SendOutcome,
 };
 use recado_pipeline::records::audit::{AuditFilter, list_audit};

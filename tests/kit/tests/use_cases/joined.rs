@@ -15,8 +15,7 @@ use recado_domain::provider::Provider;
 use recado_pipeline::handle_turns_message;
 use recado_pipeline::operate::{self, MessageView, OperateError, OperatorAnswer};
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, InstanceStates, PageRequest, ParkedConversations, SendOutcome,
-    WriteOutcome,
+    ConnectionAnswer, Conversations, InstanceStates, PageRequest, SendOutcome, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;

@@ -12,7 +12,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
-use recado_pipeline::ports::{Conversations, Deliveries, RetainedRecords, SendOutcome, WriteOutcome};
+use recado_pipeline::ports::{Conversations, Deliveries, RecordRemoval, SendOutcome, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::records::configuration::put_configuration;

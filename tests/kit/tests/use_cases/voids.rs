@@ -13,7 +13,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_pipeline::ports::{
-    ConnectionAnswer, ConversationFilter, Conversations, OutboxStore, PageRequest, ParkedConversations,
+    ConnectionAnswer, ConversationFilter, Conversations, InstanceStates, OutboxStore, PageRequest,
     SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;

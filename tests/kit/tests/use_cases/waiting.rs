@@ -15,8 +15,8 @@ use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
-    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork,
-    ParkedConversations, SendOutcome, System, WriteOutcome,
+    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueWork, RecordIndexes,
+    SendOutcome, System, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::find_dead_letter;

@@ -3,7 +3,7 @@ mod conversations;
 mod effects;
 mod inbox;
 mod instances;
-mod overdue;
+mod record_indexes;
 mod spoiled_invitations;
 mod spoiled_records;
 mod spoiled_writes;
@@ -21,16 +21,14 @@ use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, Unacknowledge
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, CorrelatedRecords, CorrelationIndex, Deliveries, DiskSpace,
-    ErasableRecords, Gauges, IdentityKeyStore, OpenWork, Page, PageRequest, PortResult, RetainedRecords,
-    Store, TenantRecords, TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
-    UsageRecords, WaitingForPerson, WriteOutcome,
+    ConfigurationStore, ConversationFilter, Deliveries, DiskSpace, Gauges, IdentityKeyStore, OpenWork, Page,
+    PageRequest, PortResult, RecordRemoval, Store, TroubledInstances, UnacknowledgedCounts,
+    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_pipeline::records::configuration::{InstanceName, load_configuration, remove_configuration};
 use recado_testkit::delegate_calls;
@@ -77,14 +75,6 @@ impl<S: Store> IdentityKeyStore for FaultyPort<S> {
     delegate_calls! { directly:
         find_identity_key() -> Option<IdentityKey>;
         put_identity_key_if_absent(new: &IdentityKey) -> IdentityKey;
-    }
-}
-
-/// What is lost of it only lets a reply come sooner, so it is no step at which something may happen.
-impl<S: Store> TypingSigns for FaultyPort<S> {
-    delegate_calls! { directly:
-        put_typing_sign(thread: &ThreadId, sign: &TypingSign) -> ();
-        find_typing_sign(threads: &[ThreadId]) -> Option<TypingSign>;
     }
 }
 
@@ -143,10 +133,15 @@ impl<S: Store> FaultyPort<S> {
     }
 }
 
-impl<S: Store> ErasableRecords for FaultyPort<S> {
+impl<S: Store> RecordRemoval for FaultyPort<S> {
     delegate_calls! {
         erase_deliveries(keys: &[DeliveryKey], expires: Timestamp) -> ();
         overwrite_deleted() -> ();
+        list_unlisted_conversations(tenant: &TenantId, limit: usize) -> Vec<Conversation>;
+        list_kept_since(tenant: &TenantId, before: Timestamp, limit: usize) -> Vec<ConversationId>;
+        delete_messages(conversation: &Conversation, messages: &[Message]) -> WriteOutcome;
+        delete_conversation(conversation: &Conversation) -> WriteOutcome;
+        replace_message(message: &Message, used: Option<&UsageSum>) -> WriteOutcome;
     }
 
     async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
@@ -165,12 +160,6 @@ impl<S: Store> ErasableRecords for FaultyPort<S> {
         }
         let effect = self.inner.replace_in_flight(instance, &erased);
         self.around("replace_in_flight", effect).await
-    }
-}
-
-impl<S: Store> TenantRecords for FaultyPort<S> {
-    delegate_calls! {
-        list_unlisted_conversations(tenant: &TenantId, limit: usize) -> Vec<Conversation>;
     }
 
     async fn list_pending_events_of(
@@ -202,15 +191,6 @@ impl<S: Store> TenantRecords for FaultyPort<S> {
     }
 }
 
-impl<S: Store> RetainedRecords for FaultyPort<S> {
-    delegate_calls! {
-        list_kept_since(tenant: &TenantId, before: Timestamp, limit: usize) -> Vec<ConversationId>;
-        delete_messages(conversation: &Conversation, messages: &[Message]) -> WriteOutcome;
-        delete_conversation(conversation: &Conversation) -> WriteOutcome;
-        replace_message(message: &Message, used: Option<&UsageSum>) -> WriteOutcome;
-    }
-}
-
 impl<S: Store> Gauges for FaultyPort<S> {
     delegate_calls! {
         read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
@@ -221,12 +201,6 @@ impl<S: Store> Gauges for FaultyPort<S> {
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
         list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
-    }
-}
-
-impl<S: Store> CorrelationIndex for FaultyPort<S> {
-    delegate_calls! {
-        find_by_correlation(correlation: &CorrelationId, tenant: Option<&TenantId>, limit: usize) -> CorrelatedRecords;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Events are recorded and enqueued in one transaction.
 
 use super::*;
-use recado_ports::ports::{Inbox, OverdueIndex, OverdueWork, PortResult, RecordEventOutcome};
+use recado_ports::ports::{Inbox, OverdueWork, PortResult, RecordEventOutcome, RecordIndexes};
 use recado_ports::records::dead_letters::find_dead_letter;
 use recado_ports::settings::VisibilityTimeouts;
 use recado_testkit::builders::{Fixture, at, far_ahead};

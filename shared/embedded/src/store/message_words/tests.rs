@@ -7,7 +7,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
 use recado_ports::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, PageRequest, RetainedRecords, WriteOutcome,
+    ConversationFilter, Conversations, InboundWrite, Inbox, PageRequest, RecordRemoval, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at};
 use recado_testkit::ports::succeed;

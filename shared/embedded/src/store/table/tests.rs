@@ -7,7 +7,7 @@ use recado_domain::ids::{IdempotencyKey, MessageId};
 use recado_domain::millis;
 use recado_domain::moving::HeldKey;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_ports::ports::{PageRequest, PublishedEvents, TenantRecords};
+use recado_ports::ports::{PageRequest, PublishedEvents, RecordRemoval};
 use recado_ports::table::{Lead, Record, list_records, put_record};
 use recado_testkit::builders::at;
 use recado_testkit::ports::succeed;

@@ -10,7 +10,7 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{ErasableRecords, PageRequest, PortResult, Queues};
+use recado_ports::ports::{PageRequest, PortResult, Queues, RecordRemoval};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::opt_outs::find_opt_outs;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;

@@ -20,7 +20,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{DeadQueueMessage, ErasableRecords, PortResult, Queues};
+use recado_ports::ports::{DeadQueueMessage, PortResult, Queues, RecordRemoval};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::records::opt_outs::forget_opt_out_address;
 use std::collections::BTreeSet;

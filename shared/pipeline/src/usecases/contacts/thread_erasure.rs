@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{Conversations, ErasableRecords, OutboxStore, PortError, PortResult, System};
+use recado_ports::ports::{Conversations, OutboxStore, PortError, PortResult, RecordRemoval, System};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 

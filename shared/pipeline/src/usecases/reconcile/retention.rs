@@ -17,7 +17,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_ports::ports::{
-    Conversations, DELETED_MESSAGES_MAX, OutboxStore, PortError, PortResult, RetainedRecords, System,
+    Conversations, DELETED_MESSAGES_MAX, OutboxStore, PortError, PortResult, RecordRemoval, System,
     WriteOutcome,
 };
 use recado_ports::records::dead_letters::find_failure_time;

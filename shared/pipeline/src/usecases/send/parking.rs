@@ -7,7 +7,7 @@ use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
-use recado_ports::ports::{InstanceStates, ParkedConversations, System};
+use recado_ports::ports::{InstanceStates, System};
 use recado_ports::random_id::generate_nonce;
 
 /// Waits longer than this are parked and not left in the queue. A queue can hide a message for

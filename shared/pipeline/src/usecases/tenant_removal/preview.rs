@@ -4,7 +4,7 @@ use super::{COUNTED_MAX, RemovalReport, TOKENS};
 use crate::Deps;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult, TenantRecords};
+use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult, RecordRemoval};
 use recado_ports::records::dead_letters::count_dead_letters;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;
 use recado_ports::records::tokens::list_tokens;

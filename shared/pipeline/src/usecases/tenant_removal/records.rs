@@ -17,8 +17,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
 use recado_ports::ports::{
-    ConversationFilter, Conversations, DeadQueueMessage, ErasableRecords, PageRequest, PortResult, System,
-    TenantRecords,
+    ConversationFilter, Conversations, DeadQueueMessage, PageRequest, PortResult, RecordRemoval, System,
 };
 use recado_ports::records::configuration::{load_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};

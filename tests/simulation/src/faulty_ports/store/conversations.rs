@@ -5,6 +5,7 @@ use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts,
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult, Store,
@@ -19,6 +20,12 @@ impl<S: Store> Conversations for FaultyPort<S> {
     delegate_calls! {
         search_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         find_searched_time() -> Option<Timestamp>;
+    }
+
+    // What is lost of a sign only lets a reply come sooner, so it is no step at which something may happen.
+    delegate_calls! { directly:
+        put_typing_sign(thread: &ThreadId, sign: &TypingSign) -> ();
+        find_typing_sign(threads: &[ThreadId]) -> Option<TypingSign>;
     }
 
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {

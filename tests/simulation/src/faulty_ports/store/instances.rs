@@ -6,7 +6,7 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, DownloadBlock, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{InstanceStates, ParkedConversations, PortResult, Reservation, Store};
+use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
 use recado_testkit::delegate_calls;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -15,6 +15,7 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
     delegate_calls! {
         read_instance_states(ids: &[InstanceId]) -> HashMap<InstanceId, InstanceState>;
         reserve_yielding_slot(id: &InstanceId, rate: Rate, holds_place: bool, now: Timestamp) -> Reservation;
+        list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
     }
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
@@ -82,12 +83,6 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
             queue.last_at = queue.opens_at;
         }
         Ok(changed)
-    }
-}
-
-impl<S: Store> ParkedConversations for FaultyPort<S> {
-    delegate_calls! {
-        list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {

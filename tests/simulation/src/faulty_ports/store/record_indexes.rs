@@ -1,9 +1,15 @@
 use crate::faulty_ports::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, Store};
+use recado_domain::ids::{CorrelationId, TenantId};
+use recado_pipeline::ports::{CorrelatedRecords, OverdueWork, PortError, PortResult, RecordIndexes, Store};
+use recado_testkit::delegate_calls;
 
-impl<S: Store> OverdueIndex for FaultyPort<S> {
+impl<S: Store> RecordIndexes for FaultyPort<S> {
+    delegate_calls! {
+        find_by_correlation(correlation: &CorrelationId, tenant: Option<&TenantId>, limit: usize) -> CorrelatedRecords;
+    }
+
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         let listed = self.inner.list_overdue(now, limit);
         let mut overdue = self.around("list_overdue", listed).await?;

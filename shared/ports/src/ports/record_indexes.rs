@@ -1,11 +1,22 @@
 use super::PortResult;
 use jiff::Timestamp;
+use recado_domain::event::EventRecord;
 use recado_domain::ids::{
-    BatchId, ConversationId, EventId, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
+    BatchId, ConversationId, CorrelationId, EventId, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::instance::ParkedConversation;
+use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
+
+/// The records that carry one correlation id.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CorrelatedRecords {
+    /// Events with the correlation id.
+    pub events: Vec<EventRecord>,
+    /// Messages with the correlation id; open ones in their current state.
+    pub messages: Vec<Message>,
+}
 
 /// A record that has been open for too long.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +36,7 @@ pub enum OverdueWork {
     Probe(InstanceId),
     /// A parked conversation whose time has come.
     Parked(ParkedConversation),
-    /// A scheduled message that is due. It is a record of the table, which [`OverdueIndex`] does not list; so are e-mails and batches.
+    /// A scheduled message that is due. It is a record of the table, which [`RecordIndexes`] does not list; so are e-mails and batches.
     Scheduled {
         /// Tenant of the scheduled message.
         tenant: TenantId,
@@ -62,12 +73,14 @@ pub enum OverdueWork {
     },
 }
 
-/// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
-/// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
-/// `ParkedConversation::release_due_at`, `Message::file_due_at`). The store keeps that time in an index
-/// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
+/// Indexes find records: overdue ones for `reconcile`, and those of one correlation id for people who investigate. They may be some
+/// seconds old.
+///
+/// Every open record has a time at which it becomes overdue (`EventRecord::overdue_at`, `Message::overdue_at`,
+/// `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`, `ParkedConversation::release_due_at`,
+/// `Message::file_due_at`). The store keeps that time in an index together with what [`OverdueWork`] names of the record.
 /// [`list_overdue_work`](crate::overdue_work::list_overdue_work) adds the records of the table that are due.
-pub trait OverdueIndex: Send + Sync {
+pub trait RecordIndexes: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
     /// so that many of one kind do not hide another.
     fn list_overdue(
@@ -75,4 +88,13 @@ pub trait OverdueIndex: Send + Sync {
         now: Timestamp,
         limit: usize,
     ) -> impl Future<Output = PortResult<Vec<OverdueWork>>> + Send;
+
+    /// Returns the records that carry `correlation`, in any order, at most `limit` in all. They are those of `tenant`, or of
+    /// all tenants (`None`). An event is of the tenant of its instance as configured now. No processing step depends on it.
+    fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<CorrelatedRecords>> + Send;
 }

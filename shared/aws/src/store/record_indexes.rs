@@ -1,0 +1,285 @@
+//! Reads what is overdue (index `open`), and the events and messages of one correlation id (index `trace`). The index `trace`
+//! holds keys only, so that it costs little.
+
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item};
+use super::keys::waiting::PERSON_OWED;
+use super::keys::{self, MESSAGE, STATE, TableKey};
+use super::records;
+use super::table::RecordQuery;
+use futures::future::try_join_all;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{CorrelationId, InstanceId, TenantId};
+use recado_ports::ports::{
+    ConfigurationStore, Conversations, CorrelatedRecords, OverdueWork, PageRequest, PortError, PortResult,
+    RecordIndexes, System,
+};
+use recado_ports::records::configuration::list_entries;
+
+/// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
+/// conversation the index holds all.
+fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
+    let pk = item::get_string(item, "pk").unwrap_or_default();
+    let sk = item::get_string(item, "sk").unwrap_or_default();
+    let malformed = || PortError::invalid(what, "an open record with a malformed key");
+    let conversation = || keys::parse_conversation_key(item).ok_or_else(malformed);
+    Ok(match pk.split_once('#') {
+        Some(("E", _)) => OverdueWork::Event(keys::parse_event_key(item).ok_or_else(malformed)?),
+        Some(("O", _)) => OverdueWork::Outgoing {
+            conversation: conversation()?,
+            ordinal: keys::parse_ordinal(item).ok_or_else(malformed)?,
+        },
+        Some(("C", _)) if sk.contains(MESSAGE) => OverdueWork::File {
+            conversation: conversation()?,
+            ordinal: keys::parse_ordinal(item).ok_or_else(malformed)?,
+        },
+        Some(("C", _)) => OverdueWork::Owed(conversation()?),
+        Some(("I", id)) if sk == STATE => {
+            OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
+        }
+        Some(("I", _)) => OverdueWork::Parked(item::decode_record(what, item)?),
+        _ => return Err(PortError::invalid(what, "an open record of an unknown kind")),
+    })
+}
+
+/// The number of instances of a tenant of which records are found.
+const INSTANCES_MAX: usize = 10_000;
+
+/// The key of a record that the index `trace` names.
+enum TracedKey {
+    Event(TableKey),
+    Message(TableKey),
+}
+
+fn parse_traced_key(item: &Item) -> Option<TracedKey> {
+    let key = TableKey {
+        pk: item::get_string(item, "pk")?.to_owned(),
+        sk: item::get_string(item, "sk")?.to_owned(),
+    };
+    match key.pk.split_once('#')?.0 {
+        "E" => Some(TracedKey::Event(key)),
+        "C" => Some(TracedKey::Message(key)),
+        _ => None,
+    }
+}
+
+/// The number of owners whose keys are read side by side.
+const OWNERS_AT_ONCE: usize = 16;
+
+impl<A: System> DynamoStore<A> {
+    /// Adds the records with these keys that are of `tenant` (`None`: of any) to `traced`, up to `limit` in all.
+    async fn read_traced_records(
+        &self,
+        what: &'static str,
+        keys: &[Item],
+        tenant: Option<&TenantId>,
+        limit: usize,
+        traced: &mut CorrelatedRecords,
+    ) -> PortResult<()> {
+        let (mut events, mut messages) = (Vec::new(), Vec::new());
+        for entry in keys.iter().filter_map(parse_traced_key) {
+            match entry {
+                TracedKey::Event(key) => events.push(key),
+                TracedKey::Message(key) => messages.push(key),
+            }
+        }
+        let now = self.table.system.now();
+        let found = self.table.get_records(what, events, true).await?;
+        for item in found.into_iter().filter_map(|item| item::unexpired(item, now)) {
+            let Some(event) = item::keep_readable(records::parse_event_record(what, &item)) else {
+                continue;
+            };
+            if traced.events.len() + traced.messages.len() < limit
+                && self.is_of_tenant(&event, tenant).await?
+            {
+                traced.events.push(event);
+            }
+        }
+        for record in self.table.get_records(what, messages, true).await? {
+            let Some(message) = item::keep_readable(records::parse_message(what, &record)) else {
+                continue;
+            };
+            let wanted = tenant.is_none_or(|own| message.tenant == *own);
+            if wanted && traced.events.len() + traced.messages.len() < limit {
+                // An open one is read in its current state.
+                let message = Conversations::find_message(self, &message.message_id()).await?;
+                traced.messages.extend(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the event's instance is configured for `tenant`; always `true` without a tenant.
+    async fn is_of_tenant(&self, event: &EventRecord, tenant: Option<&TenantId>) -> PortResult<bool> {
+        let Some(tenant) = tenant else { return Ok(true) };
+        let bound = self
+            .find_instance_config(event.job.provider, &event.job.external)
+            .await?;
+        Ok(bound.is_some_and(|bound| bound.tenant.id == *tenant))
+    }
+
+    /// Returns the owners of a tenant's records in the index: the tenant, and each of its instances as configured now.
+    async fn list_trace_owners(&self, tenant: &TenantId) -> PortResult<Vec<String>> {
+        let mut owners = vec![keys::message_owner(tenant)];
+        let page = PageRequest {
+            limit: INSTANCES_MAX,
+            cursor: None,
+        };
+        for instance in list_entries::<Instance>(self, Some(tenant), &page).await?.items {
+            let external = instance.resolve_external_id();
+            owners.extend(external.map(|external| keys::event_owner(instance.provider, &external)));
+        }
+        Ok(owners)
+    }
+
+    /// Returns the keys of the records with a correlation id that the index has of `owner`, or of all (`None`).
+    async fn query_traced_keys(
+        &self,
+        what: &'static str,
+        correlation: &CorrelationId,
+        owner: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Vec<Item>> {
+        let keys = match owner {
+            None => Expression::new("#trace = :trace"),
+            Some(owner) => {
+                Expression::new("#trace = :trace AND #trace_of = :owner").with_text(":owner", owner)
+            }
+        };
+        let query = RecordQuery {
+            index: Some("trace"),
+            keys: keys.with_text(":trace", correlation.as_str()),
+            filter: None,
+            reverse: false,
+            limit: Some(limit),
+        };
+        self.table.query_records(what, &query).await
+    }
+
+    /// Returns the conversations in which a person owes an answer and the agent's return is overdue. The index orders them
+    /// by what the person owes, so all of these conversations are looked through.
+    async fn query_overdue_returns(&self, now: Timestamp, limit: usize) -> PortResult<Vec<Item>> {
+        let keys = |shard| Expression::new("#open_shard = :shard").with_text(":shard", shard);
+        let overdue = Conversation::latest_overdue_return(now);
+        let is_overdue = Expression::new("#agent_returns_at <= :overdue")
+            .with_number(":overdue", overdue.as_millisecond());
+        let (items, _) = self
+            .query_open_shards(PERSON_OWED, keys, Some(&is_overdue), false, limit)
+            .await?;
+        Ok(items)
+    }
+}
+
+impl<A: System> RecordIndexes for DynamoStore<A> {
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        const WHAT: &str = "reading what is overdue";
+        let shard = |(kind, shard): (char, u32)| async move {
+            let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
+                .with_text(":shard", keys::open_shard(kind, shard))
+                .with_number(":now", now.as_millisecond());
+            let query = RecordQuery {
+                index: Some("open"),
+                keys,
+                filter: None,
+                reverse: false,
+                limit: Some(limit),
+            };
+            self.table.query_records(WHAT, &query).await
+        };
+        let mut due: Vec<Item> = Vec::new();
+        for kind in keys::OPEN_KINDS {
+            let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
+            let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
+            of_kind.sort_by_key(|item| item::get_integer(item, "open_due"));
+            of_kind.truncate(limit);
+            due.extend(of_kind);
+        }
+        due.extend(self.query_overdue_returns(now, limit).await?);
+        due.sort_by_key(|item| item::get_integer(item, "open_due"));
+        let work = due.iter().map(|item| parse_overdue_work(WHAT, item));
+        Ok(work.filter_map(item::keep_readable).collect())
+    }
+
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
+        const WHAT: &str = "reading a trace";
+        let found: Vec<Item> = match tenant {
+            None => self.query_traced_keys(WHAT, correlation, None, limit).await?,
+            Some(tenant) => {
+                let owners = self.list_trace_owners(tenant).await?;
+                let queries: Vec<_> = owners
+                    .iter()
+                    .map(|owner| self.query_traced_keys(WHAT, correlation, Some(owner.as_str()), limit))
+                    .collect();
+                let found: Vec<Vec<Item>> = stream::iter(queries)
+                    .buffered(OWNERS_AT_ONCE)
+                    .try_collect()
+                    .await?;
+                found.concat()
+            }
+        };
+        let mut traced = CorrelatedRecords::default();
+        self.read_traced_records(WHAT, &found, tenant, limit, &mut traced)
+            .await?;
+        Ok(traced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::item::text_attribute;
+    use super::*;
+    use recado_domain::ids::{ConversationId, EventId, Ordinal};
+
+    #[test]
+    fn each_open_record_is_known_by_its_key() {
+        let record = |pk: &str, sk: &str| {
+            Item::from([
+                ("pk".to_owned(), text_attribute(pk)),
+                ("sk".to_owned(), text_attribute(sk)),
+            ])
+        };
+        let probe = parse_overdue_work("test", &record("I#front#desk", STATE));
+        assert!(probe.is_err(), "an instance id holds no `#`");
+        let probe = parse_overdue_work("test", &record("I#front-desk", STATE)).unwrap();
+        assert_eq!(
+            probe,
+            OverdueWork::Probe(InstanceId::parse("front-desk").unwrap())
+        );
+        assert!(parse_overdue_work("test", &record("Q#1", "?")).is_err());
+        let thread = "0123456789abcdef0123456789abcdef";
+        let id = ConversationId::parse(&format!("c_{thread}-7")).unwrap();
+        let (owed, open) = (
+            TableKey::for_conversation(&id),
+            TableKey::for_open_message(&id, Ordinal(12)),
+        );
+        assert_eq!(
+            parse_overdue_work("test", &owed.into_key_item()).unwrap(),
+            OverdueWork::Owed(id.clone())
+        );
+        let outgoing = OverdueWork::Outgoing {
+            conversation: id,
+            ordinal: Ordinal(12),
+        };
+        assert_eq!(
+            parse_overdue_work("test", &open.into_key_item()).unwrap(),
+            outgoing
+        );
+        let event = EventId::parse("abc").unwrap();
+        let key = TableKey::for_event(&event).into_key_item();
+        assert_eq!(
+            parse_overdue_work("test", &key).unwrap(),
+            OverdueWork::Event(event)
+        );
+        assert!(parse_overdue_work("test", &record("C#short", "1#Z")).is_err());
+    }
+}

@@ -1,0 +1,270 @@
+use super::DynamoStore;
+use super::conversations::follows_stored;
+use super::deliveries::ERASED;
+use super::expression::Expression;
+use super::gauges::{INSTANCES_AT_ONCE, events_of_instances};
+use super::item::{self, Item};
+use super::keys::{self, TableKey};
+use super::records;
+use super::table::RecordQuery;
+use super::tenant_records::list_parts;
+use super::transaction::TransactionAction;
+use super::usage::add_usage_to_sum;
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::future::try_join_all;
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::{EventRecord, EventState};
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
+use recado_domain::usage::UsageSum;
+use recado_ports::ports::{PortError, PortResult, RecordRemoval, System, WriteOutcome};
+use std::collections::BTreeSet;
+
+/// The number of FIFO groups whose events one query finds. A condition has 100 values at most.
+const GROUPS_AT_ONCE: usize = 50;
+
+/// Returns the condition that the stored message has the revision before `rev`. A message that was never replaced has
+/// none.
+fn follows_replacement(rev: u64) -> Expression {
+    match rev.checked_sub(1) {
+        Some(0) => Expression::new("attribute_not_exists(#rev)"),
+        Some(before) => Expression::new("#rev = :before").with_number(":before", before),
+        // Nothing is stored with a revision below zero.
+        None => Expression::record_absent(),
+    }
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Reads the pending events that `theirs` lets through. The index holds each event's job, so that the database leaves the
+    /// others out; the records come from the table.
+    async fn read_pending_events(
+        &self,
+        what: &'static str,
+        theirs: &Expression,
+    ) -> PortResult<Vec<EventRecord>> {
+        let shard = |number: u32| async move {
+            let query = RecordQuery {
+                index: Some("open"),
+                keys: Expression::new("#open_shard = :shard")
+                    .with_text(":shard", keys::open_shard('E', number)),
+                filter: Some(theirs.clone()),
+                reverse: false,
+                limit: None,
+            };
+            self.table.query_records(what, &query).await
+        };
+        let open = try_join_all((0..keys::SHARDS).map(shard)).await?;
+        let items = self
+            .get_indexed_records(open.into_iter().flatten().collect())
+            .await?;
+        let records = items.iter().map(|item| records::parse_event_record(what, item));
+        let mut records: Vec<EventRecord> = records.filter_map(item::keep_readable).collect();
+        records.retain(|record| record.state == EventState::Pending);
+        Ok(records)
+    }
+
+    pub(super) async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
+        let exists = Expression::new("attribute_exists(#pk)");
+        let _absent = self.table.delete_record(what, key, exists).await?;
+        Ok(())
+    }
+}
+
+impl<A: System> RecordRemoval for DynamoStore<A> {
+    async fn list_kept_since(
+        &self,
+        tenant: &TenantId,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<ConversationId>> {
+        const WHAT: &str = "listing what is kept since";
+        let keys = Expression::new("#list_key = :key AND #list_at <= :before")
+            .with_text(":key", keys::retention_list_key(tenant))
+            .with_number(":before", before.as_millisecond());
+        let query = RecordQuery {
+            index: Some("lists"),
+            keys,
+            filter: None,
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        let id = |item: &item::Item| {
+            let id = item::get_string(item, "conversation").unwrap_or_default();
+            ConversationId::parse(id).map_err(|error| PortError::invalid(WHAT, error))
+        };
+        Ok(found.iter().map(id).filter_map(item::keep_readable).collect())
+    }
+
+    async fn delete_messages(
+        &self,
+        conversation: &Conversation,
+        messages: &[Message],
+    ) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "deleting messages";
+        let mut actions = vec![
+            TransactionAction::Put(
+                records::conversation_item(WHAT, conversation)?,
+                Some(follows_stored(conversation)),
+            ),
+            TransactionAction::Put(records::retention_item(conversation), None),
+        ];
+        for message in messages {
+            let (id, ordinal) = (&message.conversation, message.ordinal);
+            actions.push(TransactionAction::Delete(
+                TableKey::for_message(id, ordinal),
+                None,
+            ));
+            if message.out.is_some() {
+                let open = TableKey::for_open_message(id, ordinal);
+                actions.push(TransactionAction::Delete(open, None));
+            }
+        }
+        Ok(match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
+        })
+    }
+
+    async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
+        let as_read =
+            Expression::new("attribute_not_exists(#pk) OR #rev = :rev").with_number(":rev", conversation.rev);
+        let actions = vec![
+            TransactionAction::Delete(TableKey::for_conversation(&conversation.id), Some(as_read)),
+            TransactionAction::Delete(TableKey::for_retention(&conversation.id), None),
+        ];
+        let deleted = self
+            .table
+            .run_transaction("deleting a conversation", actions)
+            .await?;
+        Ok(match deleted {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
+        })
+    }
+
+    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "replacing a message";
+        if message.out.is_some() {
+            return Ok(WriteOutcome::Conflict);
+        }
+        let stored = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)")
+            .and_condition(follows_replacement(message.rev));
+        let item = records::message_item(WHAT, message)?;
+        let is_written = match used {
+            Some(used) => {
+                let sum = add_usage_to_sum(used, message.conversation.thread_id());
+                let actions = vec![TransactionAction::Put(item, Some(stored)), sum];
+                self.table.run_transaction(WHAT, actions).await?.is_ok()
+            }
+            None => self.table.put_record(WHAT, item, Some(stored)).await?.is_ok(),
+        };
+        Ok(if is_written {
+            WriteOutcome::Written
+        } else {
+            WriteOutcome::Conflict
+        })
+    }
+
+    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let groups: Vec<&String> = groups.iter().collect();
+        let mut found = Vec::new();
+        for some in groups.chunks(GROUPS_AT_ONCE) {
+            let names: Vec<String> = (0..some.len()).map(|number| format!(":g{number}")).collect();
+            let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
+            let values = names.iter().zip(some);
+            let theirs = values.fold(theirs, |theirs, (name, group)| {
+                theirs.with_text(name, group.as_str())
+            });
+            found.extend(self.read_pending_events(WHAT, &theirs).await?);
+        }
+        Ok(found)
+    }
+
+    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
+        for key in keys {
+            let item = Item::from([
+                (ERASED.to_owned(), AttributeValue::Bool(true)),
+                ("ttl".to_owned(), item::number_attribute(expires.as_second())),
+            ]);
+            let item = TableKey::for_delivery(key).into_item(item);
+            let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
+        const WHAT: &str = "erasing a note";
+        let mut note = item::encode_record(WHAT, erased)?;
+        let kept = add_duration(erased.claimed_at, InFlightSend::RETENTION);
+        note.insert("ttl".to_owned(), item::number_attribute(kept.as_second()));
+        let note = TableKey::for_in_flight(instance, erased).into_item(note);
+        let exists = Expression::new("attribute_exists(#pk)");
+        let _gone = self.table.put_record(WHAT, note, Some(exists)).await?;
+        Ok(())
+    }
+
+    /// Nothing is left to do: the table has no files of ours.
+    async fn overwrite_deleted(&self) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn list_pending_events_of(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let mut found = Vec::new();
+        for some in instances.chunks(INSTANCES_AT_ONCE) {
+            let theirs = events_of_instances(some);
+            if found.len() < limit && !theirs.text.is_empty() {
+                found.extend(self.read_pending_events(WHAT, &theirs).await?);
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn list_unlisted_conversations(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> PortResult<Vec<Conversation>> {
+        const WHAT: &str = "listing unlisted conversations";
+        let query = RecordQuery {
+            index: Some("lists"),
+            keys: Expression::new("#list_key = :key").with_text(":key", keys::unlisted_list_key(tenant)),
+            filter: None,
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        let parsed = found.iter().map(|item| records::parse_conversation(WHAT, item));
+        Ok(parsed.filter_map(item::keep_readable).collect())
+    }
+
+    async fn delete_tenant_records(
+        &self,
+        tenant: &TenantId,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<usize> {
+        let mut deleted = 0;
+        for part in list_parts(tenant, instances) {
+            deleted += self.delete_part(part, limit).await?;
+        }
+        deleted += self.delete_event_log(tenant, limit).await?;
+        deleted += self.delete_push_connections(tenant, limit).await?;
+        for kind in self.kinds.iter().filter(|kind| !kind.goes_last) {
+            deleted += self.remove_of_kind(kind, tenant, limit).await?;
+        }
+        Ok(deleted)
+    }
+}
