@@ -389,7 +389,7 @@ async fn a_reminder_that_still_waits_to_be_sent_goes_with_the_appointment_and_wi
             _ => ("Quero desmarcar por motivos de saúde", json!({})),
         };
         if ends_by == "its time" {
-            setup.pass(start.duration_since(setup.now()).as_secs());
+            setup.pass(start.duration_since(setup.now()).as_secs() + 1);
             setup.send(&conversation.id).await;
         } else {
             says(&setup, "E1", words, vec![call(ends_by, arguments)]).await;

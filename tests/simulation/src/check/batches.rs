@@ -37,7 +37,7 @@ where
             .collect();
         let count = invitations.len();
         let stopped_at = find_stop(sim, one);
-        let is_owed = sim.reconciles && stopped_at.is_none() && !is_in_doubt(told, &one.words);
+        let is_owed = sim.reconciles && stopped_at.is_none() && !is_in_doubt(sim, told, &one.words);
         let is_missing = count == 0 && is_owed;
         if count > 1 || is_missing {
             sim.common
@@ -114,14 +114,15 @@ where
     }
 }
 
-/// Returns `true` if a message with these words was given up, or was cancelled and may have been sent.
-fn is_in_doubt(told: &[Told], words: &str) -> bool {
+/// Returns `true` if a message with these words was given up, failed at its provider, or was cancelled and may have been sent.
+fn is_in_doubt<S, Q>(sim: &Simulator<S, Q>, told: &[Told], words: &str) -> bool {
     let mut all = told.iter().flat_map(|(_, messages)| messages);
     all.any(|message| {
         let in_doubt = |out: &Outbox| match out.state {
             OutboxState::Dead { .. } => true,
             OutboxState::Cancelled { .. } => out.maybe_sent,
-            _ => false,
+            // The provider said later that it failed. Its event may have been given up, which other checks judge.
+            _ => !sim.fake_world.failures(&message.message_id()).is_empty(),
         };
         message.out.as_ref().is_some_and(in_doubt) && message.content.render_text() == words
     })

@@ -194,6 +194,8 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
     }
 
     async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
+        let common = &self.injector.common;
+        common.note(|| format!("a job waits for {at}"));
         self.sends(
             QueueName::Turns,
             "schedule_turn",

@@ -66,6 +66,7 @@ pub fn play(seed: u64, fate: MachineFate, traced: bool) -> Outcome {
             restore::restore(&on, &copy, Missing::Nothing);
             restore::repeat_webhooks(&on);
             restore::repeat_orders(&on, accepted);
+            restore::repeat_configuration(&on);
             *locked(&noted) = on.simulation().elapsed_ms();
         });
     }

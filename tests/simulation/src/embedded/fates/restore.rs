@@ -9,6 +9,7 @@ use crate::history::Outcome;
 use crate::scenario::Story;
 use futures::executor::block_on;
 use jiff::Timestamp;
+use recado_domain::config::ConfigDocument;
 use recado_domain::inbound::WebhookItem;
 use recado_embedded::StoreCopy;
 use std::collections::BTreeSet;
@@ -107,6 +108,24 @@ pub(super) fn repeat_orders(sim: &Machine, accepted: Accepted) {
             on.order_again(&order).await;
         });
     }
+}
+
+/// Operators apply each number's configuration again: the backup may hold hours at which nobody answers, and not the change that ended them.
+pub(super) fn repeat_configuration(sim: &Machine) {
+    let on = Arc::clone(sim);
+    sim.simulation().spawn(Life::default(), async move {
+        on.simulation().sleep(DOWN_MS).await;
+        for bound in &on.bounds {
+            let document = ConfigDocument {
+                tenants: vec![bound.tenant.clone()],
+                tools: bound.tools.clone(),
+                agents: vec![bound.agent.clone()],
+                instances: vec![bound.instance.clone()],
+                ..ConfigDocument::default()
+            };
+            on.configure(document).await;
+        }
+    });
 }
 
 /// Plays a story whose machine is lost. Nothing of one meaning may come twice without a mark; what contacts wrote is stored once, and

@@ -23,7 +23,7 @@ use recado_pipeline::ports::{Store, System};
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
 use recado_pipeline::records::batches::find_batch;
 use recado_pipeline::records::guests::save_guest;
-use recado_pipeline::records::invitations::begin_invitation;
+use recado_pipeline::records::invitations::{begin_invitation, find_invitation};
 use recado_pipeline::records::occasions::put_occasion;
 use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_pipeline::table::Versioned;
@@ -243,10 +243,13 @@ where
             // Another line of the tenant may have stored the same.
             let mut new = Versioned::new(guest.clone());
             let _written = save_guest(store, &mut new).await.expect("it is stored");
-            let mut invitation = Versioned::new(invitation);
-            let _begun = begin_invitation(store, &mut invitation, &[], now)
-                .await
-                .expect("it is stored");
+            let known = find_invitation(store, &tenant, &invitation.id).await;
+            if known.expect("it is read").is_none() {
+                let mut invitation = Versioned::new(invitation);
+                let _begun = begin_invitation(store, &mut invitation, &[], now)
+                    .await
+                    .expect("it is stored");
+            }
             let batch = find_batch(store, &tenant, &batch_id()).await;
             if batch.expect("it is read").is_none() {
                 let of = (&tenant, &guest.occasion);
