@@ -2,6 +2,7 @@
 
 use super::claims::{InvitationClaim, save_with_claims};
 use super::list_due_ids;
+use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::table::{
     Partition, Query, Record, Table, Versioned, find_with_version, list_records, list_versions, save_record,
@@ -151,20 +152,9 @@ pub async fn list_batch_chunks(
     batch: &BatchId,
 ) -> PortResult<Vec<Versioned<BatchChunk>>> {
     let all = Query::new(Partition::new(BatchChunk::KIND, Some(tenant)), PAGE);
-    let all = all.with_prefix(&prefix_of_batch(batch));
-    let (mut found, mut page) = (
-        Vec::new(),
-        PageRequest {
-            limit: PAGE,
-            cursor: None,
-        },
-    );
-    loop {
-        let listed = list_versions(table, all.clone(), &page, |_: &BatchChunk| true).await?;
-        found.extend(listed.items);
-        match listed.next_cursor {
-            Some(next) => page.cursor = Some(next),
-            None => return Ok(found),
-        }
-    }
+    let all = &all.with_prefix(&prefix_of_batch(batch));
+    join_pages(PAGE, |page| async move {
+        list_versions(table, all.clone(), &page, |_: &BatchChunk| true).await
+    })
+    .await
 }

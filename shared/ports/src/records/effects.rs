@@ -2,6 +2,7 @@
 
 use super::audit::format_sort_time;
 use super::list_due_ids;
+use crate::page::join_pages;
 use crate::ports::{Conversations, EffectGuard, PageRequest, PortResult, WRITE_TRIES};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
@@ -259,26 +260,17 @@ pub async fn list_held_cells(
     span: &CellSpan,
 ) -> PortResult<Vec<HeldCell>> {
     let (first, end) = span.cell_bounds();
-    let within = Query {
+    let within = &Query {
         from: Some(format_sort_of_cell(&span.calendar, first)),
         to: Some(format_sort_of_cell(&span.calendar, end)),
         ..Query::new(Partition::new(MovedCell::KIND, Some(tenant)), CELLS_AT_ONCE)
     };
-    let mut page = PageRequest {
-        limit: CELLS_AT_ONCE,
-        cursor: None,
-    };
-    let mut cells = Vec::new();
-    loop {
-        // A calendar whose name goes on as a time does may have cells between these.
-        let is_within = |cell: &MovedCell| cell.calendar == span.calendar && cell.start < end;
-        let found = list_records(table, within.clone(), &page, is_within).await?;
-        cells.extend(found.items.iter().map(MovedCell::to_held_cell));
-        match found.next_cursor {
-            Some(next) => page.cursor = Some(next),
-            None => return Ok(cells),
-        }
-    }
+    // A calendar whose name goes on as a time does may have cells between these.
+    let is_within = |cell: &MovedCell| cell.calendar == span.calendar && cell.start < end;
+    let found = join_pages(CELLS_AT_ONCE, |page| async move {
+        list_records(table, within.clone(), &page, is_within).await
+    });
+    Ok(found.await?.iter().map(MovedCell::to_held_cell).collect())
 }
 
 /// Frees cells that their event still holds, each by itself.
