@@ -8,7 +8,7 @@ use crate::watchman::Watchman;
 use anyhow::{Context, Result};
 use recado_embedded::Embedded;
 use recado_http::BackgroundBeats;
-use recado_local::compose::LocalDeps;
+use recado_pipeline::Deps;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,7 +63,7 @@ const ALERT_INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) async fn watch_background(
     beats: BackgroundBeats,
     watchman: Watchman,
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     embedded: Embedded,
 ) {
     let mut looked_at: Option<Instant> = None;

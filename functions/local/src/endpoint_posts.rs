@@ -4,10 +4,9 @@ use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::EventCursor;
 use recado_embedded::{Embedded, EventReader};
-use recado_local::compose::LocalDeps;
 use recado_notify::EndpointPoster;
 use recado_pipeline::Deps;
-use recado_pipeline::ports::{PortResult, PublishedEvents};
+use recado_pipeline::ports::PortResult;
 use recado_pipeline::webhooks::{list_posted_endpoints, post_due_events, remove_unknown_states};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ type Place = (TenantId, WebhookEndpointId);
 
 /// The loop of all endpoints. Each has a task of its own while it has something to do, so that none waits for another.
 struct PostLoop {
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     poster: EndpointPoster,
     stop: watch::Receiver<bool>,
     endpoints: Vec<(TenantId, WebhookEndpoint)>,
@@ -50,7 +49,7 @@ struct PostLoop {
 
 /// Posts events until `stop` is `true`, and then finishes the posts that were begun.
 pub(crate) async fn run_endpoint_posts(
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     poster: EndpointPoster,
     embedded: Embedded,
     mut stop: watch::Receiver<bool>,
@@ -176,7 +175,7 @@ impl PostLoop {
 
 /// Runs passes of an endpoint for as long as it has more to do.
 async fn run_passes(
-    deps: &LocalDeps,
+    deps: &Deps,
     poster: &EndpointPoster,
     (tenant, endpoint): (&TenantId, &WebhookEndpointId),
     stop: &watch::Receiver<bool>,
@@ -204,7 +203,6 @@ mod tests {
     use recado_domain::secret::Secret;
     use recado_local::compose::{LocalComposition, compose_components};
     use recado_local::environment::LocalEnvironment;
-    use recado_pipeline::ports::System;
     use recado_pipeline::records::configuration::put_configuration;
     use recado_pipeline::records::endpoints::list_endpoint_states;
     use recado_pipeline::settings::VariableReader;
@@ -227,7 +225,7 @@ mod tests {
     }
 
     /// Publishes an event of the fixture's instance for each of these states.
-    async fn publish(deps: &LocalDeps, fixture: &Fixture, states: &[ConnectionStatus]) {
+    async fn publish(deps: &Deps, fixture: &Fixture, states: &[ConnectionStatus]) {
         for (number, state) in (1..).zip(states) {
             let at = add_millis(deps.system().now(), number);
             let change = InstanceChange::Connection(seen(*state, at, None));
@@ -238,7 +236,7 @@ mod tests {
     /// A data folder whose endpoints are posted to.
     struct Site {
         folder: PathBuf,
-        deps: Arc<LocalDeps>,
+        deps: Arc<Deps>,
         embedded: Embedded,
         stop: watch::Sender<bool>,
         posting: JoinHandle<()>,
@@ -257,7 +255,6 @@ mod tests {
                 compose_components(&environment, true).await.unwrap();
             put_configuration(&embedded, &fixture.document()).await.unwrap();
             let (stop, stopped) = watch::channel(false);
-            let deps = Arc::new(deps);
             let poster = EndpointPoster::new(vec![Secret::new("master").unwrap()]);
             let poster = poster.with_timeout(Duration::from_secs(2));
             let posts = run_endpoint_posts(Arc::clone(&deps), poster, embedded.clone(), stopped);

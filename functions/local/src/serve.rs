@@ -22,17 +22,17 @@ use recado_embedded::{
     Embedded, EmbeddedSystem, EventReader, FULL_DISK_REMEDY, RecoveryCounts, is_disk_full,
 };
 use recado_http::{
-    ApiOptions, AppliedFileDesk, EndpointDesk, EventFeed, HealthProbe, accept_extra_slashes, api_router,
-    api_routes, record_webhooks,
+    ApiOptions, EventFeed, HealthProbe, accept_extra_slashes, api_router, api_routes, record_webhooks,
 };
 use recado_http_client::build_http_client;
-use recado_local::compose::{LocalComposition, LocalDeps, compose_components};
+use recado_local::compose::{LocalComposition, compose_components};
 use recado_local::environment::LocalEnvironment;
 use recado_local::keyring::{EnvironmentSecrets, Keyring};
 use recado_local::message_path::{add_webhook_routes, serve_requests};
 use recado_machine::{address_file, configuration_file};
 use recado_notify::EndpointPoster;
 use recado_onboarding::SetupDesk;
+use recado_pipeline::Deps;
 use recado_pipeline::configure::StartedConfiguration;
 use recado_pipeline::key_check::{self, FoundKeys, InstanceKeys};
 use recado_pipeline::ports::{CredentialState, PortError};
@@ -85,7 +85,7 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     let address = listener.local_addr()?;
     address_file::write_address(&environment.data, address)?;
     recover_crashed_work(&embedded).await?;
-    let (deps, mut signals) = (Arc::new(deps), StopSignals::register_handlers()?);
+    let mut signals = StopSignals::register_handlers()?;
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
@@ -95,7 +95,7 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     let mut options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
     options.listening_url = Some(address_file::local_url(address));
     options.event_feed = Some(event_feed.clone());
-    options.endpoint_desk = Some(EndpointDesk::new(poster.clone()));
+    options.endpoint_posts = Some(Arc::new(poster.clone()));
     let console = create_console(&deps, &keyring, &options)?;
     let router = build_router(&deps, &keyring, &environment, options, &console)?;
     let server = serve_requests(listener, router, environment.server.clone(), closing);
@@ -218,29 +218,25 @@ fn build_options(
     metrics: &ProcessMetrics,
     embedded: &Embedded,
     health_probe: &HealthProbe,
-) -> Result<ApiOptions<Embedded>> {
+) -> Result<ApiOptions> {
     Ok(ApiOptions {
         public_url: environment.public_url.clone(),
         listening_url: None,
         simulator,
         metrics: Some(metrics.to_page()),
-        depths: embedded.clone(),
+        depths: Arc::new(embedded.clone()),
         health_probe: health_probe.clone(),
         asks_models: true,
         provider_setup: Some(create_setup_desk(environment)?.into_setup()),
         push_desk: None,
         event_feed: None,
-        endpoint_desk: None,
-        applied_file: Some(AppliedFileDesk::new(embedded.clone())),
+        endpoint_posts: None,
+        applies_file: true,
     })
 }
 
 /// Creates the console over the routes of the API.
-fn create_console(
-    deps: &Arc<LocalDeps>,
-    keyring: &Keyring,
-    options: &ApiOptions<Embedded>,
-) -> Result<LocalConsole> {
+fn create_console(deps: &Arc<Deps>, keyring: &Keyring, options: &ApiOptions) -> Result<LocalConsole> {
     let has_simulator = options.simulator.is_some();
     let api = api_router(Arc::clone(deps), Arc::new(keyring.clone()), options.clone());
     LocalConsole::create(api, keyring, has_simulator)
@@ -248,10 +244,10 @@ fn create_console(
 
 /// Builds the routes of both sides and of the console. They record webhooks if the settings say so.
 fn build_router(
-    deps: &Arc<LocalDeps>,
+    deps: &Arc<Deps>,
     keyring: &Keyring,
     environment: &LocalEnvironment,
-    options: ApiOptions<Embedded>,
+    options: ApiOptions,
     console: &LocalConsole,
 ) -> Result<Router> {
     let api = api_routes(Arc::clone(deps), Arc::new(keyring.clone()), options);
@@ -273,7 +269,7 @@ fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Resul
 }
 
 /// Stores which keys are missing, and lets what waited for a key go on. Providers are asked, so it runs beside the server.
-async fn record_keys(deps: Arc<LocalDeps>) {
+async fn record_keys(deps: Arc<Deps>) {
     if let Err(error) = key_check::record_instance_keys(&*deps).await {
         tracing::error!(%error, "the list of missing keys could not be stored");
     }
@@ -282,7 +278,7 @@ async fn record_keys(deps: Arc<LocalDeps>) {
 /// Looks after the process from outside of the threads of the background, for ever.
 async fn look_after_process(
     health_probe: HealthProbe,
-    (deps, embedded): (Arc<LocalDeps>, Embedded),
+    (deps, embedded): (Arc<Deps>, Embedded),
     metrics: ProcessMetrics,
     watchman: Watchman,
 ) {
@@ -296,7 +292,7 @@ async fn look_after_process(
 /// dropped log lines. `/health` reports the result of the check.
 async fn probe_periodically(
     health_probe: HealthProbe,
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     embedded: Embedded,
     metrics: ProcessMetrics,
 ) {
@@ -312,7 +308,7 @@ async fn probe_periodically(
 /// Begins to post published events to the endpoints of tenants.
 fn start_endpoint_posts(
     background: &BackgroundRuntime,
-    (deps, poster): (&Arc<LocalDeps>, EndpointPoster),
+    (deps, poster): (&Arc<Deps>, EndpointPoster),
     embedded: &Embedded,
     stopped: &watch::Receiver<bool>,
 ) -> JoinHandle<()> {

@@ -4,8 +4,8 @@ use crate::service_manager;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
-use recado_local::compose::LocalDeps;
 use recado_local::environment::LocalEnvironment;
+use recado_pipeline::Deps;
 use recado_pipeline::configure;
 use recado_pipeline::ports::PageRequest;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 /// Refuses a start that would make a new webhook secret for an installation whose providers use the old one.
-pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEnvironment) -> Result<()> {
+pub(crate) async fn check_webhook_secret(deps: &Deps, environment: &LocalEnvironment) -> Result<()> {
     let file = environment.data.join("webhook-secret");
     if environment.master.is_some() || file.exists() {
         return Ok(());

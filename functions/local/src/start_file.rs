@@ -3,13 +3,13 @@
 use anyhow::{Context, Result};
 use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_embedded::Embedded;
-use recado_local::compose::LocalDeps;
+use recado_pipeline::Deps;
 use recado_pipeline::configure::{self, StartedConfiguration};
 use recado_pipeline::records::applied_file::{read_applied_file, save_applied_file};
 
 /// Applies what was edited in the file that the installation starts with, and logs what stayed as people changed it.
 pub(crate) async fn apply_at_start(
-    deps: &LocalDeps,
+    deps: &Deps,
     embedded: &Embedded,
     document: ConfigDocument,
     source: &str,

@@ -2,13 +2,12 @@
 
 use anyhow::Result;
 use recado_embedded::Embedded;
-use recado_local::compose::LocalDeps;
 use recado_local::environment::LocalEnvironment;
 use recado_local::keyring::EnvironmentSecrets;
 use recado_notify::{DELIVERY_TIMEOUT, Notifier};
 use recado_pipeline::Deps;
 use recado_pipeline::alert::{KnownState, deliver_notifications, evaluate_alerts};
-use recado_pipeline::ports::{Gauges, PortResult};
+use recado_pipeline::ports::PortResult;
 use recado_pipeline::reconcile::ReconcileReport;
 use std::time::Duration;
 
@@ -33,7 +32,7 @@ impl Watchman {
     /// Runs one pass. If it succeeds, and `reconcile` did, the heartbeat's URL is requested.
     pub(crate) async fn run_pass(
         &self,
-        deps: &LocalDeps,
+        deps: &Deps,
         queues: &Embedded,
         reconciled: Option<&ReconcileReport>,
     ) {
@@ -53,7 +52,7 @@ impl Watchman {
 
     async fn tell_alerts(
         &self,
-        deps: &LocalDeps,
+        deps: &Deps,
         queues: &Embedded,
         reconciled: Option<&ReconcileReport>,
     ) -> PortResult<()> {

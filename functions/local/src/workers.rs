@@ -6,10 +6,10 @@ use crate::watchman::Watchman;
 use crate::word_indexing::run_word_indexing;
 use recado_embedded::Embedded;
 use recado_http::{BackgroundBeats, LoopBeat};
-use recado_local::compose::{LocalDeps, LocalEmails};
+use recado_local::compose::LocalEmails;
 use recado_local::queue_workers::{BEAT_WITHIN, DRAIN_TIMEOUT, IDLE_TIMEOUT, run_queue_workers};
-use recado_pipeline::ports::System;
-use recado_pipeline::{Deps, reconcile};
+use recado_pipeline::Deps;
+use recado_pipeline::reconcile;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 /// Runs until `stop` is `true`. Then finishes what was begun.
 pub(crate) async fn run_workers(
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     emails: LocalEmails,
     queues: Embedded,
     (metrics, beats): (ProcessMetrics, BackgroundBeats),
@@ -73,7 +73,7 @@ async fn pass_beats(beat: LoopBeat, mut stop: watch::Receiver<bool>) {
 
 /// Runs `reconcile`, tells alerts and deletes expired records, every minute.
 async fn run_every_minute(
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     queues: Embedded,
     metrics: ProcessMetrics,
     (watchman, beat): (Watchman, LoopBeat),
@@ -114,12 +114,7 @@ async fn run_every_minute(
 
 /// Corrects stored times a minute after the clock was found set back: by then no send that began before is still
 /// running. Returns whether a correction is still to be made.
-async fn handle_clock_set_back(
-    watch: &mut ClockWatch,
-    found: bool,
-    deps: &LocalDeps,
-    queues: &Embedded,
-) -> bool {
+async fn handle_clock_set_back(watch: &mut ClockWatch, found: bool, deps: &Deps, queues: &Embedded) -> bool {
     if found {
         match queues.adjust_to_set_back_clock().await {
             Ok(changed) => tracing::warn!(

@@ -18,6 +18,7 @@ mod refused_files;
 pub(crate) mod tests;
 
 use crate::model_provider::{ANTHROPIC, ModelProvider};
+use async_trait::async_trait;
 use failure::{FailureCause, ModelFailure, Retryability};
 use futures::future::{Either, select};
 use genai::chat::{ChatOptions, ChatResponse, StopReason, ToolCall, ToolChoice};
@@ -220,6 +221,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Llm for Claude<S, A> {
     async fn list_models(&self) -> Vec<String> {
         Self::list_models(self).await

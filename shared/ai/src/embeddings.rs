@@ -5,6 +5,7 @@
 mod tests;
 
 use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server};
+use async_trait::async_trait;
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
 use recado_knowledge::hash_ngrams;
@@ -252,6 +253,7 @@ fn check_texts(texts: &[String]) -> Result<(), EmbeddingError> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Embedder for EmbeddingClient<S, A> {
     fn embedding_model(&self) -> Option<&str> {
         match &self.settings.source {

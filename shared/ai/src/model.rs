@@ -11,6 +11,7 @@ use crate::model_provider::OTHER_PROVIDERS;
 use crate::model_settings::ModelSettings;
 use crate::simulated::Simulated;
 use crate::transcription::TranscriptionClient;
+use async_trait::async_trait;
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::ids::Ordinal;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
@@ -132,6 +133,7 @@ impl<S: Secrets, A: System> Model<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Llm for Model<S, A> {
     async fn has_key(&self) -> PortResult<bool> {
         if self.parts.claude.has_key().await? {
@@ -180,6 +182,7 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
     async fn read_document(
         &self,
@@ -190,6 +193,7 @@ impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Embedder for Model<S, A> {
     fn embedding_model(&self) -> Option<&str> {
         self.parts.embeddings.embedding_model()
@@ -200,6 +204,7 @@ impl<S: Secrets, A: System> Embedder for Model<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
     async fn split_document(
         &self,
@@ -250,6 +255,7 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Transcriber for Model<S, A> {
     fn explain_refusal(&self, bytes: u64, simulated: bool) -> Option<TranscriptionError> {
         if simulated {

@@ -1,6 +1,7 @@
 //! The simulated model, which needs no key.
 
 use crate::transcription::simulate_transcript;
+use async_trait::async_trait;
 use recado_domain::decision::AgentDecision;
 use recado_domain::knowledge::first_block_text;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
@@ -32,6 +33,7 @@ impl<A: System> Simulated<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Llm for Simulated<A> {
     /// Answers with the number of messages in the burst (the lines after the last answer), and repeats the last one. The first block
     /// of knowledge is repeated, too. If the latency is longer than [`LlmRequest::within`], the call fails after that time, as a
@@ -81,15 +83,20 @@ impl<A: System> Llm for Simulated<A> {
 }
 
 /// The simulated model makes no vectors: those of the setting do ([`crate::EmbeddingSource::Simulated`]).
+#[async_trait]
 impl<A: System> Embedder for Simulated<A> {}
 
+#[async_trait]
 impl<A: System> DocumentReader for Simulated<A> {}
 
+#[async_trait]
 impl<A: System> KnowledgeLibrary for Simulated<A> {}
 
 /// The simulated model calls no tool itself: a turn does.
+#[async_trait]
 impl<A: System> Tools for Simulated<A> {}
 
+#[async_trait]
 impl<A: System> Transcriber for Simulated<A> {
     fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
         None

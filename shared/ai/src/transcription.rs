@@ -5,6 +5,7 @@
 mod tests;
 
 use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server};
+use async_trait::async_trait;
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
@@ -223,6 +224,7 @@ fn unavailable(why: &str) -> TranscriptionError {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Transcriber for TranscriptionClient<S, A> {
     fn explain_refusal(&self, bytes: u64, _: bool) -> Option<TranscriptionError> {
         if self.settings.url.is_none() {

@@ -12,6 +12,7 @@ use crate::clients::Clients;
 use crate::config::{AwsConfig, require_setting, variable};
 use crate::error::{AwsError, error_code, invalid_request, port_error};
 use crate::system::OsSystem;
+use async_trait::async_trait;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::MetadataDirective;
@@ -171,6 +172,7 @@ impl<A: System> AwsQueues<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Queues for AwsQueues<A> {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "enqueueing events";

@@ -260,6 +260,7 @@ impl<A: System> Secrets for AwsSecrets<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use async_trait::async_trait;
 
     fn env(name: &str) -> CredentialRef {
         CredentialRef::Env(name.to_owned())
@@ -301,6 +302,7 @@ mod tests {
     #[derive(Debug, Clone, Copy)]
     struct At(i64);
 
+    #[async_trait]
     impl System for At {
         fn now(&self) -> jiff::Timestamp {
             jiff::Timestamp::from_second(self.0).unwrap()

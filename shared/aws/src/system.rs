@@ -1,5 +1,6 @@
 //! The time and the random numbers of a running function.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;
 use recado_ports::ports::System;
@@ -10,6 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsSystem;
 
+#[async_trait]
 impl System for OsSystem {
     fn now(&self) -> Timestamp {
         from_unix_millis(Timestamp::now().as_millisecond())

@@ -13,6 +13,7 @@ mod smtp;
 #[cfg(test)]
 mod tests;
 
+use async_trait::async_trait;
 use recado_domain::config::{EmailSender, EmailSenderKind};
 use recado_domain::email::Email;
 use recado_ports::ports::{AcceptedEmail, EmailError, EmailSenders, Secrets};
@@ -103,6 +104,7 @@ impl<S: Secrets> EmailClients<S> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets> EmailSenders for EmailClients<S> {
     async fn send_email(&self, sender: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError> {
         email

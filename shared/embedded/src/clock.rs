@@ -1,3 +1,4 @@
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::millis;
 use recado_ports::ports::System;
@@ -37,6 +38,7 @@ impl fmt::Debug for Clock {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmbeddedSystem;
 
+#[async_trait]
 impl System for EmbeddedSystem {
     fn now(&self) -> Timestamp {
         millis::from_unix_millis(Timestamp::now().as_millisecond())

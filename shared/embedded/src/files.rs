@@ -4,6 +4,7 @@ use crate::Embedded;
 use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbError;
 use crate::folder::sync_folder;
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use recado_domain::ids::hash_parts;
 use recado_ports::ports::{FileBytes, FileError, Files, PortResult, VectorStore};
@@ -178,6 +179,7 @@ impl Embedded {
     }
 }
 
+#[async_trait]
 impl Files for Embedded {
     async fn put_file(&self, key: &str, _mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
         let (files, key) = (self.file_store(), key.to_owned());
@@ -232,6 +234,7 @@ impl Files for Embedded {
 }
 
 /// On one machine all vectors stand in the snapshots.
+#[async_trait]
 impl VectorStore for Embedded {}
 
 #[cfg(test)]

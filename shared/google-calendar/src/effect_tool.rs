@@ -3,6 +3,7 @@
 use crate::client::{CalendarTarget, GoogleCalendar};
 use crate::error::{CalendarError, Certainty};
 use crate::event::{CalendarEvent, EventMove, EventStatus, EventTag, NewCalendarEvent};
+use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use recado_domain::calendar::{BookingRules, TimeSpan};
 use recado_domain::config::CredentialRef;
@@ -165,6 +166,7 @@ fn judge_cancellation(found: Option<&CalendarEvent>, version: &str) -> AskAnswer
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> EffectTool for CalendarEffects<S, A> {
     fn settling_ability(&self) -> SettlingAbility {
         SettlingAbility::Fenced

@@ -16,6 +16,7 @@ mod checks;
 mod config;
 mod console_sessions;
 mod contacts;
+mod context;
 mod conversations;
 mod dead_letters;
 #[cfg(test)]
@@ -63,6 +64,7 @@ mod view;
 mod webhook_endpoints;
 mod whatsapp;
 
+pub use context::ApiOptions;
 pub use metrics::{GaugeReading, MetricsPage};
 pub use onboarding::{
     ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
@@ -73,82 +75,10 @@ use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::MethodRouter;
+use context::Api;
 use entry_kinds::{agents, calendars, instances, tenants, tools};
 use recado_pipeline::Deps;
-use recado_pipeline::ports::QueueDepths;
-use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
-
-/// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
-const BODY_MAX: usize = 1024 * 1024;
-
-/// The settings and sources that the API needs besides the ports.
-#[derive(Debug, Clone)]
-pub struct ApiOptions<D> {
-    /// The base URL at which providers reach this installation, without a slash at its end.
-    pub public_url: Option<String>,
-    /// The base URL at which this machine reaches the installation. It is shown where `public_url` is not known.
-    pub listening_url: Option<String>,
-    /// The messages that the simulated provider accepted. `None` where a real provider sends.
-    pub simulator: Option<SimulatedOutbox>,
-    /// The source of the queues' depths.
-    pub depths: D,
-    /// The function that writes the metrics. `None` where they are elsewhere.
-    pub metrics: Option<MetricsPage>,
-    /// The check that the store accepts writes.
-    pub health_probe: crate::HealthProbe,
-    /// `true` if this process has the model's key, so that it can ask the model.
-    pub asks_models: bool,
-    /// The part that sets instances up at their providers. `None`: this process does not.
-    pub provider_setup: Option<ProviderSetup>,
-    /// The feed of published events for streams. `None`: there are no streams.
-    pub event_feed: Option<crate::EventFeed>,
-    /// The way to tickets of push connections. `None`: there is no WebSocket API.
-    pub push_desk: Option<crate::PushDesk>,
-    /// The way to the endpoints of tenants, for tests of one. `None`: this process posts to none.
-    pub endpoint_desk: Option<crate::EndpointDesk>,
-    /// The way to what the configuration file said. `None`: no start applies a file.
-    pub applied_file: Option<crate::AppliedFileDesk>,
-}
-
-/// The ports, the keys and the queue depths that an installation's API works with.
-pub(crate) trait ApiContext: 'static {
-    type Deps: Deps + 'static;
-    type Keys: Keys;
-    type Depths: QueueDepths;
-}
-
-impl<Ports: Deps + 'static, K: Keys, D: QueueDepths> ApiContext for (Ports, K, D) {
-    type Deps = Ports;
-    type Keys = K;
-    type Depths = D;
-}
-
-/// The state that every handler gets.
-pub(crate) struct Api<C: ApiContext> {
-    deps: Arc<C::Deps>,
-    keys: Arc<C::Keys>,
-    options: Arc<ApiOptions<C::Depths>>,
-    /// The status that a request without a token got last.
-    last_status: Arc<whatsapp::PublicStatusCache>,
-    /// The number of refused tokens.
-    refused_tokens: Arc<auth::RefusedTokens>,
-    /// What the metrics were last made of.
-    last_reading: Arc<metrics::ReadingCache>,
-}
-
-impl<C: ApiContext> Clone for Api<C> {
-    fn clone(&self) -> Self {
-        Self {
-            deps: Arc::clone(&self.deps),
-            keys: Arc::clone(&self.keys),
-            options: Arc::clone(&self.options),
-            last_status: Arc::clone(&self.last_status),
-            refused_tokens: Arc::clone(&self.refused_tokens),
-            last_reading: Arc::clone(&self.last_reading),
-        }
-    }
-}
 
 /// Lists the routes that need no token. `$routes` makes what is wanted of a path, its methods and their handlers.
 macro_rules! list_public_routes {
@@ -317,16 +247,14 @@ macro_rules! plain_routes {
     };
 }
 
-fn make_router<C: ApiContext>(
-    routes: impl IntoIterator<Item = (&'static str, MethodRouter<Api<C>>)>,
-) -> Router<Api<C>> {
-    let add = |router: Router<Api<C>>, (path, methods)| router.route(path, methods);
+fn make_router(routes: impl IntoIterator<Item = (&'static str, MethodRouter<Api>)>) -> Router<Api> {
+    let add = |router: Router<Api>, (path, methods)| router.route(path, methods);
     routes.into_iter().fold(Router::new(), add)
 }
 
 /// Makes the description of the API.
 #[cfg(test)]
-pub(crate) fn describe_routes<C: ApiContext>() -> utoipa::openapi::OpenApi {
+pub(crate) fn describe_routes() -> utoipa::openapi::OpenApi {
     use utoipa_axum::router::OpenApiRouter;
     macro_rules! described_routes {
         ($path:expr => $($method:ident $($part:ident)::+),+) => {
@@ -334,9 +262,9 @@ pub(crate) fn describe_routes<C: ApiContext>() -> utoipa::openapi::OpenApi {
         };
     }
     let public = list_public_routes!(described_routes).into_iter();
-    let public = public.fold(OpenApiRouter::<Api<C>>::new(), OpenApiRouter::routes);
+    let public = public.fold(OpenApiRouter::<Api>::new(), OpenApiRouter::routes);
     let operators = list_operator_routes!(described_routes).into_iter();
-    let operators = operators.fold(OpenApiRouter::<Api<C>>::new(), OpenApiRouter::routes);
+    let operators = operators.fold(OpenApiRouter::<Api>::new(), OpenApiRouter::routes);
     describe::describe_api(public.into_openapi(), operators.into_openapi())
 }
 
@@ -372,19 +300,8 @@ pub(crate) fn compare_routes() -> Vec<(RoutePlace, RoutePlace)> {
 }
 
 /// Returns the operators' routes, to be finished or joined with those of the providers.
-pub fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
-    deps: Arc<Ports>,
-    keys: Arc<K>,
-    options: ApiOptions<D>,
-) -> Router {
-    let api: Api<(Ports, K, D)> = Api {
-        deps,
-        keys,
-        options: Arc::new(options),
-        last_status: Arc::default(),
-        refused_tokens: Arc::default(),
-        last_reading: Arc::default(),
-    };
+pub fn api_routes(deps: Arc<Deps>, keys: Arc<dyn Keys>, options: ApiOptions) -> Router {
+    let api = Api::new(deps, keys, options);
     let routes = make_router(list_operator_routes!(plain_routes))
         .route_layer(from_fn_with_state(api.clone(), auth::require_permission))
         .merge(make_router(list_public_routes!(plain_routes)))

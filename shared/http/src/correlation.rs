@@ -79,8 +79,8 @@ impl RequestCorrelation {
 ///
 /// The span carries the matched route, not the path: a path can hold a secret. A path below `/webhooks/{provider}`
 /// does, where a provider can send no header.
-pub(crate) async fn attach_correlation<Ports: Deps>(
-    State(deps): State<Arc<Ports>>,
+pub(crate) async fn attach_correlation(
+    State(deps): State<Arc<Deps>>,
     mut request: Request,
     next: Next,
 ) -> Response {

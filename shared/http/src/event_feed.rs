@@ -81,7 +81,7 @@ impl EventFeed {
     /// stream is open, nothing is read.
     pub async fn run_feed<W: Future<Output = ()> + Send>(
         &self,
-        log: &impl PublishedEvents,
+        log: &dyn PublishedEvents,
         wait_for_change: impl Fn() -> W,
     ) {
         let mut place = None;
@@ -106,7 +106,7 @@ impl EventFeed {
     /// Sends the streams what was published since `place`.
     async fn send_new_events(
         &self,
-        log: &impl PublishedEvents,
+        log: &dyn PublishedEvents,
         place: &mut Option<EventCursor>,
     ) -> PortResult<()> {
         let mut from = if let Some(from) = *place {

@@ -8,7 +8,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Deps;
 use recado_pipeline::health::{HealthStatus, check_store_writes};
-use recado_pipeline::ports::{DiskSpace, Gauges, PortError, QueueDepths, System};
+use recado_pipeline::ports::{DiskSpace, PortError, QueueDepths};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -101,7 +101,7 @@ impl HealthProbe {
     /// Writes a record, reads the depth of a queue, measures the disk and stores the results. A store that refuses the write is
     /// unhealthy. A queue whose depth cannot be read is only degraded, since it may still accept messages. One into which acknowledged
     /// events do not come is unhealthy after some minutes.
-    pub async fn probe_store<Ports: Deps, D: QueueDepths>(&self, deps: &Ports, depths: &D) {
+    pub async fn probe_store(&self, deps: &Deps, depths: &dyn QueueDepths) {
         let at = deps.system().now();
         self.lock_state().tried = Some(at);
         let write = run_with_timeout(deps, "proving a write", check_store_writes(deps, at)).await;
@@ -136,11 +136,7 @@ impl HealthProbe {
     }
 
     /// Returns the last result. If requests may cause checks and the last one is too old, checks first.
-    pub(crate) async fn probe_if_stale<Ports: Deps, D: QueueDepths>(
-        &self,
-        deps: &Ports,
-        depths: &D,
-    ) -> HealthProbeResult {
+    pub(crate) async fn probe_if_stale(&self, deps: &Deps, depths: &dyn QueueDepths) -> HealthProbeResult {
         let old = !is_fresh(self.lock_state().tried, deps.system().now());
         if self.on_request && old {
             self.probe_store(deps, depths).await;
@@ -207,8 +203,8 @@ fn is_fresh(at: Option<Timestamp>, now: Timestamp) -> bool {
 }
 
 /// Returns the result of `work`, or an error after four seconds.
-pub(crate) async fn run_with_timeout<Ports: Deps, T>(
-    deps: &Ports,
+pub(crate) async fn run_with_timeout<T>(
+    deps: &Deps,
     what: &'static str,
     work: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, PortError> {

@@ -9,10 +9,8 @@
 //! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 mod api;
-mod applied_file_desk;
 mod background_beats;
 mod correlation;
-mod endpoint_desk;
 mod event_feed;
 mod extra_slashes;
 mod health_probe;
@@ -31,9 +29,7 @@ pub use api::{
     ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
     SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
 };
-pub use applied_file_desk::AppliedFileDesk;
 pub use background_beats::{BackgroundBeats, LoopBeat};
-pub use endpoint_desk::EndpointDesk;
 pub use event_feed::EventFeed;
 pub use extra_slashes::accept_extra_slashes;
 pub use health_probe::HealthProbe;
@@ -48,16 +44,11 @@ pub use webhook_recording::{ReceivedWebhook, record_webhooks};
 
 use axum::Router;
 use recado_pipeline::Deps;
-use recado_pipeline::ports::QueueDepths;
 use std::sync::Arc;
 
 /// Returns the providers' routes: `/webhooks/…` and `/api/webhook/…`. Any other path is a 404, and so is a path that no
 /// provider has.
-pub fn webhook_router<Ports: Deps + 'static, K: Keys>(
-    deps: Arc<Ports>,
-    keys: Arc<K>,
-    limits: WebhookLimits,
-) -> Router {
+pub fn webhook_router(deps: Arc<Deps>, keys: Arc<dyn Keys>, limits: WebhookLimits) -> Router {
     accept_extra_slashes(finish_router(
         webhook_routes(Arc::clone(&deps), keys, limits),
         deps,
@@ -65,27 +56,23 @@ pub fn webhook_router<Ports: Deps + 'static, K: Keys>(
 }
 
 /// Returns the operators' routes: `/health`, `/v1/…` and `/simulator/outbox`. Any other path is a 404.
-pub fn api_router<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
-    deps: Arc<Ports>,
-    keys: Arc<K>,
-    options: ApiOptions<D>,
-) -> Router {
+pub fn api_router(deps: Arc<Deps>, keys: Arc<dyn Keys>, options: ApiOptions) -> Router {
     finish_router(api_routes(Arc::clone(&deps), keys, options), deps)
 }
 
 /// Joins the providers' routes with those of operators, for an installation on one machine. (Two finished routers cannot be
 /// merged: each has a fallback.) What is served goes through [`accept_extra_slashes`] at the end.
-pub fn whole_router<Ports: Deps + 'static>(webhook: Router, api: Router, deps: Arc<Ports>) -> Router {
+pub fn whole_router(webhook: Router, api: Router, deps: Arc<Deps>) -> Router {
     finish_router(webhook.merge(api), deps)
 }
 
-fn finish_router<Ports: Deps + 'static>(routes: Router, deps: Arc<Ports>) -> Router {
+fn finish_router(routes: Router, deps: Arc<Deps>) -> Router {
     routes
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_route)
         .layer(axum::middleware::from_fn_with_state(
             deps,
-            correlation::attach_correlation::<Ports>,
+            correlation::attach_correlation,
         ))
 }
 

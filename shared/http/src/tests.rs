@@ -49,9 +49,8 @@ mod wrong_bodies;
 mod wrong_webhooks;
 
 use crate::{
-    ApiOptions, AppliedFileDesk, BackgroundBeats, EventFeed, HealthProbe, MetricsPage, WebhookKeys,
-    WebhookLimits, accept_extra_slashes, api_router, api_routes, webhook_router, webhook_routes,
-    whole_router,
+    ApiOptions, BackgroundBeats, EventFeed, HealthProbe, Keys, MetricsPage, WebhookKeys, WebhookLimits,
+    accept_extra_slashes, api_router, api_routes, webhook_router, webhook_routes, whole_router,
 };
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -72,7 +71,7 @@ use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_s
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::{Components, Settings};
+use recado_pipeline::{Components, Deps, Settings};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use recado_whatsapp::SimulatedOutbox;
@@ -89,8 +88,6 @@ pub(crate) const TOKEN: &str = "operator-token-1-of-32-characters";
 pub(crate) const METRICS_TOKEN: &str = "metrics-token-1-of-32-characters";
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
-
-pub(crate) type TestWorld = Components<Embedded, Unsteady, TestProviders, NotCalled, EmbeddedSystem>;
 
 /// An installation.
 pub(crate) struct Site {
@@ -208,39 +205,38 @@ impl Site {
         jobs.map(|job| job.external.as_str().to_owned()).collect()
     }
 
-    pub(crate) fn deps(&self) -> Arc<TestWorld> {
-        Arc::new(Components {
-            store: self.store.clone(),
-            queues: self.queues.clone(),
-            providers: self.providers.clone(),
-            llm: NotCalled,
-            system: EmbeddedSystem,
-            settings: self.settings.clone(),
-            retry_lock: recado_pipeline::RetryLock::default(),
-            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-        })
+    pub(crate) fn deps(&self) -> Arc<Deps> {
+        let world = Components::new(
+            self.store.clone(),
+            self.queues.clone(),
+            self.providers.clone(),
+            NotCalled,
+            EmbeddedSystem,
+            self.settings.clone(),
+        );
+        world.deps
     }
 
-    fn options(&self) -> ApiOptions<SetDepths> {
+    fn options(&self) -> ApiOptions {
         ApiOptions {
             public_url: self.public_url.clone(),
             listening_url: Some("http://127.0.0.1:8080".to_owned()),
             simulator: self.simulator.clone(),
             metrics: self.metrics.clone(),
-            depths: self.depths.clone(),
+            depths: Arc::new(self.depths.clone()),
             health_probe: self.pulse.clone(),
             asks_models: false,
             provider_setup: Some(stand_ins::set_up_nothing()),
             event_feed: self.event_feed.clone(),
             push_desk: Some(stand_ins::make_push_tickets()),
-            endpoint_desk: Some(stand_ins::accept_every_post()),
-            applied_file: Some(AppliedFileDesk::new(self.store.clone())),
+            endpoint_posts: Some(Arc::new(stand_ins::Accepting)),
+            applies_file: true,
         }
     }
 
     /// The webhook's router and the API's, as on AWS.
     pub(crate) fn sides(&self) -> (Router, Router) {
-        let keys = Arc::new(self.keys.clone());
+        let keys: Arc<dyn Keys> = Arc::new(self.keys.clone());
         (
             webhook_router(self.deps(), Arc::clone(&keys), LIMITS),
             api_router(self.deps(), keys, self.options()),
@@ -264,7 +260,7 @@ impl Site {
 
     /// The same, which takes no slashes too many: its routes can be seen.
     pub(crate) fn routes_with(&self, limits: WebhookLimits) -> Router {
-        let keys = Arc::new(self.keys.clone());
+        let keys: Arc<dyn Keys> = Arc::new(self.keys.clone());
         let webhook = webhook_routes(self.deps(), Arc::clone(&keys), limits);
         whole_router(
             webhook,

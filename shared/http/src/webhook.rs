@@ -25,7 +25,6 @@ use recado_domain::provider::Provider;
 use recado_pipeline::Deps;
 use recado_pipeline::ingest::{ingest, is_secret_accepted};
 use recado_pipeline::measure;
-use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
 use recado_pipeline::trace_span::TRACE_TARGET;
 use recado_whatsapp::webhook::{
@@ -68,33 +67,19 @@ impl WebhookLimits {
 /// A provider, and the handler of its webhooks.
 type WebhookRoute = (Provider, &'static dyn WebhookHandler);
 
-pub(crate) struct WebhookState<Ports, K> {
-    deps: Arc<Ports>,
-    keys: Arc<K>,
+#[derive(Clone)]
+pub(crate) struct WebhookState {
+    deps: Arc<Deps>,
+    keys: Arc<dyn Keys>,
     limits: WebhookLimits,
     large: LargeBodies,
 }
 
-impl<Ports, K> Clone for WebhookState<Ports, K> {
-    fn clone(&self) -> Self {
-        Self {
-            deps: Arc::clone(&self.deps),
-            keys: Arc::clone(&self.keys),
-            limits: self.limits,
-            large: self.large.clone(),
-        }
-    }
-}
-
 /// Returns the providers' routes, to be finished or joined with those of operators.
-pub fn webhook_routes<Ports: Deps + 'static, K: Keys>(
-    deps: Arc<Ports>,
-    keys: Arc<K>,
-    limits: WebhookLimits,
-) -> Router {
+pub fn webhook_routes(deps: Arc<Deps>, keys: Arc<dyn Keys>, limits: WebhookLimits) -> Router {
     webhook_handlers()
         .flat_map(|(provider, handler)| {
-            let methods = method_routes::<Ports, K>(provider, handler);
+            let methods = method_routes(provider, handler);
             handler.paths().iter().map(move |path| (*path, methods.clone()))
         })
         .fold(Router::new(), |router, (path, methods)| {
@@ -109,20 +94,15 @@ pub fn webhook_routes<Ports: Deps + 'static, K: Keys>(
 }
 
 /// Returns what each path of a provider does: `POST` delivers a webhook, `GET` is the handshake, if there is one.
-fn method_routes<Ports: Deps + 'static, K: Keys>(
-    provider: Provider,
-    handler: &'static dyn WebhookHandler,
-) -> MethodRouter<WebhookState<Ports, K>> {
+fn method_routes(provider: Provider, handler: &'static dyn WebhookHandler) -> MethodRouter<WebhookState> {
     let methods = match handler.handshake() {
-        Some(answer) => get(
-            move |State(webhook): State<WebhookState<Ports, K>>, uri: Uri| async move {
-                webhook.handle_handshake(provider, answer, &uri).await
-            },
-        ),
+        Some(answer) => get(move |State(webhook): State<WebhookState>, uri: Uri| async move {
+            webhook.handle_handshake(provider, answer, &uri).await
+        }),
         None => MethodRouter::new(),
     };
     methods.post(
-        move |State(webhook): State<WebhookState<Ports, K>>,
+        move |State(webhook): State<WebhookState>,
               Extension(correlation): Extension<RequestCorrelation>,
               PathParam(params): PathParam<BTreeMap<String, String>>,
               headers: HeaderMap,
@@ -150,7 +130,7 @@ fn plain_text(text: String) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], text).into_response()
 }
 
-impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
+impl WebhookState {
     /// Answers a provider's handshake.
     async fn handle_handshake(
         &self,

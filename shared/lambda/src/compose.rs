@@ -17,7 +17,7 @@ use recado_http::WebhookLimits;
 use recado_http_client::{ClientError, build_http_client, build_public_http_client};
 use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::{SettingError, VariableReader};
-use recado_pipeline::{Components, Settings};
+use recado_pipeline::{Components, ExclusiveTurns, Settings};
 use recado_traces::TraceSettings;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
@@ -193,16 +193,8 @@ pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, C
     let push = environment.push_url.as_deref();
     let push = push.map(|url| NewsPush::new(PushSender::new(&clients.shared, url, environment.log_requests)));
     let queues = AwsQueues::new(clients, config, OsSystem);
-    let deps = Components {
-        store,
-        queues,
-        providers,
-        llm,
-        system: OsSystem,
-        settings,
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::one_at_a_time(),
-    };
+    let mut deps = Components::new(store, queues, providers, llm, OsSystem, settings);
+    deps.deps_mut().exclusive_turns = ExclusiveTurns::one_at_a_time();
     Ok(AwsComposition {
         deps,
         secrets,

@@ -2,6 +2,7 @@
 
 use crate::AwsDeps;
 use crate::batch::MessageVisibility;
+use async_trait::async_trait;
 use recado_aws::{AwsSecrets, OsSystem};
 use recado_domain::webhook_endpoint::PostError;
 use recado_notify::EndpointPoster;
@@ -24,6 +25,7 @@ impl AwsEndpointPosts {
     }
 }
 
+#[async_trait]
 impl EndpointPosts for AwsEndpointPosts {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         let masters = self.secrets.webhook_masters().await;

@@ -1,5 +1,6 @@
 //! Keys of the HTTP API on AWS.
 
+use async_trait::async_trait;
 use futures::future::{try_join, try_join_all};
 use recado_aws::{AwsSecrets, OsSystem};
 use recado_domain::config::CredentialRef;
@@ -31,6 +32,7 @@ impl AwsKeys {
     }
 }
 
+#[async_trait]
 impl Keys for AwsKeys {
     async fn webhook_keys(&self, provider: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         let needs = required_keys(provider);

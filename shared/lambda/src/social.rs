@@ -11,7 +11,7 @@ use recado_domain::ids::{CorrelationId, hash_parts};
 use recado_domain::provider::Provider;
 use recado_pipeline::ingest::{ingest, keep_unreadable_webhook};
 use recado_pipeline::measure::count_webhook_items;
-use recado_pipeline::ports::{PortError, System};
+use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::VariableReader;
 use recado_pipeline::trace_span::{TRACE_TARGET, continue_trace};
 use recado_pipeline::{Deps, Verdict};
@@ -78,7 +78,7 @@ fn retry_verdict(receives: u32) -> Verdict {
 /// it comes from a topic that is not allowed. A message that cannot be read is stored as a dead letter at once. The body
 /// is not logged.
 pub(crate) async fn ingest_social_message(
-    deps: &impl Deps,
+    deps: &Deps,
     social: &SocialQueue,
     received: &BatchMessage,
 ) -> Verdict {

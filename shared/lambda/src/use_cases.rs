@@ -21,7 +21,7 @@ use axum::response::Response;
 use futures::future::BoxFuture;
 use recado_aws::{PublishedChanges, StreamRecord};
 use recado_console::{ConsoleOptions, console_routes};
-use recado_http::{ApiOptions, EndpointDesk, HealthProbe, ProviderSetup, PushDesk};
+use recado_http::{ApiOptions, HealthProbe, ProviderSetup, PushDesk};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::{PortResult, System};
@@ -163,7 +163,7 @@ pub fn tell_alerts<'a>(
 pub fn build_webhook_router(composed: AwsComposition) -> Router {
     let keys = AwsKeys::new(composed.secrets);
     let limits = composed.environment.webhook_limits;
-    let router = recado_http::webhook_router(Arc::new(composed.deps), Arc::new(keys), limits);
+    let router = recado_http::webhook_router(composed.deps.deps, Arc::new(keys), limits);
     router.layer(from_fn(finish_invocation_after))
 }
 
@@ -175,7 +175,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         listening_url: None,
         simulator: None,
         metrics: None,
-        depths: composed.deps.queues.clone(),
+        depths: Arc::new(composed.deps.queues.clone()),
         health_probe: HealthProbe::on_request(),
         asks_models: false,
         provider_setup: Some(provider_setup),
@@ -187,11 +187,11 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
                 Box::pin(async move { store.create_push_ticket(tenant.as_ref()).await })
             })
         }),
-        endpoint_desk: Some(EndpointDesk::new(AwsEndpointPosts::new(composed.secrets.clone()))),
-        applied_file: None,
+        endpoint_posts: Some(Arc::new(AwsEndpointPosts::new(composed.secrets.clone()))),
+        applies_file: false,
     };
     let (keys, store) = (AwsKeys::new(composed.secrets), composed.deps.store.clone());
-    let api = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
+    let api = recado_http::api_router(composed.deps.deps, Arc::new(keys), options);
     let console = ConsoleOptions {
         has_event_stream: false,
         push_url: composed.environment.push_url,

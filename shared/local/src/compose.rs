@@ -9,17 +9,9 @@ use recado_email::EmailClients;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_http_client::{build_http_client, build_public_http_client};
 use recado_pipeline::ports::Llm;
-use recado_pipeline::{Components, Settings};
+use recado_pipeline::{Components, Deps, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
-
-/// The ports of an installation on one machine.
-pub type LocalDeps = Components<
-    Embedded,
-    Embedded,
-    WhatsApp<EnvironmentSecrets, EmbeddedSystem>,
-    Model<EnvironmentSecrets, EmbeddedSystem>,
-    EmbeddedSystem,
->;
+use std::sync::Arc;
 
 /// The carriers of e-mail of an installation on one machine.
 pub type LocalEmails = EmailClients<EnvironmentSecrets>;
@@ -28,7 +20,7 @@ pub type LocalEmails = EmailClients<EnvironmentSecrets>;
 #[derive(Debug)]
 pub struct LocalComposition {
     /// The ports that the use cases call.
-    pub deps: LocalDeps,
+    pub deps: Arc<Deps>,
     /// The carriers of e-mail.
     pub emails: LocalEmails,
     /// The store and the queues; the workers receive messages from it.
@@ -72,23 +64,17 @@ pub async fn compose_components(environment: &LocalEnvironment, simulate: bool) 
         ..environment.providers.clone()
     };
     let emails = EmailClients::new(EnvironmentSecrets, http.clone(), environment.email.clone());
-    let deps = Components {
-        store: embedded.clone(),
-        queues: embedded.clone(),
-        providers: WhatsApp::new(http, EnvironmentSecrets, EmbeddedSystem, providers)
-            .with_public_client(build_public_http_client()?),
-        llm,
-        system: EmbeddedSystem,
-        settings: Settings {
-            public_url: environment.public_url.clone(),
-            restored_at: embedded.find_restore_time().await?,
-            ..environment.settings.clone()
-        },
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
+    let providers = WhatsApp::new(http, EnvironmentSecrets, EmbeddedSystem, providers)
+        .with_public_client(build_public_http_client()?);
+    let settings = Settings {
+        public_url: environment.public_url.clone(),
+        restored_at: embedded.find_restore_time().await?,
+        ..environment.settings.clone()
     };
+    let (store, queues) = (embedded.clone(), embedded.clone());
+    let components = Components::new(store, queues, providers, llm, EmbeddedSystem, settings);
     Ok(LocalComposition {
-        deps,
+        deps: components.deps,
         emails,
         embedded,
         simulator,

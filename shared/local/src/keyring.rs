@@ -2,6 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
+use async_trait::async_trait;
 use recado_domain::access::{TOKEN_LENGTH_MIN, is_strong_token};
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
@@ -90,6 +91,7 @@ impl Keyring {
     }
 }
 
+#[async_trait]
 impl Keys for Keyring {
     async fn webhook_keys(&self, _: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         Ok(Arc::clone(&self.webhook))

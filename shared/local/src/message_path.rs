@@ -3,23 +3,18 @@
 //! What is generic over the ports is compiled by the crate that names them. This crate is compiled to be fast, and the operators'
 //! side, which is larger, to be small.
 
-use crate::compose::LocalDeps;
 use crate::keyring::Keyring;
 use crate::server::{ServerLimits, serve_connections};
 use axum::Router;
 use futures::future::BoxFuture;
 use recado_http::{WebhookLimits, webhook_routes, whole_router};
+use recado_pipeline::Deps;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 /// Joins the providers' routes with those of operators.
-pub fn add_webhook_routes(
-    deps: &Arc<LocalDeps>,
-    keyring: &Keyring,
-    limits: WebhookLimits,
-    api: Router,
-) -> Router {
+pub fn add_webhook_routes(deps: &Arc<Deps>, keyring: &Keyring, limits: WebhookLimits, api: Router) -> Router {
     let webhook = webhook_routes(Arc::clone(deps), Arc::new(keyring.clone()), limits);
     whole_router(webhook, api, Arc::clone(deps))
 }

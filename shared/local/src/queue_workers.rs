@@ -1,6 +1,6 @@
 //! The workers of the queues: one loop per queue, and one for scheduled messages.
 
-use crate::compose::{LocalDeps, LocalEmails};
+use crate::compose::LocalEmails;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -10,11 +10,12 @@ use recado_domain::millis::add_millis;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
 use recado_http::{BackgroundBeats, LoopBeat};
-use recado_pipeline::ports::{PortResult, System};
+use recado_pipeline::Deps;
+use recado_pipeline::ports::PortResult;
 use recado_pipeline::records::scheduled_messages::list_due_scheduled;
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::table::Kind;
-use recado_pipeline::{Deps, Verdict, deliver, handle_outbound_message, handle_turns_message, process};
+use recado_pipeline::{Verdict, deliver, handle_outbound_message, handle_turns_message, process};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -119,7 +120,7 @@ fn visibility_timeout(queue: QueueName) -> Duration {
 /// Runs the workers of all queues until `stop` is `true`. Then they receive no more messages and finish those that were begun, for
 /// as long as the longest lease. The future is boxed here, so that the message's path is compiled with this crate.
 pub fn run_queue_workers(
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     emails: LocalEmails,
     queues: Embedded,
     beats: BackgroundBeats,
@@ -140,7 +141,7 @@ pub fn run_queue_workers(
 
 async fn run_queue_worker(
     queue: QueueName,
-    (deps, emails): (Arc<LocalDeps>, LocalEmails),
+    (deps, emails): (Arc<Deps>, LocalEmails),
     queues: Embedded,
     beat: LoopBeat,
     mut stop: watch::Receiver<bool>,
@@ -202,7 +203,7 @@ async fn run_queue_worker(
 /// Waits until there may be a message to receive.
 async fn wait_for_work(
     queue: QueueName,
-    deps: &LocalDeps,
+    deps: &Deps,
     queues: &Embedded,
     finished: &Notify,
     stop: &mut watch::Receiver<bool>,
@@ -233,18 +234,11 @@ async fn catch_panic(queue: QueueName, work: impl Future<Output = Verdict>) -> V
     })
 }
 
-async fn handle_message(
-    (deps, emails): (&LocalDeps, &LocalEmails),
-    queues: &Embedded,
-    received: DequeuedMessage,
-) {
+async fn handle_message((deps, emails): (&Deps, &LocalEmails), queues: &Embedded, received: DequeuedMessage) {
     let deadline = add_millis(deps.system().now(), 30_000);
     // The last write of the work acknowledges the message in its own transaction, where it can.
     let queues = queues.for_message(&received.receipt);
-    let deps = &LocalDeps {
-        queues: queues.clone(),
-        ..deps.clone()
-    };
+    let deps = &deps.with_queues(queues.clone());
     let (body, times) = (&received.body, received.receives);
     let worked = async {
         match received.queue {
@@ -273,7 +267,7 @@ const DUE_AT_ONCE: usize = 100;
 
 /// Releases scheduled messages in the second in which they are due. On AWS `reconcile` does it, but only every minute.
 async fn run_scheduled_sends(
-    deps: Arc<LocalDeps>,
+    deps: Arc<Deps>,
     queues: Embedded,
     beat: LoopBeat,
     mut stop: watch::Receiver<bool>,

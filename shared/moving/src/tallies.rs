@@ -42,7 +42,7 @@ pub(crate) fn write_sorted_json(mut value: Value) -> Result<Vec<u8>, MovingError
 
 /// Reads all records of a store that are kept at `now`, and gives each page to `take`.
 pub(crate) async fn read_all(
-    store: &impl MovableRecords,
+    store: &dyn MovableRecords,
     kinds: MovedKinds<'_>,
     now: Timestamp,
     mut take: impl FnMut(&[MovedRecord]) -> Result<(), MovingError>,

@@ -5,6 +5,7 @@
 #[path = "folders/table.rs"]
 mod table;
 
+use async_trait::async_trait;
 use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::event::{EventPayload, EventRecord};
@@ -91,6 +92,7 @@ impl BreakingStore<'_> {
     }
 }
 
+#[async_trait]
 impl MovableRecords for BreakingStore<'_> {
     fn keeps_kind(&self, kind: RecordKind) -> bool {
         self.inner.keeps_kind(kind)

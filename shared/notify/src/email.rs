@@ -8,7 +8,6 @@ use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use recado_domain::alert::Notification;
 use recado_domain::config::EmailDestination;
 use recado_http_client::RequestFailure;
-use recado_pipeline::Deps;
 use recado_pipeline::ports::{ChannelError, Secrets};
 use std::time::Duration;
 
@@ -102,7 +101,7 @@ fn describe_failure(error: &lettre::transport::smtp::Error) -> String {
     }
 }
 
-impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
+impl<S: Secrets> Notifier<'_, S> {
     /// Sends the notification by e-mail.
     pub(crate) async fn send_email(
         &self,

@@ -9,7 +9,7 @@ use recado_domain::config::EmailDestination;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{ChannelError, Secrets};
 
-impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
+impl<S: Secrets> Notifier<'_, S> {
     /// Refuses to send the notification by e-mail.
     pub(crate) async fn send_email(
         &self,

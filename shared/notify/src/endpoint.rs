@@ -3,6 +3,7 @@
 //! The URL was written by a tenant, so it is judged before every request, as the URL of a tool is. No redirect is followed.
 
 use crate::DELIVERY_TIMEOUT;
+use async_trait::async_trait;
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
 use recado_http_client::{GuardedClients, HostReach, RequestFailure, read_body_within, sign_with_secrets};
@@ -81,6 +82,7 @@ impl EndpointPoster {
     }
 }
 
+#[async_trait]
 impl EndpointPosts for EndpointPoster {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         let answer = self.request_answer(&post).await?;

@@ -10,6 +10,7 @@ mod endpoint;
 mod webhook;
 mod whatsapp;
 
+use async_trait::async_trait;
 pub use endpoint::EndpointPoster;
 
 use recado_domain::alert::Notification;
@@ -24,17 +25,17 @@ pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The channels of an installation.
 #[derive(Debug)]
-pub struct Notifier<'a, D, S> {
-    deps: &'a D,
+pub struct Notifier<'a, S> {
+    deps: &'a Deps,
     secrets: S,
     http: reqwest::Client,
     timeout: Duration,
 }
 
-impl<'a, D: Deps, S: Secrets> Notifier<'a, D, S> {
+impl<'a, S: Secrets> Notifier<'a, S> {
     /// Creates the channels. `deps` send WhatsApp messages, `http` sends requests, `secrets` has the secrets that the
     /// destinations name.
-    pub fn new(deps: &'a D, http: reqwest::Client, secrets: S) -> Self {
+    pub fn new(deps: &'a Deps, http: reqwest::Client, secrets: S) -> Self {
         Self {
             deps,
             secrets,
@@ -61,7 +62,8 @@ impl<'a, D: Deps, S: Secrets> Notifier<'a, D, S> {
     }
 }
 
-impl<D: Deps, S: Secrets> NotificationChannels for Notifier<'_, D, S> {
+#[async_trait]
+impl<S: Secrets> NotificationChannels for Notifier<'_, S> {
     async fn deliver_notification(
         &self,
         destination: &AlertDestination,

@@ -6,8 +6,7 @@ use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notifica
 use recado_domain::config::WebhookDestination;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_http_client::{RequestFailure, sign_webhook};
-use recado_pipeline::Deps;
-use recado_pipeline::ports::{ChannelError, Secrets, System};
+use recado_pipeline::ports::{ChannelError, Secrets};
 use serde::Serialize;
 
 /// The body of a request.
@@ -72,7 +71,7 @@ fn build_body(notification: &Notification) -> Result<String, ChannelError> {
     serde_json::to_string(&body).map_err(|_| ChannelError::Failed("the body cannot be written".to_owned()))
 }
 
-impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
+impl<S: Secrets> Notifier<'_, S> {
     /// Posts the notification. Any answer of the class 2xx accepts it.
     pub(crate) async fn post_webhook(
         &self,

@@ -8,7 +8,6 @@ use recado_domain::config::WhatsAppDestination;
 use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::options::SendOptions;
-use recado_pipeline::Deps;
 use recado_pipeline::deliver::{DeliverRequest, accept_message};
 use recado_pipeline::ports::{ChannelError, Secrets};
 use recado_pipeline::random_id::generate_correlation_id;
@@ -35,7 +34,7 @@ fn build_content(whatsapp: &WhatsAppDestination, notification: &Notification) ->
     }
 }
 
-impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
+impl<S: Secrets> Notifier<'_, S> {
     /// Stores the message to be sent. If the instance is not open, the message waits for it.
     pub(crate) async fn send_whatsapp(
         &self,

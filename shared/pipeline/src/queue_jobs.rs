@@ -9,7 +9,7 @@ use crate::{Deps, Verdict};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
-use recado_ports::ports::{EmailSenders, PortResult, Queues};
+use recado_ports::ports::{EmailSenders, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use std::time::Duration;
 use tracing::Instrument;
@@ -17,7 +17,7 @@ use tracing::Instrument;
 /// Handles one message of the queue `turns`. `receives` is how often the queue has delivered it; the function that runs it ends at
 /// `deadline`, if it ends.
 pub async fn handle_turns_message(
-    deps: &impl Deps,
+    deps: &Deps,
     body: &str,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -44,7 +44,7 @@ pub async fn handle_turns_message(
 /// Does a job after some preparation. The dead letter of a redriven job is removed first. A job that was received too often is
 /// sent again as a new message instead.
 async fn handle_turns_job(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &TurnsMessage,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -70,8 +70,8 @@ async fn handle_turns_job(
 /// Handles one message of the queue `outbound`. `receives` is how often the queue has delivered it. No attempt begins that may not
 /// end before `deadline`.
 pub async fn handle_outbound_message(
-    deps: &impl Deps,
-    carriers: &impl EmailSenders,
+    deps: &Deps,
+    carriers: &dyn EmailSenders,
     body: &str,
     receives: u32,
     deadline: Option<Timestamp>,

@@ -1,9 +1,6 @@
 //! The dependencies of the use cases.
 
-use crate::ports::{
-    DeadLetterQueues, DocumentReader, Embedder, Files, KnowledgeLibrary, Llm, Providers, Queues, Store,
-    System, Tools, Transcriber, VectorStore,
-};
+use crate::ports::{ModelPorts, Providers, QueuePorts, Store, System};
 use crate::settings::Settings;
 use crate::time_limit::run_within;
 use futures::lock::{Mutex, MutexGuard};
@@ -11,38 +8,83 @@ use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::provider::ProviderCapabilities;
 use recado_domain::rate::Rate;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// The dependencies that a function builds once at start and the use cases borrow.
-pub trait Deps: Send + Sync {
-    /// Type of the store of all records.
-    type Store: Store;
-    /// Type of the queues, the schedule, and the stores of large bodies, files and vectors.
-    type Queues: Queues + DeadLetterQueues + Files + VectorStore;
-    /// Type of the providers.
-    type Providers: Providers;
-    /// Types of the language model and of what works for it. These transcribe recordings, read documents, make vectors, search
-    /// its library and call its tools.
-    type Llm: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary + Tools;
-    /// Type of the clock and random numbers.
-    type System: System;
+/// The dependencies of the use cases. A program builds them once at start, and every use case borrows them.
+///
+/// The ports are trait objects, so that pipeline and HTTP are compiled once for all stores and for all tests.
+#[derive(Clone)]
+pub struct Deps {
+    store: Arc<dyn Store>,
+    queues: Arc<dyn QueuePorts>,
+    providers: Arc<dyn Providers>,
+    llm: Arc<dyn ModelPorts>,
+    system: Arc<dyn System>,
+    /// Times and limits.
+    pub settings: Settings,
+    /// Lock that an event needs to be retried in this process.
+    pub retry_lock: RetryLock,
+    /// Limit of exclusive turns.
+    pub exclusive_turns: ExclusiveTurns,
+}
 
+impl Deps {
     /// Returns the store of all records.
-    fn store(&self) -> &Self::Store;
+    #[must_use]
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
     /// Returns the queues, the schedule, and the stores of large bodies, files and vectors.
-    fn queues(&self) -> &Self::Queues;
+    #[must_use]
+    pub fn queues(&self) -> &dyn QueuePorts {
+        &*self.queues
+    }
+
     /// Returns the providers.
-    fn providers(&self) -> &Self::Providers;
-    /// Returns the language model, and what transcribes recordings, reads documents and makes vectors for it.
-    fn llm(&self) -> &Self::Llm;
+    #[must_use]
+    pub fn providers(&self) -> &dyn Providers {
+        &*self.providers
+    }
+
+    /// Returns the language model, and what transcribes recordings, reads documents, makes vectors, searches the library and
+    /// calls tools for it.
+    #[must_use]
+    pub fn llm(&self) -> &dyn ModelPorts {
+        &*self.llm
+    }
+
     /// Returns the clock and random numbers.
-    fn system(&self) -> &Self::System;
+    #[must_use]
+    pub fn system(&self) -> &dyn System {
+        &*self.system
+    }
+
     /// Returns the times and limits.
-    fn settings(&self) -> &Settings;
-    /// Returns the lock that an event needs to be retried in this process.
-    fn retry_lock(&self) -> &RetryLock;
-    /// Returns the limit of exclusive turns.
-    fn exclusive_turns(&self) -> &ExclusiveTurns;
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns these dependencies with other queues.
+    #[must_use]
+    pub fn with_queues(&self, queues: impl QueuePorts + 'static) -> Self {
+        Self {
+            queues: Arc::new(queues),
+            ..self.clone()
+        }
+    }
+}
+
+impl fmt::Debug for Deps {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Deps")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A lock that lets one event at a time be retried in this process. If an event ends the process, only that event keeps
@@ -79,7 +121,7 @@ impl ExclusiveTurns {
     /// Waits at most `limit` until no other exclusive turn runs. `None`: another one took longer.
     pub async fn begin_exclusive_turn(
         &self,
-        system: &impl System,
+        system: &dyn System,
         limit: SignedDuration,
     ) -> Option<ExclusiveTurn<'_>> {
         let Some(lock) = &self.0 else {
@@ -94,16 +136,16 @@ impl ExclusiveTurns {
 }
 
 /// Returns the capabilities of an instance's provider.
-pub fn capabilities(deps: &impl Deps, bound: &InstanceConfig) -> ProviderCapabilities {
+pub fn capabilities(deps: &Deps, bound: &InstanceConfig) -> ProviderCapabilities {
     deps.providers().capabilities(bound.instance.provider)
 }
 
 /// Returns the rate of an instance to one contact; `None` if it is not limited.
-pub fn pair_rate(deps: &impl Deps, bound: &InstanceConfig) -> Option<Rate> {
+pub fn pair_rate(deps: &Deps, bound: &InstanceConfig) -> Option<Rate> {
     bound.instance.resolve_pair_rate(&capabilities(deps, bound))
 }
 
-/// A [`Deps`] that is built from its parts.
+/// A [`Deps`] with its parts at hand, each in its own type.
 #[derive(Debug, Clone)]
 pub struct Components<S, Q, P, L, A> {
     /// Store of all records.
@@ -116,57 +158,52 @@ pub struct Components<S, Q, P, L, A> {
     pub llm: L,
     /// Clock and random numbers.
     pub system: A,
-    /// Times and limits.
-    pub settings: Settings,
-    /// Lock that an event needs to be retried in this process.
-    pub retry_lock: RetryLock,
-    /// Limit of exclusive turns.
-    pub exclusive_turns: ExclusiveTurns,
+    /// The same parts, as the use cases borrow them.
+    pub deps: Arc<Deps>,
 }
 
-impl<S, Q, P, L, A> Deps for Components<S, Q, P, L, A>
+impl<S, Q, P, L, A> Components<S, Q, P, L, A>
 where
-    S: Store,
-    Q: Queues + DeadLetterQueues + Files + VectorStore,
-    P: Providers,
-    L: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary + Tools,
-    A: System,
+    S: Store + Clone + 'static,
+    Q: QueuePorts + Clone + 'static,
+    P: Providers + Clone + 'static,
+    L: ModelPorts + Clone + 'static,
+    A: System + Clone + 'static,
 {
-    type Store = S;
-    type Queues = Q;
-    type Providers = P;
-    type Llm = L;
-    type System = A;
-
-    fn store(&self) -> &S {
-        &self.store
+    /// Joins the parts, whose clones share what they hold. Exclusive turns are not limited.
+    pub fn new(store: S, queues: Q, providers: P, llm: L, system: A, settings: Settings) -> Self {
+        let deps = Deps {
+            store: Arc::new(store.clone()),
+            queues: Arc::new(queues.clone()),
+            providers: Arc::new(providers.clone()),
+            llm: Arc::new(llm.clone()),
+            system: Arc::new(system.clone()),
+            settings,
+            retry_lock: RetryLock::default(),
+            exclusive_turns: ExclusiveTurns::default(),
+        };
+        Self {
+            store,
+            queues,
+            providers,
+            llm,
+            system,
+            deps: Arc::new(deps),
+        }
     }
+}
 
-    fn queues(&self) -> &Q {
-        &self.queues
+impl<S, Q, P, L, A> Components<S, Q, P, L, A> {
+    /// Returns the dependencies, to be changed before use cases borrow them.
+    pub fn deps_mut(&mut self) -> &mut Deps {
+        Arc::make_mut(&mut self.deps)
     }
+}
 
-    fn providers(&self) -> &P {
-        &self.providers
-    }
+impl<S, Q, P, L, A> Deref for Components<S, Q, P, L, A> {
+    type Target = Deps;
 
-    fn llm(&self) -> &L {
-        &self.llm
-    }
-
-    fn system(&self) -> &A {
-        &self.system
-    }
-
-    fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    fn retry_lock(&self) -> &RetryLock {
-        &self.retry_lock
-    }
-
-    fn exclusive_turns(&self) -> &ExclusiveTurns {
-        &self.exclusive_turns
+    fn deref(&self) -> &Deps {
+        &self.deps
     }
 }

@@ -1,17 +1,16 @@
 //! All that has been open for too long: what the index names, and the records of the table that are due.
 
-use crate::ports::{OverdueWork, PortResult, RecordIndexes};
+use crate::ports::{OverdueWork, PortResult, Store};
 use crate::records::batches::list_due_batches;
 use crate::records::effects::list_due_journals;
 use crate::records::invitations::list_due_emails;
 use crate::records::scheduled_messages::list_due_scheduled;
-use crate::table::Table;
 use jiff::Timestamp;
 
 /// Lists what was overdue at `now`, at most `limit` of each kind. What [`RecordIndexes::list_overdue`] names and each kind of the table
 /// take turns, so that many of one list do not keep the others waiting; within each list the longest overdue come first.
-pub async fn list_overdue_work<S: RecordIndexes + Table>(
-    store: &S,
+pub async fn list_overdue_work(
+    store: &dyn Store,
     now: Timestamp,
     limit: usize,
 ) -> PortResult<Vec<OverdueWork>> {

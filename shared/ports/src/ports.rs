@@ -111,6 +111,11 @@ macro_rules! join_ports {
 }
 
 join_ports!(
+    /// What tells how the whole installation fares.
+    InstallationStore: Table + Gauges + UsageRecords
+);
+
+join_ports!(
     /// A store of all records: every store port together.
     Store: Inbox
         + Conversations
@@ -121,8 +126,25 @@ join_ports!(
         + InstanceStates
         + ConfigurationStore
         + RecordIndexes
-        + Gauges
-        + UsageRecords
+        + InstallationStore
         + PublishedEvents
-        + Table
+);
+
+join_ports!(
+    /// The queues, the schedule, and the stores of large bodies, files and vectors.
+    QueuePorts: Queues
+        + DeadLetterQueues
+        + Files
+        + VectorStore
+);
+
+join_ports!(
+    /// The language model and what works for it: it transcribes recordings, reads documents, makes vectors, searches its library
+    /// and calls its tools.
+    ModelPorts: Llm
+        + Transcriber
+        + DocumentReader
+        + Embedder
+        + KnowledgeLibrary
+        + Tools
 );

@@ -5,19 +5,19 @@ use recado_domain::effects::EffectId;
 use recado_domain::ids::{CorrelationId, Nonce};
 
 /// Returns 128 random bits.
-pub fn generate_random_bits(system: &impl System) -> u128 {
+pub fn generate_random_bits(system: &dyn System) -> u128 {
     let (high, low) = (system.random_u64(), system.random_u64());
     (u128::from(high) << 64) | u128::from(low)
 }
 
 /// Generates a random nonce for an attempt, a lease or a version.
 #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid nonce")]
-pub fn generate_nonce(system: &impl System) -> Nonce {
+pub fn generate_nonce(system: &dyn System) -> Nonce {
     Nonce::parse(&format!("{:032x}", generate_random_bits(system))).expect("32 hexadecimal digits")
 }
 
 /// Generates the random id of an effect.
-pub fn generate_effect_id(system: &impl System) -> EffectId {
+pub fn generate_effect_id(system: &dyn System) -> EffectId {
     EffectId::from_random_bits(system.random_u64(), system.random_u64())
 }
 
@@ -27,7 +27,7 @@ pub fn generate_effect_id(system: &impl System) -> EffectId {
     clippy::expect_used,
     reason = "32 hexadecimal digits are a valid correlation id"
 )]
-pub fn generate_correlation_id(system: &impl System) -> CorrelationId {
+pub fn generate_correlation_id(system: &dyn System) -> CorrelationId {
     let millis = system.now().as_millisecond().unsigned_abs() & 0xffff_ffff_ffff;
     let (high, low) = (system.random_u64() & 0xffff, system.random_u64());
     CorrelationId::parse(&format!("{millis:012x}{high:04x}{low:016x}")).expect("32 hexadecimal digits")
@@ -36,9 +36,11 @@ pub fn generate_correlation_id(system: &impl System) -> CorrelationId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use async_trait::async_trait;
 
     struct Fixed(jiff::Timestamp);
 
+    #[async_trait]
     impl System for Fixed {
         fn now(&self) -> jiff::Timestamp {
             self.0

@@ -11,6 +11,7 @@ mod lists;
 mod record;
 mod typed;
 
+use async_trait::async_trait;
 pub use item::{Condition, ItemPage, NewItem, Query, Refusal, StoredItem, Version, Write, WriteResult};
 pub use key::{Key, Partition};
 pub use kind::{Kind, RemovedContent};
@@ -27,7 +28,6 @@ pub use typed::{
 pub(crate) use typed::parse_item;
 
 use crate::port_error::PortResult;
-use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 /// The number of writes that [`Table::write`] takes at most.
@@ -37,32 +37,28 @@ pub const WRITES_MAX: usize = 90;
 ///
 /// An item that has expired counts as absent in every verb, also in conditions; the store deletes it some time later. All reads are
 /// strong but those that say otherwise.
+#[async_trait]
 pub trait Table: Send + Sync {
     /// Returns an item; `None` if there is none.
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>>;
+    async fn get(&self, key: &Key) -> PortResult<Option<StoredItem>>;
 
     /// Returns an item that may be as old as [`crate::settings::Settings::config_ttl`], in one read at most.
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>>;
+    async fn get_cached(&self, key: &Key) -> PortResult<Option<StoredItem>>;
 
     /// Returns those of these items that exist, in any order, in few requests.
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>>;
+    async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<StoredItem>>;
 
     /// Makes all of these writes at once, or none of them: at most [`WRITES_MAX`], and each to another key. An error means that they may
     /// have been made.
-    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>>;
+    async fn write(&self, writes: &[Write]) -> PortResult<WriteResult>;
 
     /// Returns a page of the items of a partition, in the order of their keys.
-    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>>;
+    async fn page(&self, query: &Query) -> PortResult<ItemPage>;
 
     /// Counts the items that a query would return without its limit.
-    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>>;
+    async fn count(&self, query: &Query) -> PortResult<u64>;
 
     /// Lists the items of a kind that are due at `now`, at most `limit`: those that are due for the longest time come first. The list may
     /// be some seconds old.
-    fn list_due<'a>(
-        &'a self,
-        kind: &'a Kind,
-        now: Timestamp,
-        limit: usize,
-    ) -> BoxFuture<'a, PortResult<Vec<Key>>>;
+    async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>>;
 }

@@ -1,6 +1,7 @@
 //! The tools that act, behind [`EffectTool`]: one variant for each kind.
 
 use crate::{ANSWER_MAX, HttpTools, hide_secret};
+use async_trait::async_trait;
 use recado_domain::effects::{EffectAction, EffectEntry, Journal};
 use recado_domain::secret::Secret;
 use recado_domain::tools::{HttpAsk, HttpMethod, HttpTool, HttpToolRequest, Tool};
@@ -34,6 +35,7 @@ impl<'a, S: Secrets> ActingTool<'a, S> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets> EffectTool for ActingTool<'_, S> {
     fn settling_ability(&self) -> SettlingAbility {
         match self {
@@ -171,6 +173,7 @@ impl<S: Secrets> HttpEffects<'_, S> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets> EffectTool for HttpEffects<'_, S> {
     fn settling_ability(&self) -> SettlingAbility {
         match self.http.ask {

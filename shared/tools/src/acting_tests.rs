@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use recado_domain::effects::{EffectEntry, EffectId};
 use recado_domain::tools::Tool;
 use recado_http_client::GuardedClients;
-use recado_ports::ports::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, SettlingAbility, Tools};
+use recado_ports::ports::{AskAnswer, CallAnswer, FenceAnswer, SettlingAbility, Tools};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;

@@ -1,12 +1,12 @@
 //! Calendars: busy times, events, and the tools that book, move and cancel.
 
 use crate::HttpTools;
-use crate::acting::ActingTool;
 use crate::argument_checks::ArgumentChecks;
-use crate::mcp::{McpEffects, McpServers};
+use crate::mcp::McpServers;
+use async_trait::async_trait;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::{Calendar, GoogleCalendarAccess};
-use recado_domain::effects::{EffectAction, EffectEntry, EffectId, Journal};
+use recado_domain::effects::{EffectEntry, EffectId};
 use recado_domain::tools::{CalendarFunction, McpListing, Tool};
 use recado_google_calendar::{CalendarEffects, CalendarError, CalendarTarget, GoogleCalendar};
 use recado_ports::ports::{
@@ -44,18 +44,22 @@ impl<S, A> AgentTools<S, A> {
 }
 
 impl<S: Secrets + Clone, A: System + Clone> AgentTools<S, A> {
-    fn open_calendar(&self, function: &CalendarFunction) -> AnyActingTool<'_, S, A> {
+    fn open_calendar<'a>(&self, function: &CalendarFunction) -> Box<dyn EffectTool + 'a>
+    where
+        S: 'a,
+        A: 'a,
+    {
         let Some(google) = &function.calendar.google else {
-            return AnyActingTool::Simulated;
+            return Box::new(SimulatedCalendar);
         };
-        AnyActingTool::Google(Box::new(CalendarEffects {
+        Box::new(CalendarEffects {
             client: self.google.clone(),
             calendar_id: google.calendar_id.clone(),
             credential: google.credential.clone(),
             rules: function.calendar.rules.clone(),
             time_zone: function.zone.iana_name().unwrap_or("UTC").to_owned(),
             title: USUAL_TITLE.to_owned(),
-        }))
+        })
     }
 }
 
@@ -76,6 +80,7 @@ fn to_tool_failure(error: &CalendarError) -> ToolFailure {
     }
 }
 
+#[async_trait]
 impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
     async fn check_arguments(&self, tool: &Tool, arguments: &Value, within: Duration) -> Result<(), String> {
         let (owned, given) = (tool.clone(), arguments.clone());
@@ -171,83 +176,44 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
         marks.await.map_err(|error| to_tool_failure(&error))
     }
 
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+    fn open_effect_tool<'a>(
+        &'a self,
+        tool: &'a Tool,
+        private_hosts: bool,
+    ) -> Option<Box<dyn EffectTool + 'a>> {
         if let Some(function) = &tool.function {
             return tool.acts().then(|| self.open_calendar(function));
         }
         if tool.mcp.is_some() {
             let opened = self.servers.open_acting_tool(&self.http, tool, private_hosts);
-            return opened.map(AnyActingTool::Mcp);
+            return opened.map(|opened| Box::new(opened) as Box<dyn EffectTool + 'a>);
         }
-        ActingTool::open_acting_tool(&self.http, tool, private_hosts).map(AnyActingTool::Http)
+        self.http.open_effect_tool(tool, private_hosts)
     }
 }
 
-/// A tool that acts, of any kind.
-enum AnyActingTool<'a, S, A> {
-    /// A request over HTTP.
-    Http(ActingTool<'a, S>),
-    /// A tool of a server of the Model Context Protocol.
-    Mcp(McpEffects<'a, S>),
-    /// A calendar of Google's.
-    Google(Box<CalendarEffects<S, A>>),
-    /// A simulated calendar. Whatever is asked of it happens: its events are the bookings that the journals hold.
-    Simulated,
-}
+/// A simulated calendar. Whatever is asked of it happens: its events are the bookings that the journals hold.
+struct SimulatedCalendar;
 
-impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
+#[async_trait]
+impl EffectTool for SimulatedCalendar {
     fn settling_ability(&self) -> SettlingAbility {
-        match self {
-            Self::Http(http) => http.settling_ability(),
-            Self::Mcp(server) => server.settling_ability(),
-            Self::Google(google) => google.settling_ability(),
-            Self::Simulated => SettlingAbility::Asked,
-        }
+        SettlingAbility::Asked
     }
 
-    async fn plan_effect(&self, arguments: &Value, journal: &Journal) -> Result<EffectAction, ToolFailure> {
-        match self {
-            Self::Http(http) => http.plan_effect(arguments, journal).await,
-            Self::Mcp(server) => server.plan_effect(arguments, journal).await,
-            Self::Google(_) | Self::Simulated => Err(ToolFailure::Failed(
-                "a calendar's effects are planned by its rules".to_owned(),
-            )),
-        }
+    async fn call_effect(&self, _: &EffectEntry) -> CallAnswer {
+        CallAnswer::Done(None)
     }
 
-    async fn call_effect(&self, entry: &EffectEntry) -> CallAnswer {
-        match self {
-            Self::Http(http) => http.call_effect(entry).await,
-            Self::Mcp(server) => server.call_effect(entry).await,
-            Self::Google(google) => google.call_effect(entry).await,
-            Self::Simulated => CallAnswer::Done(None),
-        }
+    async fn ask_effect(&self, _: &EffectEntry) -> AskAnswer {
+        AskAnswer::Happened(None)
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
-        match self {
-            Self::Http(http) => http.ask_effect(entry).await,
-            Self::Mcp(server) => server.ask_effect(entry).await,
-            Self::Google(google) => google.ask_effect(entry).await,
-            Self::Simulated => AskAnswer::Happened(None),
-        }
+    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+        FenceAnswer::Done
     }
 
-    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
-        match self {
-            Self::Http(http) => http.put_fence(entry).await,
-            Self::Mcp(server) => server.put_fence(entry).await,
-            Self::Google(google) => google.put_fence(entry).await,
-            Self::Simulated => FenceAnswer::Done,
-        }
-    }
-
-    async fn remove_fence(&self, entry: &EffectEntry) -> FenceAnswer {
-        match self {
-            Self::Http(http) => http.remove_fence(entry).await,
-            Self::Mcp(server) => server.remove_fence(entry).await,
-            Self::Google(google) => google.remove_fence(entry).await,
-            Self::Simulated => FenceAnswer::Done,
-        }
+    async fn remove_fence(&self, _: &EffectEntry) -> FenceAnswer {
+        FenceAnswer::Done
     }
 }

@@ -6,6 +6,7 @@
 //! else: what a tool repeats of it is taken out of its answer.
 
 use acting::ActingTool;
+use async_trait::async_trait;
 use recado_domain::config::CredentialRef;
 use recado_domain::effects::EffectId;
 use recado_domain::secret::Secret;
@@ -113,6 +114,7 @@ impl<S: Secrets> HttpTools<S> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets> Tools for HttpTools<S> {
     async fn call_tool(
         &self,
@@ -138,8 +140,13 @@ impl<S: Secrets> Tools for HttpTools<S> {
         Ok(hide_secret(&selected, secret.as_ref()))
     }
 
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
-        ActingTool::open_acting_tool(self, tool, private_hosts)
+    fn open_effect_tool<'a>(
+        &'a self,
+        tool: &'a Tool,
+        private_hosts: bool,
+    ) -> Option<Box<dyn EffectTool + 'a>> {
+        let opened = ActingTool::open_acting_tool(self, tool, private_hosts)?;
+        Some(Box::new(opened))
     }
 }
 

@@ -8,8 +8,6 @@ mod acting;
 mod failure;
 mod session;
 
-pub(crate) use acting::McpEffects;
-
 use crate::{HttpTools, hide_secret};
 use failure::McpFailure;
 use recado_domain::effects::EffectId;

@@ -8,6 +8,7 @@ use crate::registry::{
 };
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
 use crate::wire::template_lookup::TemplateAnswers;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -186,6 +187,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
     fn sends_as_text(&self, instance: &Instance, question: &Content) -> bool {
         is_sent_as_text(instance, question)

@@ -5,6 +5,7 @@
 
 mod troubles;
 
+use async_trait::async_trait;
 pub use troubles::Troubles;
 
 use jiff::Timestamp;
@@ -25,6 +26,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Clock(Simulation);
 
+#[async_trait]
 impl System for Clock {
     fn now(&self) -> Timestamp {
         self.0.now()

@@ -9,7 +9,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{PortResult, Secrets, System};
-use recado_pipeline::{Components, Deps, RetryLock, Settings, ingest};
+use recado_pipeline::{Components, Deps, Settings, ingest};
 use recado_testkit::servers::{Behaviour, StandIn};
 use recado_testkit::webhooks::{derived_secret, evolution_text};
 use recado_whatsapp::webhook::{WebhookKeys, WebhookRequest};
@@ -19,6 +19,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 const QUIET: &str = "quieta-01";
@@ -74,6 +75,7 @@ fn prepared(quiet: &StandIn, other: &StandIn) -> Machine {
     machine
 }
 
+#[derive(Debug, Clone, Copy)]
 struct NoSecrets;
 
 impl Secrets for NoSecrets {
@@ -85,26 +87,25 @@ impl Secrets for NoSecrets {
 }
 
 /// What takes webhooks in, and works on nothing.
-fn door(store: &Embedded) -> impl Deps {
-    Components {
-        store: store.clone(),
-        queues: store.clone(),
-        providers: WhatsApp::new(
+fn door(store: &Embedded) -> Arc<Deps> {
+    let world = Components::new(
+        store.clone(),
+        store.clone(),
+        WhatsApp::new(
             recado_http_client::build_http_client().unwrap(),
             NoSecrets,
             EmbeddedSystem,
             ProviderConfig::default(),
         ),
-        llm: Simulated::new(EmbeddedSystem, Duration::ZERO),
-        system: EmbeddedSystem,
-        settings: Settings::default(),
-        retry_lock: RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    }
+        Simulated::new(EmbeddedSystem, Duration::ZERO),
+        EmbeddedSystem,
+        Settings::default(),
+    );
+    world.deps
 }
 
 /// Takes in a text of a contact, as the webhook does.
-async fn take(door: &impl Deps, instance: &str, contact: usize) {
+async fn take(door: &Deps, instance: &str, contact: usize) {
     let jid = format!("55119{contact:08}@s.whatsapp.net");
     let body = evolution_text(instance, &jid, &format!("{instance}{contact}"), "Oi", seconds()).to_string();
     let mut headers = HeaderMap::new();

@@ -8,6 +8,7 @@ mod instances;
 mod number_quality;
 mod webhooks;
 
+use async_trait::async_trait;
 pub use instances::an_instance_is_judged_by_itself;
 
 use crate::builders::{Fixture, change_instance, far_ahead, seen};
@@ -41,6 +42,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub struct ToldDepth(Arc<AtomicU64>);
 
+#[async_trait]
 impl QueueDepths for ToldDepth {
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let waiting = match queue {
@@ -61,6 +63,7 @@ pub struct StoryClock {
     random: Arc<AtomicU64>,
 }
 
+#[async_trait]
 impl System for StoryClock {
     fn now(&self) -> Timestamp {
         add_millis(far_ahead(), self.passed_ms.load(Ordering::SeqCst))

@@ -428,11 +428,7 @@ pub fn seen(connection: ConnectionStatus, at: Timestamp, probe_at: Option<Timest
 }
 
 /// Makes a change of an instance's state, as a caller does that has just read it.
-pub async fn change_instance<S: Store>(
-    store: &S,
-    id: &InstanceId,
-    change: InstanceChange,
-) -> ChangedInstance {
+pub async fn change_instance(store: &dyn Store, id: &InstanceId, change: InstanceChange) -> ChangedInstance {
     let seen = store.read_instance_state(id).await.unwrap();
     store.change_instance_state(id, &seen, &change).await.unwrap()
 }

@@ -26,10 +26,8 @@ use recado_domain::ids::{IdempotencyKey, Ordinal, ThreadId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_pipeline::deliver::{self, DeliverRequest};
-use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
-use recado_ports::ports::{
-    DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System, VectorStore,
-};
+use recado_pipeline::{Components, Settings, Verdict, process, upload};
+use recado_ports::ports::{InboundEntry, QueuePorts, RecordEventOutcome, Store, System};
 use recado_ports::records::configuration::put_configuration;
 use serde_json::json;
 
@@ -148,7 +146,7 @@ impl Written<'_> {
     }
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S, Q> {
+impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S, Q> {
     /// Fills the store and the queues, for tenants that nobody else has.
     pub async fn live(store: S, queues: Q, clock: ErasureClock) -> Self {
         Self::over(store, queues, clock, [Fixture::new(), Fixture::new()])
@@ -158,16 +156,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S
 
     fn over(store: S, queues: Q, clock: ErasureClock, [fixture, neighbour]: [Fixture; 2]) -> Self {
         Self {
-            deps: Components {
-                store,
-                queues,
-                providers: Idle,
-                llm: Idle,
-                system: clock,
-                settings: Settings::default(),
-                retry_lock: RetryLock::default(),
-                exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-            },
+            deps: Components::new(store, queues, Idle, Idle, clock, Settings::default()),
             fixture,
             neighbour,
         }

@@ -1,5 +1,6 @@
 //! Ports that do little, for stories that are about records.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, EmailSender, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -60,6 +61,7 @@ fn read_content(payload: &Value) -> Option<Content> {
     ))
 }
 
+#[async_trait]
 impl Queues for Idle {
     async fn enqueue_inbound(&self, _: &[InboundEntry]) -> PortResult<()> {
         Ok(())
@@ -102,6 +104,7 @@ impl Queues for Idle {
     }
 }
 
+#[async_trait]
 impl Files for Idle {
     async fn put_file(&self, _: &str, _: &str, _: FileBytes) -> Result<(), FileError> {
         Ok(())
@@ -116,8 +119,10 @@ impl Files for Idle {
     }
 }
 
+#[async_trait]
 impl VectorStore for Idle {}
 
+#[async_trait]
 impl DeadLetterQueues for Idle {
     async fn receive_dead_messages(&self, _: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         Ok(Vec::new())
@@ -132,6 +137,7 @@ impl DeadLetterQueues for Idle {
     }
 }
 
+#[async_trait]
 impl Providers for Idle {
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
         Ok(instance)
@@ -182,6 +188,7 @@ impl Providers for Idle {
     }
 }
 
+#[async_trait]
 impl EmailSenders for Idle {
     async fn send_email(&self, _: &EmailSender, _: &Email) -> Result<AcceptedEmail, EmailError> {
         Err(EmailError::Unreachable("nobody sends".to_owned()))
@@ -192,16 +199,22 @@ impl EmailSenders for Idle {
     }
 }
 
+#[async_trait]
 impl Transcriber for Idle {}
 
+#[async_trait]
 impl Embedder for Idle {}
 
+#[async_trait]
 impl DocumentReader for Idle {}
 
+#[async_trait]
 impl KnowledgeLibrary for Idle {}
 
+#[async_trait]
 impl Tools for Idle {}
 
+#[async_trait]
 impl Llm for Idle {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
         Err(LlmError::Refused("nobody asks".to_owned()))

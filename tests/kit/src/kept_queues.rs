@@ -2,6 +2,7 @@
 //! killed.
 
 use crate::kept_vectors::KeptVectors;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
@@ -134,6 +135,7 @@ fn to_json(message: &impl Serialize) -> String {
     serde_json::to_string(message).unwrap()
 }
 
+#[async_trait]
 impl<A: System> Queues for KeptQueues<A> {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         let bodies = events.iter().map(|entry| to_json(&entry.job));
@@ -197,6 +199,7 @@ impl<A: System> Queues for KeptQueues<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Files for KeptQueues<A> {
     async fn put_file(&self, key: &str, _: &str, bytes: FileBytes) -> Result<(), FileError> {
         let (key, bytes) = (key.to_owned(), bytes.read_all().await?);
@@ -215,6 +218,7 @@ impl<A: System> Files for KeptQueues<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> VectorStore for KeptQueues<A> {
     fn has_vector_store(&self) -> bool {
         self.vectors.has_vector_store()
@@ -246,6 +250,7 @@ impl<A: System> VectorStore for KeptQueues<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> DeadLetterQueues for KeptQueues<A> {
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         let now = self.clock.now();

@@ -1,5 +1,6 @@
 //! A store of vectors in memory, which keeps what comes as S3 Vectors does.
 
+use async_trait::async_trait;
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey, normalize_length};
 use recado_ports::ports::{NEAREST_MAX, PortError, PortResult, VectorStore};
 use std::collections::BTreeMap;
@@ -85,6 +86,7 @@ fn refuse_other_dimension() -> PortError {
     PortError::invalid("vectors", "the index has other dimensions")
 }
 
+#[async_trait]
 impl VectorStore for KeptVectors {
     fn has_vector_store(&self) -> bool {
         self.kept().mood != VectorMood::NotSetUp

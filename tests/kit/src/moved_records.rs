@@ -6,7 +6,7 @@ use recado_domain::moving::MovedRecord;
 use recado_ports::ports::{ImportBegin, MovableRecords};
 
 /// Reads all records of a store, each as its kind and its JSON, in order.
-pub async fn read_sorted_records(store: &impl MovableRecords) -> Vec<String> {
+pub async fn read_sorted_records(store: &dyn MovableRecords) -> Vec<String> {
     let records = read_records(store).await;
     let text = |record: &MovedRecord| {
         let mut json = record.to_json().unwrap();
@@ -20,7 +20,7 @@ pub async fn read_sorted_records(store: &impl MovableRecords) -> Vec<String> {
 }
 
 /// Reads all records of a store.
-pub async fn read_records(store: &impl MovableRecords) -> Vec<MovedRecord> {
+pub async fn read_records(store: &dyn MovableRecords) -> Vec<MovedRecord> {
     let (mut records, mut place) = (Vec::new(), None);
     loop {
         let page = succeed(store.read_moved_records(place.as_deref())).await;
@@ -36,7 +36,7 @@ pub async fn read_records(store: &impl MovableRecords) -> Vec<MovedRecord> {
 ///
 /// # Panics
 /// If they are not.
-pub async fn check_all_move(from: &impl MovableRecords, to: &impl MovableRecords) {
+pub async fn check_all_move(from: &dyn MovableRecords, to: &dyn MovableRecords) {
     let records = read_records(from).await;
     assert_eq!(succeed(to.begin_import("this")).await, ImportBegin::Ready);
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Calls of ports: made in tests, and passed on by wrappers.
+//! Calls of ports in tests.
 
 use std::fmt::Debug;
 use std::panic::Location;
@@ -14,22 +14,4 @@ pub fn succeed<T, E: Debug>(call: impl Future<Output = Result<T, E>>) -> impl Fu
         call.await
             .unwrap_or_else(|error| panic!("the call at {caller} failed: {error:?}"))
     }
-}
-
-/// Writes the methods of a port that only pass their call on, within the `impl` of the port for a wrapper.
-///
-/// The wrapper holds the port in its field `inner`. Its method `around` takes the name of the method and the call on
-/// `inner`, a future, and returns the result of the call. With `directly:` in front, `around` is left out.
-#[macro_export]
-macro_rules! delegate_calls {
-    (directly: $($method:ident($($argument:ident: $type:ty),*) -> $returned:ty;)+) => {$(
-        async fn $method(&self $(, $argument: $type)*) -> recado_pipeline::ports::PortResult<$returned> {
-            self.inner.$method($($argument),*).await
-        }
-    )+};
-    ($($method:ident($($argument:ident: $type:ty),*) -> $returned:ty;)+) => {$(
-        async fn $method(&self $(, $argument: $type)*) -> recado_pipeline::ports::PortResult<$returned> {
-            self.around(stringify!($method), self.inner.$method($($argument),*)).await
-        }
-    )+};
 }

@@ -9,6 +9,7 @@ use crate::idle::Idle;
 use crate::kept_queues::{KeptQueues, KillPoint};
 use crate::ports::succeed;
 use crate::stored_file::{GivenFile, store_message_file};
+use async_trait::async_trait;
 use beside::{LeftBeside, RecordsBeside, link_delivery};
 use jiff::Timestamp;
 use recado_domain::config::ConfigDocument;
@@ -22,7 +23,7 @@ use recado_domain::message::{Message, MessageFile};
 use recado_domain::millis::add_millis;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
-use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
+use recado_pipeline::{Components, Settings, Verdict, process};
 use recado_ports::ports::{DeliveryLink, Files, RecordEventOutcome, Store, System};
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::find_dead_letter;
@@ -42,6 +43,7 @@ pub struct RetentionClock {
     random: Arc<AtomicU64>,
 }
 
+#[async_trait]
 impl System for RetentionClock {
     fn now(&self) -> Timestamp {
         add_millis(BASE, self.passed_ms.load(Ordering::SeqCst))
@@ -108,19 +110,17 @@ struct Story<S> {
     deps: Components<S, KeptQueues<RetentionClock>, Idle, Idle, RetentionClock>,
 }
 
-impl<S: Store> Story<S> {
+impl<S: Store + Clone + 'static> Story<S> {
     fn new(store: S, clock: RetentionClock) -> Self {
         Self {
-            deps: Components {
+            deps: Components::new(
                 store,
-                queues: KeptQueues::new(clock.clone(), KillPoint::default(), KillPoint::default()),
-                providers: Idle,
-                llm: Idle,
-                system: clock,
-                settings: Settings::default(),
-                retry_lock: RetryLock::default(),
-                exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-            },
+                KeptQueues::new(clock.clone(), KillPoint::default(), KillPoint::default()),
+                Idle,
+                Idle,
+                clock,
+                Settings::default(),
+            ),
         }
     }
 
@@ -257,7 +257,10 @@ fn days(days: u32) -> RetentionPeriod {
 }
 
 /// Each tenant's records go by its own periods, and what is owed stays.
-pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, clock: RetentionClock) {
+pub async fn each_tenants_records_go_by_its_own_periods<S: Store + Clone + 'static>(
+    store: S,
+    clock: RetentionClock,
+) {
     let world = Story::new(store, clock);
     succeed(world.deps.store.put_identity_key_if_absent(&identity_key())).await;
     let brief = RetentionPolicy {
@@ -296,7 +299,7 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
 }
 
 /// Lets 30 days pass over the records of a tenant with brief periods.
-async fn expect_first_month<S: Store>(world: &Story<S>, brief: &Records) {
+async fn expect_first_month<S: Store + Clone + 'static>(world: &Story<S>, brief: &Records) {
     assert_eq!(world.left_of(brief).await, Left::ALL);
     world.sweep_after(9).await;
     assert_eq!(
@@ -344,7 +347,7 @@ async fn expect_first_month<S: Store>(world: &Story<S>, brief: &Records) {
 }
 
 /// Lets the years after that pass, too.
-async fn expect_later_months<S: Store>(world: &Story<S>, brief: &Records) {
+async fn expect_later_months<S: Store + Clone + 'static>(world: &Story<S>, brief: &Records) {
     assert_eq!(world.sweep_after(41).await.given_up, 1);
     let left = world.left_of(brief).await;
     assert!(!left.beside.used, "sums have a period of their own");

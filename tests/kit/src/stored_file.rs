@@ -19,8 +19,8 @@ pub struct GivenFile<'a> {
 
 /// Stores the bytes under the message's key, and the text in the message's record.
 pub async fn store_message_file(
-    store: &impl Store,
-    files: &impl Files,
+    store: &dyn Store,
+    files: &dyn Files,
     mut message: Message,
     given: GivenFile<'_>,
     now: Timestamp,

@@ -9,6 +9,7 @@ mod mail;
 mod notes;
 mod places;
 
+use async_trait::async_trait;
 pub use faults::{Faults, Slow};
 pub use machine::MachineFate;
 pub use places::DistinctStep;
@@ -441,6 +442,7 @@ const SEARCH_LIMIT_MS: i64 = 5_000;
 /// The time limit of a tool that reads.
 const LOOKUP_LIMIT_MS: i64 = 6_000;
 
+#[async_trait]
 impl System for FaultInjector {
     fn now(&self) -> Timestamp {
         let frozen = self.frozen.load(Ordering::Relaxed);

@@ -216,31 +216,31 @@ where
 
     /// What the function of `injector` has when it reaches the queues by `queues`.
     pub(crate) fn world_over(&self, injector: &FaultInjector, queues: Q) -> FunctionWorld<S, Q> {
-        Components {
-            store: FaultyPort::new(self.store.clone(), injector.clone()),
-            queues: FaultyPort::new(queues, injector.clone()),
-            providers: Edge::new(self.fake_world.clone(), injector.clone()),
-            llm: Model::new(self.fake_world.clone(), injector.clone()),
-            system: injector.clone(),
-            settings: self.settings_now(),
-            retry_lock: injector.retries.clone(),
-            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-        }
+        let mut world = Components::new(
+            FaultyPort::new(self.store.clone(), injector.clone()),
+            FaultyPort::new(queues, injector.clone()),
+            Edge::new(self.fake_world.clone(), injector.clone()),
+            Model::new(self.fake_world.clone(), injector.clone()),
+            injector.clone(),
+            self.settings_now(),
+        );
+        world.deps_mut().retry_lock = injector.retries.clone();
+        world
     }
 
     /// What a reader has whom nothing disturbs.
     pub fn calm_deps(&self) -> Components<S, Q, Edge, Model, FaultInjector> {
         let injector = FaultInjector::new(&self.common, CALM_FUNCTION);
-        Components {
-            store: self.store.clone(),
-            queues: self.queues.clone(),
-            providers: Edge::new(self.fake_world.clone(), injector.clone()),
-            llm: Model::new(self.fake_world.clone(), injector.clone()),
-            system: injector.clone(),
-            settings: self.settings_now(),
-            retry_lock: injector.retries.clone(),
-            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-        }
+        let mut world = Components::new(
+            self.store.clone(),
+            self.queues.clone(),
+            Edge::new(self.fake_world.clone(), injector.clone()),
+            Model::new(self.fake_world.clone(), injector.clone()),
+            injector.clone(),
+            self.settings_now(),
+        );
+        world.deps_mut().retry_lock = injector.retries.clone();
+        world
     }
 
     /// Runs until nothing is left to do, and checks. Returns the promises broken.

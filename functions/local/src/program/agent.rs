@@ -115,7 +115,7 @@ async fn find_agent(there: &InstallationClient, id: &str) -> Result<Agent> {
 }
 
 /// Asks the model for a shorter prompt. Returns the agent's prompt and the shorter one, counted by the model.
-async fn shorten_prompt(model: &impl Llm, agent: &Agent) -> Result<(CountedPrompt, CountedPrompt)> {
+async fn shorten_prompt(model: &dyn Llm, agent: &Agent) -> Result<(CountedPrompt, CountedPrompt)> {
     let written = request_text(
         model,
         agent,
@@ -138,7 +138,7 @@ async fn shorten_prompt(model: &impl Llm, agent: &Agent) -> Result<(CountedPromp
 }
 
 /// Counts the tokens of a request with this prompt, by a request for one token.
-async fn count_tokens(model: &impl Llm, agent: &Agent, prompt: &str) -> Result<u64> {
+async fn count_tokens(model: &dyn Llm, agent: &Agent, prompt: &str) -> Result<u64> {
     let reply = request_text(model, agent, prompt, "Answer with one word.", 1).await?;
     let TokenUsage {
         input_tokens,
@@ -150,7 +150,7 @@ async fn count_tokens(model: &impl Llm, agent: &Agent, prompt: &str) -> Result<u
 }
 
 async fn request_text(
-    model: &impl Llm,
+    model: &dyn Llm,
     agent: &Agent,
     system: &str,
     text: &str,
@@ -188,12 +188,14 @@ fn format_prompts(full: &CountedPrompt, shorter: &CountedPrompt) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use async_trait::async_trait;
     use recado_pipeline::ports::LlmError;
 
     /// A model that writes these words and counts a token for each byte of the prompt, and 9 beside it. Without words it repeats prompt
     /// and question.
     pub(super) struct Writes(pub(super) &'static str);
 
+    #[async_trait]
     impl Llm for Writes {
         async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
             Ok(LlmReply {

@@ -5,6 +5,7 @@ mod other_providers;
 mod tools;
 
 use super::*;
+use async_trait::async_trait;
 use recado_domain::Timestamp;
 use recado_domain::decision::OfferedDecisions;
 use recado_ports::ports::{ChatTurn, Speaker};
@@ -32,6 +33,7 @@ impl Time {
     }
 }
 
+#[async_trait]
 impl System for Time {
     fn now(&self) -> Timestamp {
         add_millis(Timestamp::UNIX_EPOCH, i64::try_from(self.passed()).unwrap())

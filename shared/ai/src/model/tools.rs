@@ -1,6 +1,7 @@
 //! The tools of agents, behind the port of the models.
 
 use super::Model;
+use async_trait::async_trait;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::effects::EffectId;
@@ -9,6 +10,7 @@ use recado_ports::ports::{EffectTool, EventLook, Secrets, System, ToolFailure, T
 use serde_json::Value;
 use std::time::Duration;
 
+#[async_trait]
 impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
     async fn check_arguments(&self, tool: &Tool, arguments: &Value, within: Duration) -> Result<(), String> {
         self.parts.tools.check_arguments(tool, arguments, within).await
@@ -64,7 +66,11 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
             .await
     }
 
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+    fn open_effect_tool<'a>(
+        &'a self,
+        tool: &'a Tool,
+        private_hosts: bool,
+    ) -> Option<Box<dyn EffectTool + 'a>> {
         self.parts.tools.open_effect_tool(tool, private_hosts)
     }
 }

@@ -3,6 +3,7 @@
 use super::AwsQueues;
 use super::message_body::encode_body;
 use crate::error::{invalid_request, port_error};
+use async_trait::async_trait;
 use aws_sdk_sqs::operation::delete_message::DeleteMessageError;
 use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, QueueAttributeName};
 use recado_domain::dead_letter::{
@@ -18,6 +19,7 @@ use recado_ports::ports::{
 /// moves its messages, must not miss it for long.
 const HIDDEN_SECONDS: i32 = 5;
 
+#[async_trait]
 impl<A: System + 'static> QueueDepths for AwsQueues<A> {
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         const WHAT: &str = "reading a queue's depth";
@@ -145,6 +147,7 @@ fn parse_dead_message(queue: QueueName, message: aws_sdk_sqs::types::Message) ->
     })
 }
 
+#[async_trait]
 impl<A: System> DeadLetterQueues for AwsQueues<A> {
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         const WHAT: &str = "reading a dead-letter queue";

@@ -3,6 +3,7 @@
 use super::AwsQueues;
 use crate::config::{require_setting, variable};
 use crate::error::{error_code, port_error};
+use async_trait::async_trait;
 use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use futures::stream;
@@ -17,6 +18,7 @@ fn file_object_key(key: &str) -> String {
     format!("files/{key}")
 }
 
+#[async_trait]
 impl<A: System> Files for AwsQueues<A> {
     async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
         const WHAT: &str = "keeping a file";

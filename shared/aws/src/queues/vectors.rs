@@ -3,6 +3,7 @@
 use super::AwsQueues;
 use crate::config::{require_setting, variable};
 use crate::error::{error_code, invalid_request, port_error};
+use async_trait::async_trait;
 use aws_sdk_s3vectors::types::{DataType, DistanceMetric, PutInputVector, VectorData};
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
 use recado_ports::ports::{NEAREST_MAX, PortError, PortResult, System, VectorStore};
@@ -91,6 +92,7 @@ fn write_input_vectors(
     written.collect()
 }
 
+#[async_trait]
 impl<A: System> VectorStore for AwsQueues<A> {
     fn has_vector_store(&self) -> bool {
         self.config.vector_bucket.is_some()

@@ -1,10 +1,12 @@
 use super::DynamoStore;
 use crate::cache::CacheLookup;
+use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_ports::ports::{ConfigurationStore, PortResult, System};
 use recado_ports::records::configuration::{InstanceName, join_instance_config};
 use std::sync::Arc;
 
+#[async_trait]
 impl<A: System> ConfigurationStore for DynamoStore<A> {
     async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
         if let CacheLookup::Hit(known) = self.configs.get(&name, self.table.system.now()) {

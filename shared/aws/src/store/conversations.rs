@@ -8,6 +8,7 @@ use super::table_actions::list_refused_writes;
 use super::table_port::to_action;
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
@@ -104,6 +105,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Conversations for DynamoStore<A> {
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         const WHAT: &str = "reading a thread";

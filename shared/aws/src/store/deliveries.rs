@@ -6,6 +6,7 @@ use super::keys::{self, TableKey};
 use super::table::ConditionFailed;
 use super::transaction::TransactionAction;
 use super::usage::add_charge_to_sum;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -281,6 +282,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Deliveries for DynamoStore<A> {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         let Some(key) = self.try_to_record_status(update, expires).await? else {

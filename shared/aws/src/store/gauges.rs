@@ -7,6 +7,7 @@ use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::RecordQuery;
+use async_trait::async_trait;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -220,6 +221,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Gauges for DynamoStore<A> {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         let Some(instances) = of else {

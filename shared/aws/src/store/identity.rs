@@ -5,6 +5,7 @@ use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{Item, get_integer, get_string, number_attribute, text_attribute};
 use super::keys::TableKey;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::identity::IdentityKey;
 use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
@@ -105,6 +106,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> IdentityKeyStore for DynamoStore<A> {
     async fn find_identity_key(&self) -> PortResult<Option<IdentityKey>> {
         const WHAT: &str = "reading the identity key";

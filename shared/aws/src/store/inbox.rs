@@ -5,6 +5,7 @@ use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
 use super::records;
 use super::transaction::TransactionAction;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
@@ -172,6 +173,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> Inbox for DynamoStore<A> {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         const WHAT: &str = "recording an event";

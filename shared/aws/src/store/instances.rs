@@ -4,6 +4,7 @@ use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::parking::parking_change;
 use super::table::RETRIES_MAX;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
@@ -150,6 +151,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> InstanceStates for DynamoStore<A> {
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         const WHAT: &str = "reading an instance's state";

@@ -12,6 +12,7 @@ use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
 use super::table_port::{encode_item, get_body, is_live};
 use crate::error::port_error;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use items::list_items;
@@ -201,6 +202,7 @@ fn parse_place(what: &'static str, place: &str) -> PortResult<Item> {
     Ok(TableKey { pk, sk }.into_key_item())
 }
 
+#[async_trait]
 impl<A: System> MovableRecords for DynamoStore<A> {
     fn keeps_kind(&self, kind: RecordKind) -> bool {
         match kind {

@@ -8,6 +8,7 @@ use super::keys::{self, TableKey};
 use super::records;
 use super::table::ConditionFailed;
 use super::transaction::{FailedConditions, TransactionAction, TransactionResult};
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
@@ -202,6 +203,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> OutboxStore for DynamoStore<A> {
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";

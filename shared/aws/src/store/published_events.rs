@@ -7,6 +7,7 @@ use super::keys::{self, TableKey};
 use super::log_head::parse_number;
 use super::publishing::number_of_time;
 use super::table::RecordQuery;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
@@ -66,6 +67,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> PublishedEvents for DynamoStore<A> {
     async fn list_published_events(
         &self,

@@ -8,6 +8,7 @@ use super::keys::waiting::PERSON_OWED;
 use super::keys::{self, MESSAGE, STATE, TableKey};
 use super::records;
 use super::table::RecordQuery;
+use async_trait::async_trait;
 use futures::future::try_join_all;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -175,6 +176,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> RecordIndexes for DynamoStore<A> {
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         const WHAT: &str = "reading what is overdue";

@@ -10,6 +10,7 @@ use super::table::RecordQuery;
 use super::tenant_records::list_parts;
 use super::transaction::TransactionAction;
 use super::usage::add_usage_to_sum;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -75,6 +76,7 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+#[async_trait]
 impl<A: System> RecordRemoval for DynamoStore<A> {
     async fn list_kept_since(
         &self,

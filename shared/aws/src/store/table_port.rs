@@ -10,8 +10,8 @@ use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
 use crate::error::port_error;
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::Select;
-use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{PortError, PortResult, System};
@@ -19,133 +19,115 @@ use recado_ports::table::{
     Condition, ItemPage, Key, Kind, NewItem, Query, Refusal, StoredItem, Table, Version, Write, WriteResult,
 };
 
+#[async_trait]
 impl<A: System> Table for DynamoStore<A> {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        Box::pin(async move {
-            let place = TableKey::for_table_item(key);
-            let found = self.table.get_record(key.partition.name, place).await?;
-            let now = self.table.system.now();
-            let found = found.filter(|item| is_live(item, now));
-            found.map(|item| decode_item(key.clone(), &item)).transpose()
+    async fn get(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        let place = TableKey::for_table_item(key);
+        let found = self.table.get_record(key.partition.name, place).await?;
+        let now = self.table.system.now();
+        let found = found.filter(|item| is_live(item, now));
+        found.map(|item| decode_item(key.clone(), &item)).transpose()
+    }
+
+    async fn get_cached(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        let (place, now) = (TableKey::for_table_item(key), self.table.system.now());
+        if let CacheLookup::Hit(known) = self.items.get(&place, now) {
+            return Ok(known.filter(|item| item.expires.is_none_or(|expires| now < expires)));
+        }
+        let found = self.get(key).await?;
+        self.items
+            .insert_entry(place, found.clone(), self.table.system.now());
+        Ok(found)
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<StoredItem>> {
+        let names: Vec<&'static str> = keys.iter().map(|key| key.partition.name).collect();
+        let Some(&first) = names.first() else {
+            return Ok(Vec::new());
+        };
+        let places = keys.iter().map(TableKey::for_table_item).collect();
+        let found = self.table.get_records(first, places, true).await?;
+        Ok(decode_live(&found, &names, self.table.system.now()))
+    }
+
+    async fn write(&self, writes: &[Write]) -> PortResult<WriteResult> {
+        let version = Version(self.table.system.random_u64());
+        let written = match writes {
+            [] => Ok(Ok(())),
+            [only] => self.write_single(only, version).await,
+            _ => self.write_together(writes, version).await,
+        };
+        // After an error, too: the items may have been written.
+        self.forget_table_items(writes);
+        if Kind::touches_configuration(self.kinds, writes) {
+            self.forget_configuration();
+        }
+        let puts = writes.iter().filter(|write| matches!(write, Write::Put(..)));
+        Ok(written?.map(|()| vec![version; puts.count()]))
+    }
+
+    async fn page(&self, query: &Query) -> PortResult<ItemPage> {
+        let name = query.partition.name;
+        let (found, next) = match build_request(query) {
+            Some((asked, start)) => self.table.query_page(name, &asked, start).await?,
+            None => (Vec::new(), None),
+        };
+        Ok(ItemPage {
+            items: decode_live(&found, &[name], self.table.system.now()),
+            next: next.as_ref().and_then(TableKey::from_item).map(|key| key.sk),
         })
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        Box::pin(async move {
-            let (place, now) = (TableKey::for_table_item(key), self.table.system.now());
-            if let CacheLookup::Hit(known) = self.items.get(&place, now) {
-                return Ok(known.filter(|item| item.expires.is_none_or(|expires| now < expires)));
+    async fn count(&self, query: &Query) -> PortResult<u64> {
+        let Some((mut asked, mut start)) = build_request(query) else {
+            return Ok(0);
+        };
+        let live = Expression::new("attribute_not_exists(#ttl) OR #ttl > :now");
+        asked.filter = Some(live.with_number(":now", self.table.system.now().as_second()));
+        let request = self.table.build_query(&asked).select(Select::Count);
+        let mut count = 0;
+        loop {
+            let page = request.clone().set_exclusive_start_key(start).send().await;
+            let page = page.map_err(|error| port_error(query.partition.name, &error))?;
+            count += u64::try_from(page.count).unwrap_or_default();
+            start = page.last_evaluated_key.filter(|key| !key.is_empty());
+            if start.is_none() {
+                return Ok(count);
             }
-            let found = self.get(key).await?;
-            self.items
-                .insert_entry(place, found.clone(), self.table.system.now());
-            Ok(found)
-        })
+        }
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
-        Box::pin(async move {
-            let names: Vec<&'static str> = keys.iter().map(|key| key.partition.name).collect();
-            let Some(&first) = names.first() else {
-                return Ok(Vec::new());
+    async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>> {
+        let mut due: Vec<(i64, Key)> = Vec::new();
+        for shard in keys::list_due_shards(kind.name) {
+            let query = RecordQuery {
+                index: Some("open"),
+                keys: Expression::new("#open_shard = :shard AND #open_due <= :now")
+                    .with_text(":shard", shard)
+                    .with_number(":now", now.as_millisecond()),
+                filter: None,
+                reverse: false,
+                limit: Some(limit),
             };
-            let places = keys.iter().map(TableKey::for_table_item).collect();
-            let found = self.table.get_records(first, places, true).await?;
-            Ok(decode_live(&found, &names, self.table.system.now()))
-        })
-    }
-
-    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
-        Box::pin(async move {
-            let version = Version(self.table.system.random_u64());
-            let written = match writes {
-                [] => Ok(Ok(())),
-                [only] => self.write_single(only, version).await,
-                _ => self.write_together(writes, version).await,
-            };
-            // After an error, too: the items may have been written.
-            self.forget_table_items(writes);
-            if Kind::touches_configuration(self.kinds, writes) {
-                self.forget_configuration();
-            }
-            let puts = writes.iter().filter(|write| matches!(write, Write::Put(..)));
-            Ok(written?.map(|()| vec![version; puts.count()]))
-        })
-    }
-
-    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
-        Box::pin(async move {
-            let name = query.partition.name;
-            let (found, next) = match build_request(query) {
-                Some((asked, start)) => self.table.query_page(name, &asked, start).await?,
-                None => (Vec::new(), None),
-            };
-            Ok(ItemPage {
-                items: decode_live(&found, &[name], self.table.system.now()),
-                next: next.as_ref().and_then(TableKey::from_item).map(|key| key.sk),
-            })
-        })
-    }
-
-    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
-        Box::pin(async move {
-            let Some((mut asked, mut start)) = build_request(query) else {
-                return Ok(0);
-            };
-            let live = Expression::new("attribute_not_exists(#ttl) OR #ttl > :now");
-            asked.filter = Some(live.with_number(":now", self.table.system.now().as_second()));
-            let request = self.table.build_query(&asked).select(Select::Count);
-            let mut count = 0;
+            let place = |item: &Item| Some((get_integer(item, "open_due")?, parse_key(kind.name, item)?));
+            let (enough, mut start) = (due.len().saturating_add(limit), None);
             loop {
-                let page = request.clone().set_exclusive_start_key(start).send().await;
-                let page = page.map_err(|error| port_error(query.partition.name, &error))?;
-                count += u64::try_from(page.count).unwrap_or_default();
-                start = page.last_evaluated_key.filter(|key| !key.is_empty());
-                if start.is_none() {
-                    return Ok(count);
+                let (found, next) = self.table.query_page(kind.name, &query, start).await?;
+                let found: Vec<(i64, Key)> = found.iter().filter_map(place).collect();
+                // The index knows nothing of expiry.
+                let keys: Vec<Key> = found.iter().map(|(_, key)| key.clone()).collect();
+                let live = self.get_many(&keys).await?;
+                let is_live = |key: &Key| live.iter().any(|item| item.key == *key);
+                due.extend(found.into_iter().filter(|(_, key)| is_live(key)));
+                if next.is_none() || due.len() >= enough {
+                    break;
                 }
+                start = next;
             }
-        })
-    }
-
-    fn list_due<'a>(
-        &'a self,
-        kind: &'a Kind,
-        now: Timestamp,
-        limit: usize,
-    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
-        Box::pin(async move {
-            let mut due: Vec<(i64, Key)> = Vec::new();
-            for shard in keys::list_due_shards(kind.name) {
-                let query = RecordQuery {
-                    index: Some("open"),
-                    keys: Expression::new("#open_shard = :shard AND #open_due <= :now")
-                        .with_text(":shard", shard)
-                        .with_number(":now", now.as_millisecond()),
-                    filter: None,
-                    reverse: false,
-                    limit: Some(limit),
-                };
-                let place = |item: &Item| Some((get_integer(item, "open_due")?, parse_key(kind.name, item)?));
-                let (enough, mut start) = (due.len().saturating_add(limit), None);
-                loop {
-                    let (found, next) = self.table.query_page(kind.name, &query, start).await?;
-                    let found: Vec<(i64, Key)> = found.iter().filter_map(place).collect();
-                    // The index knows nothing of expiry.
-                    let keys: Vec<Key> = found.iter().map(|(_, key)| key.clone()).collect();
-                    let live = self.get_many(&keys).await?;
-                    let is_live = |key: &Key| live.iter().any(|item| item.key == *key);
-                    due.extend(found.into_iter().filter(|(_, key)| is_live(key)));
-                    if next.is_none() || due.len() >= enough {
-                        break;
-                    }
-                    start = next;
-                }
-            }
-            due.sort_by_key(|(at, _)| *at);
-            due.truncate(limit);
-            Ok(due.into_iter().map(|(_, key)| key).collect())
-        })
+        }
+        due.sort_by_key(|(at, _)| *at);
+        due.truncate(limit);
+        Ok(due.into_iter().map(|(_, key)| key).collect())
     }
 }
 

@@ -6,6 +6,7 @@ use super::item::{self, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
+use async_trait::async_trait;
 use jiff::civil::Date;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{TenantId, ThreadId};
@@ -69,6 +70,7 @@ fn add_to_sum_record(sum: &UsageSum, key: TableKey) -> TransactionAction {
     TransactionAction::Update(key, change, None)
 }
 
+#[async_trait]
 impl<A: System> UsageRecords for DynamoStore<A> {
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
         const WHAT: &str = "reading the use of models";

@@ -3,6 +3,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::intake_log::{IntakeLog, last_moved};
 use crate::sql_records::count_from_sql;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis;
@@ -82,6 +83,7 @@ impl Embedded {
     }
 }
 
+#[async_trait]
 impl QueueDepths for Embedded {
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let depth = self.queue_depth(queue).await?;

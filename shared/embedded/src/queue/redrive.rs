@@ -4,6 +4,7 @@ use super::send::{FifoMessage, TurnsRow, append_fifo, insert_turn};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, millis_after, read_lossy_text};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
@@ -79,6 +80,7 @@ fn delete_dead_row(connection: &Connection, queue: QueueName, receipt: &str) -> 
     Ok(())
 }
 
+#[async_trait]
 impl DeadLetterQueues for Embedded {
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         let now = self.current_time();

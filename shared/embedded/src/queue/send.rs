@@ -5,6 +5,8 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
 use crate::store::Settlement;
+use async_trait::async_trait;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
@@ -164,6 +166,7 @@ pub(super) fn event_fifo_message(job: &InboundJob) -> Result<FifoMessage, DbErro
     })
 }
 
+#[async_trait]
 impl Queues for Embedded {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "send_inbound";
@@ -181,35 +184,37 @@ impl Queues for Embedded {
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
 
-    fn record_and_enqueue(
-        &self,
-        events: &[InboundJob],
-    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
-        Some(self.record_and_enqueue_events(events))
+    fn record_and_enqueue<'a>(
+        &'a self,
+        events: &'a [InboundJob],
+    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
+        Some(Box::pin(self.record_and_enqueue_events(events)))
     }
 
-    fn store_and_finish(
-        &self,
-        applied: &AppliedMessage<'_>,
-    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
-        Some(self.store_and_finish_event(JointStore::from_applied(applied).map(Arc::new)))
+    fn store_and_finish<'a>(
+        &'a self,
+        applied: &'a AppliedMessage<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
+        let applied = JointStore::from_applied(applied).map(Arc::new);
+        Some(Box::pin(self.store_and_finish_event(applied)))
     }
 
-    fn commit_and_enqueue(
-        &self,
-        reply: &CommittedReply<'_>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
-        Some(self.commit_and_enqueue_jobs(JointCommit::from_reply(reply).map(Box::new)))
+    fn commit_and_enqueue<'a>(
+        &'a self,
+        reply: &'a CommittedReply<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
+        let commit = JointCommit::from_reply(reply).map(Box::new);
+        Some(Box::pin(self.commit_and_enqueue_jobs(commit)))
     }
 
-    fn settle_and_acknowledge(
-        &self,
-        message: &Message,
-        landed: Option<&InFlightSend>,
-        link: Option<&DeliveryLink>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+    fn settle_and_acknowledge<'a>(
+        &'a self,
+        message: &'a Message,
+        landed: Option<&'a InFlightSend>,
+        link: Option<&'a DeliveryLink>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
         let settlement = Settlement::from_message(message, landed, link, None);
-        Some(self.settle_and_delete(settlement.map(Box::new)))
+        Some(Box::pin(self.settle_and_delete(settlement.map(Box::new))))
     }
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {

@@ -1,6 +1,7 @@
 use super::table::select_item;
 use crate::Embedded;
 use crate::db_error::DbError;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::{Instance, InstanceConfig};
 use recado_ports::ports::{ConfigurationStore, PortResult};
@@ -17,6 +18,7 @@ pub(crate) fn select_instance(c: &Connection, name: &InstanceName) -> Result<Opt
     Ok(found.and_then(|item| keep_readable(Instance::from_body(&item.body))))
 }
 
+#[async_trait]
 impl ConfigurationStore for Embedded {
     async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
         let cache = self.config_cache();

@@ -10,6 +10,7 @@ use crate::sql_records::{
     FoundRecords, NewestFirstQuery, count_from_sql, make_page, query_all, query_found, query_one,
     to_sql_integer, to_sql_limit,
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode};
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
@@ -216,6 +217,7 @@ impl ReplyRows {
     }
 }
 
+#[async_trait]
 impl Conversations for Embedded {
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         let thread = thread.clone();

@@ -3,6 +3,7 @@ use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -200,6 +201,7 @@ pub(super) fn link_message(
     upsert_delivery(connection, &link.key, &delivery, expires, Some(link))
 }
 
+#[async_trait]
 impl Deliveries for Embedded {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         let (update, now) = (update.clone(), self.current_time());

@@ -3,6 +3,7 @@ use super::unacknowledged;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, encode_json, keep_readable, query_found, to_sql_limit};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::{Conversation, ConversationLabel};
@@ -171,6 +172,7 @@ fn parse_waiting_cursor(cursor: &str) -> Result<(i64, &str), DbError> {
     Ok((since.parse().map_err(|_| DbError::Cursor)?, id))
 }
 
+#[async_trait]
 impl Gauges for Embedded {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         const WHAT: &str = "open work";

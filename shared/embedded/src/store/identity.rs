@@ -1,6 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
+use async_trait::async_trait;
 use recado_domain::identity::IdentityKey;
 use recado_ports::ports::{IdentityKeyStore, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -18,6 +19,7 @@ fn select_identity_key(connection: &Connection) -> Result<Option<IdentityKey>, D
     .transpose()
 }
 
+#[async_trait]
 impl IdentityKeyStore for Embedded {
     async fn find_identity_key(&self) -> PortResult<Option<IdentityKey>> {
         if let Some(known) = self.identity_cell().get() {

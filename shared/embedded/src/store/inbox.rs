@@ -6,6 +6,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
 use crate::sql_records::{encode_json, execute_sql, keep_readable, query_one, read_lossy_text};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventPayload, EventRecord, EventState, FollowUpJob, InboundJob, MessagePosition};
@@ -277,6 +278,7 @@ fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
     record.processed = Some(finish.processed);
 }
 
+#[async_trait]
 impl Inbox for Embedded {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         const WHAT: &str = "record_event";

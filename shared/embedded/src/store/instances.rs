@@ -2,6 +2,7 @@ use super::published_events::publish_instance_state;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all, query_readable, to_sql_limit};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
@@ -125,6 +126,7 @@ fn delete_parked(connection: &Connection, parked: &ParkedConversation) -> Result
     )? > 0)
 }
 
+#[async_trait]
 impl InstanceStates for Embedded {
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         let id = id.clone();

@@ -12,6 +12,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
 use crate::unfinished_import::TAKING;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use reading::read_page;
 use recado_domain::moving::{MovedRecord, RecordKind};
@@ -40,6 +41,7 @@ fn finish_taking(connection: &Connection, export: &str, now: Timestamp) -> Resul
     write_installation_value(connection, TAKEN, export)
 }
 
+#[async_trait]
 impl MovableRecords for Embedded {
     fn keeps_kind(&self, kind: RecordKind) -> bool {
         match kind {

@@ -5,6 +5,7 @@ use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
@@ -180,6 +181,7 @@ fn amend_row(connection: &Connection, message: &MessageRow, now: Timestamp) -> R
     Ok(WriteOutcome::Written)
 }
 
+#[async_trait]
 impl OutboxStore for Embedded {
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         // A conversation's id is its thread's and a number, separated by `-`. The character after `-` is `.`, so these

@@ -7,6 +7,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{
     count_from_sql, decode_column, encode_json, execute_sql, keep_readable, to_sql_integer, to_sql_limit,
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
@@ -179,6 +180,7 @@ fn select_page(
     Ok(PublishedPage { events, next })
 }
 
+#[async_trait]
 impl PublishedEvents for Embedded {
     async fn list_published_events(
         &self,

@@ -2,6 +2,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, keep_readable, query_all, to_sql_limit};
 use crate::timed_tables::write_overdue_query;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, CorrelationId, EventId, IdError, InstanceId, Ordinal, TenantId};
 use recado_ports::ports::{CorrelatedRecords, OverdueWork, PortResult, RecordIndexes};
@@ -68,6 +69,7 @@ fn select_traced(
     Ok(CorrelatedRecords { events, messages })
 }
 
+#[async_trait]
 impl RecordIndexes for Embedded {
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         self.run_read("overdue", move |c| select_overdue(c, now, limit))

@@ -9,6 +9,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{
     encode_json, execute_sql, keep_readable, query_all, row_exists, to_sql_integer, to_sql_limit,
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
@@ -142,6 +143,7 @@ fn rewrite_database(connection: &Connection) -> Result<(), DbError> {
     Err(DbError::Commit("the log is being read by others".to_owned()))
 }
 
+#[async_trait]
 impl RecordRemoval for Embedded {
     async fn list_kept_since(
         &self,

@@ -5,7 +5,7 @@ use crate::Embedded;
 use crate::clock::EmbeddedSystem;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, execute_sql, keep_readable, read_lossy_text, to_sql_limit};
-use futures::future::BoxFuture;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::{add_duration, from_unix_millis};
@@ -299,49 +299,51 @@ impl Embedded {
     }
 }
 
+#[async_trait]
 impl Table for Embedded {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
+    async fn get(&self, key: &Key) -> PortResult<Option<StoredItem>> {
         let (key, now) = (key.clone(), self.current_time());
-        Box::pin(self.run_lookup("record", move |c| select_item(c, &key, now)))
+        self.run_lookup("record", move |c| select_item(c, &key, now))
+            .await
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        self.get(key)
+    async fn get_cached(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        self.get(key).await
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
+    async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<StoredItem>> {
         let (keys, now) = (keys.to_vec(), self.current_time());
-        Box::pin(self.run_read("records_by_key", move |c| select_items(c, &keys, now)))
+        self.run_read("records_by_key", move |c| select_items(c, &keys, now))
+            .await
     }
 
-    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
+    async fn write(&self, writes: &[Write]) -> PortResult<WriteResult> {
         let (writes, kinds, now) = (writes.to_vec(), self.known_kinds(), self.current_time());
         let is_configuration = Kind::touches_configuration(kinds, &writes);
         let changing = is_configuration.then(|| self.config_cache().begin_config_change());
-        Box::pin(self.run_write("write_records", move |c| {
+        self.run_write("write_records", move |c| {
             let _held_until_committed = &changing;
             write_items(c, &writes, kinds, now)
-        }))
+        })
+        .await
     }
 
-    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
+    async fn page(&self, query: &Query) -> PortResult<ItemPage> {
         let (query, now) = (query.clone(), self.current_time());
-        Box::pin(self.run_read("records", move |c| select_page(c, &query, now)))
+        self.run_read("records", move |c| select_page(c, &query, now))
+            .await
     }
 
-    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
+    async fn count(&self, query: &Query) -> PortResult<u64> {
         let (query, now) = (query.clone(), self.current_time());
-        Box::pin(self.run_read("count_records", move |c| count_items(c, &query, now)))
+        self.run_read("count_records", move |c| count_items(c, &query, now))
+            .await
     }
 
-    fn list_due<'a>(
-        &'a self,
-        kind: &'a Kind,
-        now: Timestamp,
-        limit: usize,
-    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
+    async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>> {
         let (kind, times) = (kind.name, (now, self.current_time()));
-        Box::pin(self.run_read("due_records", move |c| select_due(c, kind, times, limit)))
+        self.run_read("due_records", move |c| select_due(c, kind, times, limit))
+            .await
     }
 }
 

@@ -3,6 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{
     count_from_sql, decode_json, encode_json, execute_sql, keep_readable, to_sql_integer,
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::country::Country;
@@ -97,6 +98,7 @@ pub(super) fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageS
     })
 }
 
+#[async_trait]
 impl UsageRecords for Embedded {
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
         let (tenant, now) = (tenant.clone(), self.current_time());

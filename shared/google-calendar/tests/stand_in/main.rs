@@ -8,6 +8,7 @@ mod faults;
 mod standing;
 mod tokens;
 
+use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::TimeSpan;
@@ -45,6 +46,7 @@ impl Secrets for TestSecrets {
 #[derive(Debug, Clone)]
 struct RealClock;
 
+#[async_trait]
 impl System for RealClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()

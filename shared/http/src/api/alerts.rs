@@ -1,11 +1,11 @@
 //! `/v1/alerts`: the alerts, and the notifications that are not delivered.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 #[cfg(test)]
 use super::schema::{AlertKindSchema, AlertStateSchema, NotificationStateSchema, SeveritySchema};
 use super::view::ListView;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::extract::State;
@@ -14,7 +14,6 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_pipeline::Deps;
 use recado_pipeline::alert;
 use recado_pipeline::ports::{Page, PortError};
 use recado_pipeline::records::{alerts, notifications};
@@ -108,7 +107,7 @@ fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<Ten
     responses((status = 200, body = ListView<AlertView>, description = "The alerts, or a page of those that ended"), NotFound)
 ))]
 pub(super) async fn list_alerts(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<AlertQuery>,
 ) -> Result<Json<ListView<AlertView>>, HttpProblem> {
@@ -198,7 +197,7 @@ impl From<Notification> for NotificationView {
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications, 1000 at most"), NotFound)
 ))]
 pub(super) async fn list_notifications(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<NotificationQuery>,
 ) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
@@ -222,7 +221,7 @@ pub(super) async fn list_notifications(
     responses((status = 200, body = NotificationView, description = "The notification"), NotFound)
 ))]
 pub(super) async fn redrive_notification(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NotificationView>, HttpProblem> {
@@ -249,7 +248,7 @@ pub(super) struct TestQuery {
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications"), Conflict)
 ))]
 pub(super) async fn post_test(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TestQuery>,
 ) -> Result<Json<ListView<NotificationView>>, HttpProblem> {

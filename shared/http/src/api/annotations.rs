@@ -1,9 +1,9 @@
 //! `/v1/conversations/{id}/labels` and `/notes`: what people write beside a conversation for each other.
 
+use super::context::{Api, BODY_MAX};
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -65,7 +65,7 @@ pub(super) struct LabelsView {
     responses((status = 200, body = LabelsView, description = "The labels that it has now"), NotFound, Conflict, Unprocessable)
 ))]
 pub(super) async fn post_labels(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,
@@ -119,7 +119,7 @@ impl From<PersonNote> for NoteView {
     responses((status = 200, body = NotesView, description = "The notes"), NotFound)
 ))]
 pub(super) async fn list_notes(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NotesView>, HttpProblem> {
@@ -150,7 +150,7 @@ struct NewNote {
     responses((status = 201, body = NoteView, description = "The note"), NotFound, Conflict, Unprocessable)
 ))]
 pub(super) async fn post_note(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,
@@ -174,7 +174,7 @@ pub(super) async fn post_note(
     responses((status = 204, description = "The note is deleted"), NotFound)
 ))]
 pub(super) async fn delete_note(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((id, number)): PathParam<(String, u64)>,
 ) -> Result<StatusCode, HttpProblem> {

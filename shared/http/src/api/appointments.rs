@@ -1,10 +1,10 @@
 //! `GET /v1/appointments`: what agents booked and is still to come.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::tenant_query::TenantPageQuery;
 use super::view::{ContactView, ListView};
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
@@ -85,7 +85,7 @@ impl From<Appointment> for AppointmentView {
     responses((status = 200, body = ListView<AppointmentView>, description = "A page of appointments"), NotFound)
 ))]
 pub(super) async fn get_appointments(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<AppointmentView>>, HttpProblem> {

@@ -1,10 +1,10 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
+use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::tokens::TokenRoleSchema;
 use super::view::ListView;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
@@ -143,7 +143,7 @@ impl From<AuditEntry> for AuditEntryView {
     responses((status = 200, body = ListView<AuditEntryView>, description = "A page of entries"))
 ))]
 pub(super) async fn get_audit(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<AuditQuery>,
 ) -> Result<Json<ListView<AuditEntryView>>, HttpProblem> {

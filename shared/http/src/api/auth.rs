@@ -1,10 +1,9 @@
 //! Finds the caller that a request's bearer token stands for, and checks its permission.
 
+use super::context::Api;
 use super::metrics::METRICS_PATH;
 use super::permissions::find_permission;
-use super::{Api, ApiContext};
 use crate::correlation::RequestCorrelation;
-use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
 use axum::extract::{MatchedPath, Request, State};
@@ -14,16 +13,15 @@ use axum::response::Response;
 use recado_domain::Timestamp;
 use recado_domain::access::{Caller, ConsoleRequest, TOKEN_LENGTH_MIN, TokenRole, is_strong_token};
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::System;
+use recado_pipeline::tokens;
 use recado_pipeline::trace_span::TRACE_TARGET;
-use recado_pipeline::{Deps, tokens};
 use std::sync::{Mutex, PoisonError};
 use tracing::{Instrument, Span};
 
 /// Lets a request pass if its token's role has the permission that the route needs. The caller is added to the request. What only
 /// reads is no span of a trace: the console and monitors would fill the traces with it.
 pub(super) async fn require_permission(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     path: MatchedPath,
     mut request: Request,
     next: Next,
@@ -58,7 +56,7 @@ pub(super) async fn require_permission(
 
 /// Returns the caller that the metrics' own token stands for, if the request is for the metrics and carries it.
 async fn identify_metrics_reader(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     path: &str,
     headers: &HeaderMap,
 ) -> Result<Option<Caller>, HttpProblem> {
@@ -78,7 +76,7 @@ async fn identify_metrics_reader(
 
 /// Returns the caller of a request: of the session that the console shows, else of the token in the headers.
 pub(super) async fn identify_asker(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     console: Option<&ConsoleRequest>,
     headers: &HeaderMap,
 ) -> Result<Caller, HttpProblem> {
@@ -91,7 +89,7 @@ pub(super) async fn identify_asker(
 }
 
 /// Returns the installation's own token. The error is a 503: without a strong one nobody gets in.
-async fn require_own_token(api: &Api<impl ApiContext>) -> Result<Secret, HttpProblem> {
+async fn require_own_token(api: &Api) -> Result<Secret, HttpProblem> {
     let own = api.keys.operator_token().await?;
     own.filter(|own| is_strong_token(own.expose_secret())).ok_or_else(|| {
         tracing::error!(
@@ -103,10 +101,7 @@ async fn require_own_token(api: &Api<impl ApiContext>) -> Result<Secret, HttpPro
 
 /// Returns the caller whose token the request carries. The error is a 401, or a 503 if no installation's token is
 /// configured or the tokens cannot be read.
-pub(super) async fn identify_caller(
-    api: &Api<impl ApiContext>,
-    headers: &HeaderMap,
-) -> Result<Caller, HttpProblem> {
+pub(super) async fn identify_caller(api: &Api, headers: &HeaderMap) -> Result<Caller, HttpProblem> {
     let own = require_own_token(api).await?;
     let Some(shown) = bearer_token(headers) else {
         return Err(token_challenge(r#"Bearer realm="recado""#));

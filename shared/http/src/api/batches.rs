@@ -1,10 +1,10 @@
 //! `/deliver/batches`: batches of invitations, how far they are, and orders about them.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::extract::State;
@@ -158,7 +158,7 @@ impl From<BatchProgress> for BatchProgressView {
     responses((status = 200, body = ListView<BatchView>, description = "A page of batches"), NotFound)
 ))]
 pub(super) async fn list_batches(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<BatchView>>, HttpProblem> {
@@ -176,7 +176,7 @@ pub(super) async fn list_batches(
     responses((status = 200, body = BatchProgressView, description = "The batch"), NotFound)
 ))]
 pub(super) async fn get_batch(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -241,7 +241,7 @@ impl From<ListedRecipient> for BatchRecipientView {
     responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"), NotFound)
 ))]
 pub(super) async fn list_batch_recipients(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<BatchRecipientsQuery>,
@@ -273,7 +273,7 @@ fn parse_statuses(text: Option<&str>) -> Result<Vec<RecipientStatus>, HttpProble
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 ))]
 pub(super) async fn pause_batch(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -290,7 +290,7 @@ pub(super) async fn pause_batch(
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 ))]
 pub(super) async fn resume_batch(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -307,7 +307,7 @@ pub(super) async fn resume_batch(
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 ))]
 pub(super) async fn cancel_batch(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -315,8 +315,8 @@ pub(super) async fn cancel_batch(
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Cancel).await
 }
 
-async fn order_batch<C: ApiContext>(
-    api: &Api<C>,
+async fn order_batch(
+    api: &Api,
     caller: &Caller,
     (id, wanted): (&str, &TenantQuery),
     order: BatchOrder,

@@ -1,10 +1,10 @@
 //! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound};
 #[cfg(test)]
 use super::schema::CatchUpReportSchema;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_optional_body, read_body};
 use axum::body::Body;
@@ -48,7 +48,7 @@ struct CatchUpRequest {
     )
 ))]
 pub(super) async fn post_catch_up(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,

@@ -1,8 +1,8 @@
 //! `GET /v1/checks`: the checks that the installation makes with its own keys.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::extract::State;
@@ -309,7 +309,7 @@ impl From<SelfCheck> for ChecksView {
     responses((status = 200, body = ChecksView, description = "The results"), NotFound)
 ))]
 pub(super) async fn get_checks(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ChecksQuery>,
 ) -> Result<Json<ChecksView>, HttpProblem> {

@@ -1,12 +1,10 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
 #[cfg(test)]
 use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
-use super::{Api, ApiContext, BODY_MAX};
-use crate::applied_file_desk::warn_of_replaced;
-use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
 use axum::body::Body;
@@ -14,12 +12,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::config::{ConfigDocument, Instance, KeptEntry, name_entry};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::audit;
-use recado_pipeline::configure::{self, ApplyOptions, ConfigurationChange, ConfigureError};
+use recado_pipeline::configure::{
+    self, ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError,
+};
+use recado_pipeline::records::applied_file::{read_applied_file, save_applied_file};
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ pub(super) struct ConfigurationView {
     responses((status = 200, body = ConfigurationView, description = "The configuration"))
 ))]
 pub(super) async fn get_configuration(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<ConfigurationView>, HttpProblem> {
     let document = configure::read_configuration(&*api.deps, &caller).await?;
@@ -108,7 +109,7 @@ pub(super) struct WebhooksView {
     responses((status = 200, body = WebhooksView, description = "The webhook settings, with their secrets"))
 ))]
 pub(super) async fn list_webhooks(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<WebhooksView>, HttpProblem> {
     audit::note_secrets_read(&*api.deps, &caller).await?;
@@ -161,7 +162,7 @@ pub(super) struct ApplyQuery {
     )
 ))]
 pub(super) async fn put_configuration(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ApplyQuery>,
     headers: HeaderMap,
@@ -169,14 +170,13 @@ pub(super) async fn put_configuration(
 ) -> Result<Json<AppliedView>, HttpProblem> {
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
-    let desk = api.options.applied_file.as_ref();
-    let desk = desk.filter(|_| wanted.file && caller.scope.tenant().is_none());
-    let otherwise = match desk {
-        Some(desk) => {
-            let applied = desk.read_file().await?;
+    let is_file = wanted.file && api.options.applies_file && caller.scope.tenant().is_none();
+    let otherwise = match is_file {
+        true => {
+            let applied = read_applied_file(api.deps.store()).await?;
             configure::list_changed_otherwise(&*api.deps, &document, &applied).await?
         }
-        None => Vec::new(),
+        false => Vec::new(),
     };
     let file = (!wanted.dry_run).then(|| document.clone());
     let site = WebhookSetups::for_instances(&api, &named).await?;
@@ -191,8 +191,10 @@ pub(super) async fn put_configuration(
         asks: api.asked_parties(),
     };
     let mut applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
-    if let (Some(file), Some(desk)) = (&file, desk) {
-        desk.note_file(file, &applied.document).await?;
+    if let Some(file) = file.filter(|_| is_file) {
+        let mut noted = read_applied_file(api.deps.store()).await?;
+        noted.note_applied(&file, &applied.document, &[], false);
+        save_applied_file(api.deps.store(), &noted).await?;
     }
     let replaced = warn_of_replaced(&applied.changes, &otherwise);
     applied.warnings.extend(replaced);
@@ -210,6 +212,27 @@ pub(super) async fn put_configuration(
     }))
 }
 
+/// Warns of changes that replace what was changed `otherwise` since the file was applied last.
+fn warn_of_replaced(changes: &[ConfigurationChange], otherwise: &[KeptEntry]) -> Vec<String> {
+    let is_written = |change: &&ConfigurationChange| {
+        matches!(
+            change.what,
+            ConfigurationChangeKind::Created | ConfigurationChangeKind::Changed
+        )
+    };
+    let names = changes.iter().filter(is_written);
+    let names = names.map(|change| name_entry(change.kind, &change.id));
+    let replaced = names.filter(|name| otherwise.iter().any(|entry| entry.name == *name));
+    replaced
+        .map(|name| {
+            format!(
+                "{name} was changed otherwise since the file was applied last; the file counts now, and the audit tells what \
+                 was there"
+            )
+        })
+        .collect()
+}
+
 /// Applies a configuration document, as `PUT` does.
 #[cfg_attr(test, utoipa::path(
     post,
@@ -224,7 +247,7 @@ pub(super) async fn put_configuration(
     )
 ))]
 pub(super) async fn post_configuration(
-    state: State<Api<impl ApiContext>>,
+    state: State<Api>,
     Extension(caller): Extension<Caller>,
     query: QueryParams<ApplyQuery>,
     headers: HeaderMap,
@@ -277,7 +300,7 @@ pub(super) struct RotatedSecretView {
     )
 ))]
 pub(super) async fn post_secret_rotation(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,
@@ -326,10 +349,7 @@ pub(super) struct WebhookSetups {
 
 impl WebhookSetups {
     /// Reads the base URL, and the webhook keys of the providers of `instances`.
-    pub(super) async fn for_instances(
-        api: &Api<impl ApiContext>,
-        instances: &[Instance],
-    ) -> Result<Self, HttpProblem> {
+    pub(super) async fn for_instances(api: &Api, instances: &[Instance]) -> Result<Self, HttpProblem> {
         // Never as the request was addressed: whoever sends it writes its `Host`.
         let known = api
             .options
@@ -367,10 +387,7 @@ impl WebhookSetups {
 }
 
 /// Returns `false` if the instance has an app of its own whose secret is not there: none of its webhooks can be proven.
-pub(super) async fn is_own_app_proven(
-    api: &Api<impl ApiContext>,
-    instance: &Instance,
-) -> Result<bool, HttpProblem> {
+pub(super) async fn is_own_app_proven(api: &Api, instance: &Instance) -> Result<bool, HttpProblem> {
     match &instance.app_secret {
         Some(own) => Ok(api.keys.app_secret(own).await?.is_some()),
         None => Ok(true),

@@ -2,7 +2,7 @@
 //! route.
 
 use super::auth::{self, check_permission, identify_caller};
-use super::{Api, ApiContext};
+use super::context::Api;
 use crate::problem::HttpProblem;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
@@ -12,8 +12,8 @@ use recado_domain::access::{ConsoleRequest, SESSION_PATH};
 use recado_pipeline::tokens;
 use serde_json::{Value, json};
 
-pub(super) fn session_routes<C: ApiContext>() -> Router<Api<C>> {
-    let methods = post(begin_session::<C>).delete(end_session::<C>);
+pub(super) fn session_routes() -> Router<Api> {
+    let methods = post(begin_session).delete(end_session);
     Router::new().route(SESSION_PATH, methods)
 }
 
@@ -22,10 +22,7 @@ fn no_such_route() -> HttpProblem {
 }
 
 /// Begins a session on the request's token, if that may read.
-async fn begin_session<C: ApiContext>(
-    State(api): State<Api<C>>,
-    request: Request,
-) -> Result<Json<Value>, HttpProblem> {
+async fn begin_session(State(api): State<Api>, request: Request) -> Result<Json<Value>, HttpProblem> {
     let (parts, _) = request.into_parts();
     if !matches!(
         parts.extensions.get::<ConsoleRequest>(),
@@ -42,10 +39,7 @@ async fn begin_session<C: ApiContext>(
 }
 
 /// Ends the session of the request.
-async fn end_session<C: ApiContext>(
-    State(api): State<Api<C>>,
-    request: Request,
-) -> Result<StatusCode, HttpProblem> {
+async fn end_session(State(api): State<Api>, request: Request) -> Result<StatusCode, HttpProblem> {
     let (parts, _) = request.into_parts();
     let Some(ConsoleRequest::Session(session)) = parts.extensions.get::<ConsoleRequest>() else {
         return Err(no_such_route());

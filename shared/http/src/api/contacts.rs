@@ -1,11 +1,11 @@
 //! `/v1/contacts`: finds, exports and erases a contact. The contact stands in the body, because paths and queries of
 //! requests are written to logs.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
 #[cfg(test)]
 use super::schema::ConversationStatusSchema;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, read_body};
 use axum::body::Body;
@@ -150,7 +150,7 @@ impl From<FoundConversation> for ContactConversationView {
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
 ))]
 pub(super) async fn post_find(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -273,7 +273,7 @@ impl TryFrom<ContactExport> for ContactExportView {
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
 ))]
 pub(super) async fn post_export(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -335,7 +335,7 @@ impl From<EraseReport> for ErasureView {
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
 ))]
 pub(super) async fn post_erase(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,

@@ -1,12 +1,12 @@
 //! `/v1/conversations`: lists, shows and changes conversations.
 
+use super::context::{Api, BODY_MAX};
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, NotImplemented};
 #[cfg(test)]
 use super::schema::{ConversationModeSchema, ConversationStatusSchema};
 use super::view::ConversationView;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, encode_cursor, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
@@ -75,7 +75,7 @@ pub(super) struct ConversationListView {
     responses((status = 200, body = ConversationListView, description = "A page of conversations"), NotImplemented)
 ))]
 pub(super) async fn list_conversations(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ConversationQuery>,
 ) -> Result<Json<ConversationListView>, HttpProblem> {
@@ -129,7 +129,7 @@ fn parse_searched_contact(text: &str) -> Result<SearchWords, HttpProblem> {
 }
 
 /// Returns the time up to which texts are searched. An installation that searches none says what finds a conversation instead.
-async fn find_searched_time(api: &Api<impl ApiContext>) -> Result<Timestamp, HttpProblem> {
+async fn find_searched_time(api: &Api) -> Result<Timestamp, HttpProblem> {
     let covered = operate::find_searched_time(&*api.deps).await?;
     covered.ok_or_else(|| {
         HttpProblem::new(
@@ -149,7 +149,7 @@ async fn find_searched_time(api: &Api<impl ApiContext>) -> Result<Timestamp, Htt
     responses((status = 200, body = ConversationView, description = "The conversation"), NotFound)
 ))]
 pub(super) async fn get_conversation(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ConversationView>, HttpProblem> {
@@ -158,10 +158,7 @@ pub(super) async fn get_conversation(
 }
 
 /// Returns the view of a conversation, with the answer that it owes.
-async fn view_conversation(
-    api: &Api<impl ApiContext>,
-    conversation: Conversation,
-) -> Result<ConversationView, HttpProblem> {
+async fn view_conversation(api: &Api, conversation: Conversation) -> Result<ConversationView, HttpProblem> {
     let mut owed = operate::explain_owed_answers(&*api.deps, std::slice::from_ref(&conversation)).await?;
     Ok((conversation, owed.pop().flatten()).into())
 }
@@ -197,7 +194,7 @@ struct ConversationChange {
     responses((status = 200, body = ConversationView, description = "The changed conversation"), NotFound, Conflict)
 ))]
 pub(super) async fn patch_conversation(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,

@@ -2,13 +2,13 @@
 
 pub(super) mod mutations;
 
+use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 #[cfg(test)]
 use super::schema::{QueueNameSchema, ReasonSchema};
 use super::view::{DeadLetterView, ListView};
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::extract::State;
@@ -61,7 +61,7 @@ pub(super) struct DeadLetterQuery {
     responses((status = 200, body = ListView<DeadLetterView>, description = "A page of dead letters"))
 ))]
 pub(super) async fn list_dead_letters(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
 ) -> Result<Json<ListView<DeadLetterView>>, HttpProblem> {
@@ -98,7 +98,7 @@ pub(super) struct DeadLetterDetail {
     responses((status = 200, body = DeadLetterDetail, description = "The dead letter"), NotFound)
 ))]
 pub(super) async fn get_dead_letter(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<DeadLetterDetail>, HttpProblem> {
@@ -173,7 +173,7 @@ impl From<DeadLetterWithPayload> for DlqMessage {
     responses((status = 200, body = DlqView, description = "The dead letters"))
 ))]
 pub(super) async fn get_dlq_health(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
 ) -> Result<Json<DlqView>, HttpProblem> {

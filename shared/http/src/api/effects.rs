@@ -1,9 +1,9 @@
 //! `/v1/conversations/{id}/effects`: what an agent's tools did for a contact.
 
+use super::context::{Api, BODY_MAX};
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -136,7 +136,7 @@ impl From<DecidedState> for EffectDecision {
     responses((status = 200, body = EffectsView, description = "The effects"), NotFound)
 ))]
 pub(super) async fn list_effects(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<EffectsView>, HttpProblem> {
@@ -158,7 +158,7 @@ pub(super) async fn list_effects(
     responses((status = 200, body = EffectView, description = "The effect"), NotFound, Conflict)
 ))]
 pub(super) async fn post_effect(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((id, number)): PathParam<(String, u64)>,
     Extension(correlation): Extension<CorrelationId>,

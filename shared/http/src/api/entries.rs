@@ -1,8 +1,8 @@
 //! The routes of tenants, calendars, tools, agents and instances have the same form: what they share is here.
 
+use super::context::{Api, BODY_MAX};
 use super::error_mapping::list_problem;
 use super::view::ListView;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, parse_page_request, read_body};
 use axum::Json;
@@ -13,6 +13,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::ConfigEntry;
 use recado_domain::ids::TenantId;
 use recado_pipeline::configure::{self, AskedParties, ChangedEntry, ConfigurationChange, EntryMatch};
+use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::Record;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,7 @@ const ENTRY_SOURCE: header::HeaderName = header::HeaderName::from_static("x-entr
 
 /// Answers with a page of the entries that a token opens.
 pub(super) async fn list_opened_entries<T: ConfigEntry + Record>(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     caller: &Caller,
     wanted: impl Into<EntryListQuery>,
 ) -> Result<Json<ListView<T>>, HttpProblem> {
@@ -99,14 +100,14 @@ pub(super) async fn list_opened_entries<T: ConfigEntry + Record>(
 
 /// Answers with an entry, its version and its source.
 pub(super) async fn show_entry<T: ConfigEntry>(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     caller: &Caller,
     id: &str,
 ) -> Result<Response, HttpProblem> {
     let entry: T = configure::find_entry(&*api.deps, caller, id).await?;
-    let source = match &api.options.applied_file {
-        Some(desk) => Some(desk.read_file().await?.find_source(&entry)),
-        None => None,
+    let source = match api.options.applies_file {
+        true => Some(read_applied_file(api.deps.store()).await?.find_source(&entry)),
+        false => None,
     };
     let source = source.map(|source| [(ENTRY_SOURCE, source.as_str())]);
     Ok((version_header(&entry)?, source, Json(entry)).into_response())
@@ -114,7 +115,7 @@ pub(super) async fn show_entry<T: ConfigEntry>(
 
 /// Creates the entry of a request's body.
 pub(super) async fn create_entry<T: ConfigEntry>(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     caller: &Caller,
     headers: &HeaderMap,
     body: Body,
@@ -126,7 +127,7 @@ pub(super) async fn create_entry<T: ConfigEntry>(
 
 /// Replaces an entry by that of the request's body.
 pub(super) async fn change_entry<T: ConfigEntry>(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     caller: &Caller,
     id: &str,
     headers: &HeaderMap,
@@ -151,7 +152,7 @@ pub(super) async fn change_entry<T: ConfigEntry>(
 
 /// Removes or disables an entry.
 pub(super) async fn remove_entry<T: ConfigEntry>(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     caller: &Caller,
     id: &str,
     headers: &HeaderMap,
@@ -204,7 +205,7 @@ fn parse_if_match(headers: &HeaderMap) -> Result<Option<EntryMatch>, HttpProblem
     Ok((!versions.is_empty()).then_some(EntryMatch::Versions(versions)))
 }
 
-impl<C: ApiContext> Api<C> {
+impl Api {
     /// Returns the parties that are asked about what is new in a change.
     pub(super) fn asked_parties(&self) -> AskedParties {
         if self.options.asks_models {

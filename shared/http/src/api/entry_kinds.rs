@@ -27,7 +27,7 @@ macro_rules! declare_entry_kind {
             #[cfg(test)]
             use crate::api::schema::$schema;
             use crate::api::view::ListView;
-            use crate::api::{Api, ApiContext};
+            use crate::api::context::Api;
             use crate::problem::HttpProblem;
             use crate::query::{PathParam, QueryParams};
             use axum::body::Body;
@@ -51,7 +51,7 @@ macro_rules! declare_entry_kind {
                 ))
             ))]
             pub(in crate::api) async fn list_entries(
-                State(api): State<Api<impl ApiContext>>,
+                State(api): State<Api>,
                 Extension(caller): Extension<Caller>,
                 QueryParams(wanted): QueryParams<entries::$query>,
             ) -> Result<Json<ListView<$kind>>, HttpProblem> {
@@ -68,7 +68,7 @@ macro_rules! declare_entry_kind {
                 responses((status = 200, body = $schema, description = concat!("The ", $name)), NotFound)
             ))]
             pub(in crate::api) async fn get_entry(
-                State(api): State<Api<impl ApiContext>>,
+                State(api): State<Api>,
                 Extension(caller): Extension<Caller>,
                 PathParam(id): PathParam<String>,
             ) -> Result<Response, HttpProblem> {
@@ -94,7 +94,7 @@ macro_rules! declare_entry_kind {
                 )
             ))]
             pub(in crate::api) async fn post_entry(
-                State(api): State<Api<impl ApiContext>>,
+                State(api): State<Api>,
                 Extension(caller): Extension<Caller>,
                 headers: HeaderMap,
                 body: Body,
@@ -128,7 +128,7 @@ macro_rules! declare_entry_kind {
                 )
             ))]
             pub(in crate::api) async fn put_entry(
-                State(api): State<Api<impl ApiContext>>,
+                State(api): State<Api>,
                 Extension(caller): Extension<Caller>,
                 PathParam(id): PathParam<String>,
                 headers: HeaderMap,
@@ -167,7 +167,7 @@ macro_rules! declare_entry_kind {
                     )
                 ))]
                 pub(in crate::api) async fn delete_entry(
-                    State(api): State<Api<impl ApiContext>>,
+                    State(api): State<Api>,
                     Extension(caller): Extension<Caller>,
                     PathParam(id): PathParam<String>,
                     QueryParams(wanted): QueryParams<entries::RemovalQuery>,

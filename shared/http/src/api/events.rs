@@ -10,10 +10,10 @@ pub(super) use stream::get_event_stream;
 pub(super) use tickets::__path_post_push_ticket;
 pub(super) use tickets::post_push_ticket;
 
+use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::schema::PublishedEventSchema;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
@@ -110,7 +110,7 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
     responses((status = 200, body = EventsView, description = "A page of events"))
 ))]
 pub(super) async fn get_events(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<EventsQuery>,
 ) -> Result<Json<EventsView>, HttpProblem> {

@@ -1,15 +1,13 @@
 //! `GET /health`: the health of the installation.
 
+use super::context::Api;
 #[cfg(test)]
 use super::schema::HealthStatusSchema;
-use super::{Api, ApiContext};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_pipeline::Deps;
 use recado_pipeline::health::HealthStatus;
-use recado_pipeline::ports::System;
 use serde::Serialize;
 
 /// Returns 503 for `Unhealthy`, else 200: a load balancer or monitor that reads no body understands the code.
@@ -70,11 +68,11 @@ struct ServicesView {
         (status = 503, body = HealthView, description = "The store takes no writes, or the work in the background stands still")
     )
 ))]
-pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (StatusCode, Json<HealthView>) {
+pub(super) async fn get_health(State(api): State<Api>) -> (StatusCode, Json<HealthView>) {
     let vitals = api
         .options
         .health_probe
-        .probe_if_stale(&*api.deps, &api.options.depths)
+        .probe_if_stale(&*api.deps, &*api.options.depths)
         .await;
     let disk = vitals.disk.unwrap_or(HealthStatus::Healthy);
     let background = vitals.background.unwrap_or(HealthStatus::Healthy);

@@ -1,9 +1,9 @@
 //! `/v1/instances/{id}/webhook`: shows what is to be set up at an instance's provider.
 
 use super::config::{WebhookSetupView, WebhookSetups};
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::extract::State;
@@ -25,7 +25,7 @@ use recado_pipeline::configure;
     )
 ))]
 pub(super) async fn get_instance_webhook(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<WebhookSetupView>, HttpProblem> {

@@ -1,10 +1,10 @@
 //! `GET /deliver/export`: the log of deliveries of a month, as a file.
 
+use super::context::Api;
 use super::invitation_log::InvitationStatusView;
 use super::invitations::{parse_occasion, parse_template};
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, encode_cursor, parse_page_request};
 use axum::Extension;
@@ -95,7 +95,7 @@ const STATUS_COLUMNS: [&str; 5] = ["sent", "delivered", "read", "failed", "cance
     )
 ))]
 pub(super) async fn export_invitations(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ExportQuery>,
 ) -> Result<Response, HttpProblem> {

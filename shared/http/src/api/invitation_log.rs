@@ -1,11 +1,11 @@
 //! `GET /deliver/{id}/status` and `GET /wa/session/{phone}`: what became of invitations, and the sessions of contacts.
 
+use super::context::Api;
 use super::invitations::parse_occasion;
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::extract::State;
@@ -138,7 +138,7 @@ fn is_simulated(message: &Message) -> bool {
     responses((status = 200, body = InvitationStatusView, description = "The status"), NotFound)
 ))]
 pub(super) async fn get_invitation_status(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -156,7 +156,7 @@ pub(super) async fn get_invitation_status(
     responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
 ))]
 pub(super) async fn list_invitations(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
@@ -223,7 +223,7 @@ pub(super) struct SessionDetailView {
     responses((status = 200, body = SessionDetailView, description = "The session"), NotFound, Unprocessable)
 ))]
 pub(super) async fn get_session(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(phone): PathParam<String>,
     QueryParams(wanted): QueryParams<SessionQuery>,

@@ -2,12 +2,12 @@
 //!
 //! Their names of fields are those of an earlier service, so that its clients go on working.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::messages::IdempotencyHeader;
 use super::messages::parse_idempotency_key;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -218,7 +218,7 @@ pub(super) enum TakenView {
     )
 ))]
 pub(super) async fn post_invitation(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
@@ -268,11 +268,7 @@ pub(super) async fn post_invitation(
     send(&api, &caller, request).await
 }
 
-async fn send_batch<C: ApiContext>(
-    api: &Api<C>,
-    caller: &Caller,
-    request: BatchRequest,
-) -> Result<Response, HttpProblem> {
+async fn send_batch(api: &Api, caller: &Caller, request: BatchRequest) -> Result<Response, HttpProblem> {
     let accepted = deliver::send_batch(&*api.deps, caller, request).await?;
     let status = if accepted.repeated {
         StatusCode::OK
@@ -302,7 +298,7 @@ async fn send_batch<C: ApiContext>(
     )
 ))]
 pub(super) async fn post_guest_invitation(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((event, guest)): PathParam<(String, String)>,
     Extension(correlation): Extension<CorrelationId>,
@@ -325,11 +321,7 @@ pub(super) async fn post_guest_invitation(
     send(&api, &caller, request).await
 }
 
-async fn send<C: ApiContext>(
-    api: &Api<C>,
-    caller: &Caller,
-    request: InvitationRequest,
-) -> Result<Response, HttpProblem> {
+async fn send(api: &Api, caller: &Caller, request: InvitationRequest) -> Result<Response, HttpProblem> {
     let accepted = deliver::send_invitation(&*api.deps, caller, request).await?;
     let is_duplicate = matches!(accepted.invitation.state, InvitationState::Duplicate { .. });
     let status = if accepted.repeated || is_duplicate {

@@ -1,8 +1,8 @@
 //! `/v1/agents/{id}/knowledge`: the documents that an agent answers from.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{NotFound, TooManyRequests, Unprocessable};
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
 use axum::body::Body;
@@ -107,7 +107,7 @@ impl From<VectorState> for VectorsView {
     responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"), NotFound)
 ))]
 pub(super) async fn list_knowledge(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<KnowledgeView>, HttpProblem> {
@@ -179,7 +179,7 @@ impl From<AddedSource> for AddedSourceView {
     )
 ))]
 pub(super) async fn post_knowledge(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<DocumentQuery>,
@@ -239,7 +239,7 @@ pub(super) struct WholeSourceView {
     responses((status = 200, body = WholeSourceView, description = "The source"), NotFound)
 ))]
 pub(super) async fn get_knowledge_source(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((id, source)): PathParam<(String, String)>,
 ) -> Result<Json<WholeSourceView>, HttpProblem> {
@@ -263,7 +263,7 @@ pub(super) async fn get_knowledge_source(
     responses((status = 204, description = "The source is removed"), NotFound)
 ))]
 pub(super) async fn delete_knowledge_source(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((id, source)): PathParam<(String, String)>,
 ) -> Result<StatusCode, HttpProblem> {
@@ -294,7 +294,7 @@ struct VectorRequest {
     responses((status = 200, body = VectorsView, description = "The vectors of all blocks"), NotFound)
 ))]
 pub(super) async fn post_knowledge_vectors(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,

@@ -1,9 +1,9 @@
 //! `POST /v1/agents/{id}/knowledge/pages`: web pages that become documents of an agent.
 
+use super::context::{Api, BODY_MAX};
 use super::knowledge::{AddedSourceView, parse_agent_id};
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -71,7 +71,7 @@ impl From<PageOutcome> for PageView {
     responses((status = 200, body = PagesView, description = "What became of each page"), NotFound)
 ))]
 pub(super) async fn post_knowledge_pages(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,

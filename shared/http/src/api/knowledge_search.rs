@@ -1,9 +1,9 @@
 //! `POST /v1/agents/{id}/knowledge/search`: the blocks that answer a question best.
 
+use super::context::{Api, BODY_MAX};
 use super::knowledge::parse_agent_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -87,7 +87,7 @@ impl From<FoundBlock> for FoundBlockView {
     responses((status = 200, body = SearchView, description = "What was found"), NotFound)
 ))]
 pub(super) async fn post_knowledge_search(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,

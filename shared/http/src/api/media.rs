@@ -1,9 +1,9 @@
 //! Files: uploads one that is to be sent, and reads the stored one of a message.
 
+use super::context::Api;
 use super::messages::parse_message_id;
 #[cfg(test)]
 use super::problem_answers::{BadRequest, NotFound};
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, read_body};
 use axum::body::Body;
@@ -56,7 +56,7 @@ pub(super) struct UploadView {
     responses((status = 201, body = UploadView, description = "The file is stored"), NotFound)
 ))]
 pub(super) async fn post_media(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<UploadQuery>,
@@ -109,7 +109,7 @@ pub(super) async fn post_media(
     )
 ))]
 pub(super) async fn get_media(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
@@ -139,7 +139,7 @@ pub(super) struct FileLinkQuery {
     responses((status = 200, content_type = "*/*", description = "The bytes of the file"), BadRequest, NotFound)
 ))]
 pub(super) async fn get_linked_file(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     PathParam(id): PathParam<String>,
     QueryParams(link): QueryParams<FileLinkQuery>,
 ) -> Result<Response, HttpProblem> {

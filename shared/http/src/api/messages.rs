@@ -1,5 +1,6 @@
 //! `/v1/conversations/{id}/messages` and `/v1/messages/{id}`: lists and shows messages, and sends a person's answer.
 
+use super::context::{Api, BODY_MAX};
 use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
@@ -8,7 +9,6 @@ use super::problem_answers::{Conflict, NotFound};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
@@ -20,7 +20,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, OperatorAnswer};
-use recado_pipeline::{Deps, deliver, trace};
+use recado_pipeline::{deliver, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ pub(super) struct MessageListQuery {
     responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"), NotFound)
 ))]
 pub(super) async fn list_messages(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<MessageListQuery>,
@@ -85,7 +85,7 @@ pub(super) enum MessageAnswer {
     responses((status = 200, body = MessageAnswer, description = "The message"), NotFound)
 ))]
 pub(super) async fn get_message(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<MessageAnswer>, HttpProblem> {
@@ -159,7 +159,7 @@ struct AnswerRequest {
     )
 ))]
 pub(super) async fn post_answer(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,

@@ -1,8 +1,8 @@
 //! `GET /metrics`: the metrics of one machine, in the text format of Prometheus.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext};
 use crate::health_probe::run_with_timeout;
 use crate::problem::{self, HttpProblem};
 use axum::Extension;
@@ -13,9 +13,8 @@ use futures::lock::Mutex;
 use recado_domain::Timestamp;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::dead_letter::QueueName;
-use recado_pipeline::Deps;
 use recado_pipeline::installation_reading::{InstallationReading, read_installation};
-use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths, System};
+use recado_pipeline::ports::{PortResult, QueueDepth};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ impl std::fmt::Debug for MetricsPage {
 #[derive(Debug, Default)]
 pub(super) struct ReadingCache(Mutex<Option<(Timestamp, Option<GaugeReading>)>>);
 
-async fn read_gauges<C: ApiContext>(api: &Api<C>) -> PortResult<GaugeReading> {
+async fn read_gauges(api: &Api) -> PortResult<GaugeReading> {
     let mut queues = BTreeMap::new();
     for queue in QueueName::ALL {
         queues.insert(queue, api.options.depths.read_queue_depth(queue).await?);
@@ -67,7 +66,7 @@ async fn read_gauges<C: ApiContext>(api: &Api<C>) -> PortResult<GaugeReading> {
 }
 
 /// Writes the metrics with a reading that is at most five seconds old. Concurrent requests wait for one reading.
-async fn write_page<C: ApiContext>(api: &Api<C>, page: &MetricsPage) -> String {
+async fn write_page(api: &Api, page: &MetricsPage) -> String {
     let mut last = api.last_reading.0.lock().await;
     let now = api.deps.system().now();
     let is_fresh =
@@ -97,7 +96,7 @@ async fn write_page<C: ApiContext>(api: &Api<C>, page: &MetricsPage) -> String {
     )
 ))]
 pub(super) async fn get_metrics(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpProblem> {
     if caller.scope != Scope::Installation {

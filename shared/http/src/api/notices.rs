@@ -1,10 +1,10 @@
 //! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 #[cfg(test)]
 use super::schema::NoticeKindSchema;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::extract::State;
@@ -58,7 +58,7 @@ impl From<Notice> for NoticeView {
     responses((status = 200, body = NoticesView, description = "The notices"), NotFound)
 ))]
 pub(super) async fn list_notices(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NoticesView>, HttpProblem> {

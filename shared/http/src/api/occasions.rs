@@ -1,12 +1,12 @@
 //! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
+use super::context::{Api, BODY_MAX};
 use super::error_mapping::list_problem;
 use super::invitations::{parse_guest_id, parse_occasion};
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
@@ -102,7 +102,7 @@ fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem
     responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
 ))]
 pub(super) async fn list_occasions(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
@@ -121,7 +121,7 @@ pub(super) async fn list_occasions(
     responses((status = 200, body = OccasionView, description = "The occasion"), NotFound)
 ))]
 pub(super) async fn get_occasion(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -184,7 +184,7 @@ impl From<Guest> for GuestView {
     responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
 ))]
 pub(super) async fn list_guests(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
@@ -209,7 +209,7 @@ pub(super) async fn list_guests(
     responses((status = 200, body = GuestView, description = "The guest"), NotFound)
 ))]
 pub(super) async fn get_guest(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((id, guest)): PathParam<(String, String)>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -295,7 +295,7 @@ impl From<AddedGuests> for AddedGuestsView {
     responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
 ))]
 pub(super) async fn post_guests(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
@@ -343,7 +343,7 @@ fn is_csv(headers: &HeaderMap) -> bool {
     responses((status = 204, description = "The guest is deleted"), NotFound)
 ))]
 pub(super) async fn delete_guest(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam((id, guest)): PathParam<(String, String)>,
     QueryParams(wanted): QueryParams<TenantQuery>,

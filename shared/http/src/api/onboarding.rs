@@ -1,10 +1,9 @@
 //! `POST /v1/instances/{id}/connect`, `/pairing` and `/check`: sets an instance up at its provider.
 
 use super::config::is_own_app_proven;
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
-use super::{Api, ApiContext, BODY_MAX};
-use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_optional_body, read_body};
 use axum::body::Body;
@@ -17,9 +16,8 @@ use recado_domain::audit::AuditAction;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::secret::Secret;
-use recado_pipeline::Deps;
 use recado_pipeline::configure::begin_onboarding;
-use recado_pipeline::ports::{PortError, System};
+use recado_pipeline::ports::PortError;
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookSetup;
 use serde::{Deserialize, Serialize};
@@ -225,7 +223,7 @@ pub(super) struct SetupChecksView {
     )
 ))]
 pub(super) async fn post_connect(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     headers: HeaderMap,
@@ -257,7 +255,7 @@ pub(super) async fn post_connect(
     )
 ))]
 pub(super) async fn post_pairing(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<PairingView>, HttpProblem> {
@@ -286,7 +284,7 @@ pub(super) async fn post_pairing(
     )
 ))]
 pub(super) async fn post_check(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<SetupChecksView>, HttpProblem> {
@@ -300,8 +298,8 @@ pub(super) async fn post_check(
 /// Carries out an action at the provider of an instance within the caller's scope, after it was audited.
 ///
 /// The webhook's URL is the configured one and never that of the request: the secret is posted there.
-async fn set_up_instance<C: ApiContext>(
-    api: &Api<C>,
+async fn set_up_instance(
+    api: &Api,
     caller: &Caller,
     id: &str,
     action: SetupAction,

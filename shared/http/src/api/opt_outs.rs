@@ -1,10 +1,10 @@
 //! `GET /v1/opt-outs`: who wants no unsolicited messages.
 
+use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::view::ListView;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
@@ -92,7 +92,7 @@ impl From<OptOut> for OptOutView {
     responses((status = 200, body = ListView<OptOutView>, description = "The preferences, ordered by key"), NotFound)
 ))]
 pub(super) async fn get_opt_outs(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<OptOutQuery>,
 ) -> Result<Json<ListView<OptOutView>>, HttpProblem> {

@@ -1,6 +1,7 @@
 //! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`: sends a message to any recipient, or cancels a
 //! scheduled one.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::messages::IdempotencyHeader;
 use super::messages::{parse_idempotency_key, parse_message_id};
@@ -10,7 +11,6 @@ use super::problem_answers::{Conflict, NotFound, Unprocessable};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{AcceptedView, ScheduledView};
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -81,7 +81,7 @@ struct SendRequest {
     )
 ))]
 pub(super) async fn post_send(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
@@ -140,7 +140,7 @@ fn merge_keys(
     responses((status = 200, body = ScheduledView, description = "The cancelled message"), NotFound, Conflict)
 ))]
 pub(super) async fn delete_message(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ScheduledView>, HttpProblem> {

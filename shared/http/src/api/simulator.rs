@@ -1,10 +1,10 @@
 //! `/simulator`: lists the messages that the simulated provider accepted, and takes a customer's message in its place.
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 #[cfg(test)]
 use super::schema::SimulatedMessageSchema;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, read_body};
 use axum::body::Body;
@@ -14,8 +14,7 @@ use axum::{Extension, Json};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::config::Instance;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_pipeline::ports::{Providers, System};
-use recado_pipeline::{Deps, configure, ingest};
+use recado_pipeline::{configure, ingest};
 use recado_whatsapp::{SimulatedInbound, SimulatedMessage, split_webhook, write_simulated_webhook};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +40,7 @@ pub(super) struct SimulatedOutboxView {
     responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
 ))]
 pub(super) async fn list_simulated_outbox(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<SimulatedOutboxView>, HttpProblem> {
     let Some(outbox) = &api.options.simulator else {
@@ -100,7 +99,7 @@ pub(super) struct SimulatedMessageView {
     )
 ))]
 pub(super) async fn post_simulated_message(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,

@@ -1,8 +1,8 @@
 //! `DELETE /v1/tenants/{id}`: removes a tenant.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
 use axum::extract::State;
@@ -97,7 +97,7 @@ impl From<RemovalError> for HttpProblem {
     responses((status = 200, body = TenantRemovalView, description = "What was removed"), NotFound, Conflict)
 ))]
 pub(super) async fn delete_tenant(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantRemovalQuery>,

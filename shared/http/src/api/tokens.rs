@@ -1,10 +1,10 @@
 //! `/v1/tokens`: creates, lists and revokes the tokens of the API.
 
+use super::context::{Api, BODY_MAX};
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::view::ListView;
-use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
@@ -109,7 +109,7 @@ struct TokenRequest {
     responses((status = 201, body = CreatedTokenView, description = "The token"), NotFound, Conflict)
 ))]
 pub(super) async fn post_token(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -154,7 +154,7 @@ pub(super) struct TokenListQuery {
     responses((status = 200, body = ListView<TokenView>, description = "A page of tokens"))
 ))]
 pub(super) async fn list_tokens(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TokenListQuery>,
 ) -> Result<Json<ListView<TokenView>>, HttpProblem> {
@@ -185,7 +185,7 @@ pub(super) struct TokenTenantQuery {
     responses((status = 204, description = "The token is revoked"), NotFound)
 ))]
 pub(super) async fn delete_token(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(name): PathParam<String>,
     QueryParams(of): QueryParams<TokenTenantQuery>,

@@ -1,10 +1,10 @@
 //! `GET /v1/trace`: the events and messages that belong together.
 
+use super::context::Api;
 use super::messages::parse_message_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::view::{EventView, MessageItem};
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::extract::State;
@@ -64,7 +64,7 @@ impl From<MessageTrace> for TraceView {
     responses((status = 200, body = TraceView, description = "Events and messages"), NotFound)
 ))]
 pub(super) async fn get_trace(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TraceQuery>,
 ) -> Result<Json<TraceView>, HttpProblem> {
@@ -112,7 +112,7 @@ pub(super) async fn get_trace(
 
 /// Resolves a provider's message id to the event that brought the message, or to the message that was sent.
 async fn resolve_provider_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
     instance: Option<&InstanceId>,
@@ -131,7 +131,7 @@ async fn resolve_provider_message(
 /// Resolves a scheduled message to the message that was sent for it. Before it is sent, only its correlation id can be
 /// traced.
 async fn resolve_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ScheduledId,
 ) -> Result<trace::TraceTarget, HttpProblem> {

@@ -1,8 +1,8 @@
 //! `GET /v1/trends`: what the samples of the last hours tell.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::extract::State;
@@ -171,7 +171,7 @@ fn check_range(name: &str, value: u32, most: u32) -> Result<u32, HttpProblem> {
     responses((status = 200, body = TrendView, description = "The trends"), NotFound)
 ))]
 pub(super) async fn get_trends(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TrendQuery>,
 ) -> Result<Json<TrendView>, HttpProblem> {

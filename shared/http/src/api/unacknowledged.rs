@@ -1,8 +1,8 @@
 //! `/v1/messages/unacknowledged`: lists messages that the provider accepted and WhatsApp did not acknowledge.
 
+use super::context::Api;
 use super::error_mapping::list_problem;
 use super::view::ListView;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
@@ -64,7 +64,7 @@ impl From<UnacknowledgedMessage> for UnacknowledgedView {
     responses((status = 200, body = ListView<UnacknowledgedView>, description = "A page of messages"))
 ))]
 pub(super) async fn list_unacknowledged(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
 ) -> Result<Json<ListView<UnacknowledgedView>>, HttpProblem> {

@@ -4,9 +4,9 @@
 //! a button. `POST` ends the messages, by the button or by a mail program with one click (RFC 8058). Nothing names the tenant or the
 //! person.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::extract::State;
@@ -48,7 +48,7 @@ fn unknown_link() -> HttpProblem {
     )
 ))]
 pub(super) async fn get_unsubscribe_page(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     PathParam(token): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
     if is_unsubscribe_token(&*api.deps, &token).await? {
@@ -72,7 +72,7 @@ pub(super) async fn get_unsubscribe_page(
     )
 ))]
 pub(super) async fn post_unsubscribe(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     PathParam(token): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
     match unsubscribe_by_link(&*api.deps, &token).await {

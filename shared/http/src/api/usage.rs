@@ -1,8 +1,8 @@
 //! `GET /v1/usage`: what models used and the provider charged, summed up.
 
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::extract::State;
@@ -12,8 +12,6 @@ use recado_domain::country::Country;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::price::Cost;
 use recado_domain::usage::{Date, resolve_usage_day, subtract_whole_days};
-use recado_pipeline::Deps;
-use recado_pipeline::ports::System;
 use recado_pipeline::usage::{UsageGroup, UsageLine, UsageRequest, read_usage};
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +195,7 @@ impl From<UsageLine> for UsageItem {
     responses((status = 200, body = UsageView, description = "The sums, in the order of their names"), NotFound)
 ))]
 pub(super) async fn get_usage(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<UsageQuery>,
 ) -> Result<Json<UsageView>, HttpProblem> {

@@ -11,14 +11,13 @@ pub(super) use failed_events::{list_failed_events, post_failed_redrive};
 pub(super) use posts::{__path_post_endpoint_test, __path_post_replay};
 pub(super) use posts::{post_endpoint_test, post_replay};
 
+use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
 #[cfg(test)]
 use super::schema::WebhookEndpointSchema;
 use super::tenant_query::TenantQuery;
 use super::view::ListView;
-use super::{Api, ApiContext, BODY_MAX};
-use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
 use axum::body::Body;
@@ -118,7 +117,7 @@ struct SigningRotation {
     )
 ))]
 pub(super) async fn list_webhook_endpoints(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<ListView<EndpointView>>, HttpProblem> {
@@ -147,7 +146,7 @@ pub(super) async fn list_webhook_endpoints(
     )
 ))]
 pub(super) async fn post_webhook_endpoint(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(of): QueryParams<TenantQuery>,
     headers: HeaderMap,
@@ -171,7 +170,7 @@ pub(super) async fn post_webhook_endpoint(
     responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
 ))]
 pub(super) async fn get_webhook_endpoint(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
@@ -194,7 +193,7 @@ pub(super) async fn get_webhook_endpoint(
     )
 ))]
 pub(super) async fn put_webhook_endpoint(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
@@ -219,7 +218,7 @@ pub(super) async fn put_webhook_endpoint(
     responses((status = 204, description = "The endpoint is removed"), NotFound)
 ))]
 pub(super) async fn delete_webhook_endpoint(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
@@ -246,7 +245,7 @@ pub(super) async fn delete_webhook_endpoint(
     )
 ))]
 pub(super) async fn post_signing_rotation(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
@@ -269,10 +268,7 @@ pub(super) async fn post_signing_rotation(
 }
 
 /// Adds the present signing secret to an endpoint. It is made of the master secret from which webhook secrets are derived.
-async fn show_secret(
-    api: &Api<impl ApiContext>,
-    found: ConfiguredEndpoint,
-) -> Result<EndpointSecretView, HttpProblem> {
+async fn show_secret(api: &Api, found: ConfiguredEndpoint) -> Result<EndpointSecretView, HttpProblem> {
     let of = (&found.tenant, &found.endpoint.id);
     let mut secret = None;
     // The same master serves every provider whose secrets are derived.

@@ -2,12 +2,13 @@
 
 pub(super) mod detailed;
 
+use super::auth;
+use super::context::Api;
 use super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 #[cfg(test)]
 use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
-use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Extension;
@@ -19,11 +20,10 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::provider::Provider;
-use recado_pipeline::Deps;
 use recado_pipeline::health::{
     DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, HealthStatus, InstanceHealth, assess_health,
 };
-use recado_pipeline::ports::{QueueDepth, System};
+use recado_pipeline::ports::QueueDepth;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -211,7 +211,7 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
     )
 ))]
 pub(super) async fn get_whatsapp_health(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     console: Option<Extension<ConsoleRequest>>,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
@@ -256,13 +256,13 @@ pub(super) async fn get_whatsapp_health(
 }
 
 async fn read_health(
-    api: &Api<impl ApiContext>,
+    api: &Api,
     caller: &Caller,
     wanted: &WhatsappHealthQuery,
     show: impl FnMut(&InstanceHealth) + Send,
 ) -> Result<Health, HttpProblem> {
     let instance = wanted.instance.as_ref();
-    let mut health = assess_health(&*api.deps, &api.options.depths, caller, instance, show)
+    let mut health = assess_health(&*api.deps, &*api.options.depths, caller, instance, show)
         .await?
         .ok_or_else(|| HttpProblem::not_found("there is no such instance"))?;
     if api.options.health_probe.is_disk_full() {
@@ -271,7 +271,7 @@ async fn read_health(
     Ok(health)
 }
 
-async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {
+async fn get_public_status(api: &Api) -> HealthAnswer {
     let kept = api.last_status.get_if_fresh(api.deps.system().now());
     let view = if let Some(view) = kept {
         view

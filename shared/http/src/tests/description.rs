@@ -5,8 +5,7 @@ mod pages;
 
 pub(crate) use agreement::check_agreement;
 
-use super::stand_ins::{FixedKeys, SetDepths};
-use super::{LIMITS, Site, TOKEN, TestWorld};
+use super::{LIMITS, Site, TOKEN};
 use crate::api::describe_routes;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -15,9 +14,7 @@ use std::sync::LazyLock;
 
 /// The whole description, as the lists of routes say it.
 pub(crate) fn description() -> &'static Value {
-    static MADE: LazyLock<Value> = LazyLock::new(|| {
-        serde_json::to_value(describe_routes::<(TestWorld, FixedKeys, SetDepths)>()).unwrap()
-    });
+    static MADE: LazyLock<Value> = LazyLock::new(|| serde_json::to_value(describe_routes()).unwrap());
     &MADE
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Site, TOKEN};
 use crate::EventFeed;
+use async_trait::async_trait;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode};
 use futures::StreamExt;
@@ -124,6 +125,7 @@ async fn a_ticket_opens_a_websocket_for_what_its_token_sees() {
 #[derive(Clone)]
 struct CountedLog(recado_embedded::Embedded, Arc<AtomicUsize>);
 
+#[async_trait]
 impl PublishedEvents for CountedLog {
     async fn list_published_events(
         &self,

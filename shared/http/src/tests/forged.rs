@@ -1,12 +1,13 @@
 //! One customer's proof against another's messages: what its statuses, failures and notices may say.
 
 use super::test_providers::{TestProviders, TestSecrets};
-use super::{Site, TestWorld, secret_at, signature};
+use super::{Site, secret_at, signature};
 use axum::http::StatusCode;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_embedded::Embedded;
+use recado_pipeline::Deps;
 use recado_pipeline::records::configuration::{load_configuration, put_configuration};
 use recado_pipeline::{handle_outbound_message, process};
 use recado_testkit::idle::Idle;
@@ -30,7 +31,7 @@ const CONTACT: &str = "5511900000001";
 /// Two tenants whose numbers are at two providers.
 struct Town {
     site: Site,
-    deps: Arc<TestWorld>,
+    deps: Arc<Deps>,
 }
 
 impl Town {
@@ -127,7 +128,7 @@ impl Town {
 }
 
 /// Does what lies in the queues `inbound` and `outbound`, once; what of `outbound` is not finished.
-pub(super) async fn work(store: &Embedded, deps: &impl recado_pipeline::Deps) -> Vec<String> {
+pub(super) async fn work(store: &Embedded, deps: &recado_pipeline::Deps) -> Vec<String> {
     for queue in [QueueName::Inbound, QueueName::Outbound] {
         loop {
             let received = succeed(store.receive_messages(queue, 10, Duration::from_secs(60))).await;

@@ -1,6 +1,7 @@
 //! Sending to anybody: what is taken, what is refused, and what a repeat is.
 
 use super::{Answered, NotCalled, Site, TOKEN};
+use async_trait::async_trait;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -12,6 +13,7 @@ use recado_pipeline::ports::{Conversations, System};
 use recado_pipeline::{Components, Deps, deliver};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 const CONTACT: &str = "5511900000001@s.whatsapp.net";
@@ -171,8 +173,10 @@ async fn what_cannot_be_sent_is_refused_with_a_reason() {
 }
 
 /// A clock that is an hour ahead.
+#[derive(Debug, Clone, Copy)]
 struct InAnHour;
 
+#[async_trait]
 impl System for InAnHour {
     fn now(&self) -> Timestamp {
         add_millis(EmbeddedSystem.now(), 3_600_000)
@@ -188,17 +192,16 @@ impl System for InAnHour {
 }
 
 /// The installation as it is in an hour.
-fn in_an_hour(site: &Site) -> impl Deps {
-    Components {
-        store: site.store.clone(),
-        queues: site.queues.clone(),
-        providers: NotCalled,
-        llm: NotCalled,
-        system: InAnHour,
-        settings: site.settings.clone(),
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    }
+fn in_an_hour(site: &Site) -> Arc<Deps> {
+    let world = Components::new(
+        site.store.clone(),
+        site.queues.clone(),
+        NotCalled,
+        NotCalled,
+        InAnHour,
+        site.settings.clone(),
+    );
+    world.deps
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What stands in for the providers, the model, the keys and the depths of the queues.
 
-use crate::{EndpointDesk, Keys, ProviderSetup, PushDesk, SetupAnswer, WebhookKeys};
+use crate::{Keys, ProviderSetup, PushDesk, SetupAnswer, WebhookKeys};
+use async_trait::async_trait;
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -26,9 +27,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// The HTTP surface calls no provider and no model.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct NotCalled;
 
+#[async_trait]
 impl Providers for NotCalled {
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
         recado_whatsapp::normalize(instance)
@@ -83,16 +85,21 @@ impl Providers for NotCalled {
     }
 }
 
+#[async_trait]
 impl Transcriber for NotCalled {}
 
+#[async_trait]
 impl Embedder for NotCalled {}
 
+#[async_trait]
 impl DocumentReader for NotCalled {}
 
 static LIBRARY: LazyLock<TextLibrary> = LazyLock::new(TextLibrary::default);
 
+#[async_trait]
 impl Tools for NotCalled {}
 
+#[async_trait]
 impl KnowledgeLibrary for NotCalled {
     async fn split_document(
         &self,
@@ -144,6 +151,7 @@ impl KnowledgeLibrary for NotCalled {
     }
 }
 
+#[async_trait]
 impl Llm for NotCalled {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
         unreachable!("the HTTP surface asks no model")
@@ -158,6 +166,7 @@ pub(crate) struct FixedKeys {
     pub(crate) metrics: Option<Secret>,
 }
 
+#[async_trait]
 impl Keys for FixedKeys {
     /// Tenants `ta` and `tb` have apps; the one of `tb` is in the middle of a rotation.
     async fn app_secret(&self, reference: &CredentialRef) -> Result<Option<Secret>, PortError> {
@@ -192,6 +201,7 @@ pub(crate) const UNREADABLE: u64 = u64::MAX;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
 
+#[async_trait]
 impl QueueDepths for SetDepths {
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let waiting = match queue {
@@ -222,17 +232,13 @@ pub(super) fn set_up_nothing() -> ProviderSetup {
 
 /// Endpoints that accept every post.
 #[derive(Debug, Clone, Copy)]
-struct Accepting;
+pub(super) struct Accepting;
 
+#[async_trait]
 impl EndpointPosts for Accepting {
     async fn post_event(&self, _: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         Ok(PostAnswer { status: 204 })
     }
-}
-
-/// The way to endpoints of which each accepts every post.
-pub(super) fn accept_every_post() -> EndpointDesk {
-    EndpointDesk::new(Accepting)
 }
 
 /// Tickets that name the tenant for which they were made.

@@ -1,6 +1,7 @@
 //! The providers of a [`super::Site`]: none is called, or the real clients are.
 
 use super::NotCalled;
+use async_trait::async_trait;
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, MessageTemplate};
@@ -71,6 +72,7 @@ macro_rules! call {
     };
 }
 
+#[async_trait]
 impl Providers for TestProviders {
     fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
         call!(self.capabilities(provider))

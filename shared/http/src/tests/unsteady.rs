@@ -1,5 +1,6 @@
 //! Queues that can be made to fail or to hang behind a store that works.
 
+use async_trait::async_trait;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::TokenName;
@@ -9,7 +10,6 @@ use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortError,
     PortResult, Queues, VectorStore,
 };
-use recado_testkit::delegate_calls;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -66,6 +66,7 @@ impl Unsteady {
     }
 }
 
+#[async_trait]
 impl Queues for Unsteady {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         let call = async {
@@ -76,23 +77,58 @@ impl Queues for Unsteady {
         self.around("enqueue_inbound", call).await
     }
 
-    delegate_calls! {
-        enqueue_turns_job(job: &TurnsJob, delay: Duration) -> ();
-        schedule_turns_job(job: &TurnsJob, at: Timestamp) -> ();
-        enqueue_outbound(entries: &[OutboundEntry]) -> ();
-        enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
-        put_payload(key: &str, payload: &Value) -> ();
-        renew_payload(key: &str) -> bool;
-        find_payload(key: &str) -> Option<Value>;
-        delete_payload(key: &str) -> ();
-        delete_inbound(groups: &BTreeSet<String>) -> ();
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
+        self.around("enqueue_turns_job", self.inner.enqueue_turns_job(job, delay))
+            .await
+    }
+
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
+        self.around("schedule_turns_job", self.inner.schedule_turns_job(job, at))
+            .await
+    }
+
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        self.around("enqueue_outbound", self.inner.enqueue_outbound(entries))
+            .await
+    }
+
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        self.around("enqueue_dead_copy", self.inner.enqueue_dead_copy(dead_letter))
+            .await
+    }
+
+    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
+        self.around("put_payload", self.inner.put_payload(key, payload))
+            .await
+    }
+
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        self.around("renew_payload", self.inner.renew_payload(key)).await
+    }
+
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
+        self.around("find_payload", self.inner.find_payload(key)).await
+    }
+
+    async fn delete_payload(&self, key: &str) -> PortResult<()> {
+        self.around("delete_payload", self.inner.delete_payload(key))
+            .await
+    }
+
+    async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()> {
+        self.around("delete_inbound", self.inner.delete_inbound(groups))
+            .await
     }
 }
 
+#[async_trait]
 impl Files for Unsteady {
-    delegate_calls! { directly:
-        open_file(key: &str) -> Option<FileBytes>;
-        delete_file(key: &str) -> ();
+    async fn open_file(&self, key: &str) -> PortResult<Option<FileBytes>> {
+        self.inner.open_file(key).await
+    }
+
+    async fn delete_file(&self, key: &str) -> PortResult<()> {
+        self.inner.delete_file(key).await
     }
 
     async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
@@ -100,12 +136,25 @@ impl Files for Unsteady {
     }
 }
 
+#[async_trait]
 impl VectorStore for Unsteady {}
 
+#[async_trait]
 impl DeadLetterQueues for Unsteady {
-    delegate_calls! { directly:
-        receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
-        remove_dead_message(copy: &DeadQueueMessage) -> ();
-        enqueue_redrive(dead_letter: &DeadLetter, by: &TokenName, deduplication: &str) -> ();
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
+        self.inner.receive_dead_messages(queue).await
+    }
+
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
+        self.inner.remove_dead_message(copy).await
+    }
+
+    async fn enqueue_redrive(
+        &self,
+        dead_letter: &DeadLetter,
+        by: &TokenName,
+        deduplication: &str,
+    ) -> PortResult<()> {
+        self.inner.enqueue_redrive(dead_letter, by, deduplication).await
     }
 }

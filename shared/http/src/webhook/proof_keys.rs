@@ -1,19 +1,17 @@
 //! Adds what the configuration knows to the keys that prove a webhook.
 
 use super::{UnprovenWebhook, WebhookRoute, WebhookState};
-use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use recado_domain::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_pipeline::Deps;
 use recado_pipeline::ingest::{find_proving_instance, list_external_ids};
 use recado_whatsapp::webhook::WebhookKeys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
+impl WebhookState {
     /// Adds the secrets of the apps of the numbers that the request names. The configuration says which have one.
     pub(super) async fn add_app_secrets(
         &self,

@@ -42,16 +42,14 @@ fn deps() -> TestWorld {
     let http = recado_http_client::build_http_client().unwrap();
     let model = ModelSettings::from_environment(&mut VariableReader::default());
     let llm = Model::new(http.clone(), &model, NoSecrets, EmbeddedSystem).unwrap();
-    Components {
-        store: store.clone(),
-        queues: store,
-        providers: WhatsApp::new(http, NoSecrets, EmbeddedSystem, ProviderConfig::default()),
+    Components::new(
+        store.clone(),
+        store,
+        WhatsApp::new(http, NoSecrets, EmbeddedSystem, ProviderConfig::default()),
         llm,
-        system: EmbeddedSystem,
-        settings: Settings::default(),
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    }
+        EmbeddedSystem,
+        Settings::default(),
+    )
 }
 
 fn social() -> SocialQueue {

@@ -1,6 +1,7 @@
 //! Records of the table move by the declarations of their kinds, and exports from before the table are imported as they are.
 
 use super::{empty_store, new_folder, silent};
+use async_trait::async_trait;
 use futures::executor::block_on;
 use jiff::Timestamp;
 use recado_domain::access::Token;
@@ -226,6 +227,7 @@ fn reminder(json: &str) -> MovedRecord {
 #[derive(Default)]
 struct ListStore(Mutex<Vec<MovedRecord>>);
 
+#[async_trait]
 impl MovableRecords for ListStore {
     fn keeps_kind(&self, _: RecordKind) -> bool {
         true

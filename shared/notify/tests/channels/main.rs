@@ -23,7 +23,7 @@ use recado_pipeline::records::alerts::commit_alerts;
 use recado_pipeline::records::configuration::{load_configuration, put_configuration};
 use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_pipeline::records::notifications;
-use recado_pipeline::{Components, RetryLock, Settings};
+use recado_pipeline::{Components, Settings};
 use recado_testkit::alert_story::{AlertStory, StoryClock};
 use recado_testkit::ports::succeed;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
@@ -72,16 +72,14 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         knowledge_kept_bytes: 0,
     };
     let llm = Model::new(http.clone(), &settings, TestSecrets, system.clone());
-    Components {
-        store: store.clone(),
-        queues: store.clone(),
-        providers: WhatsApp::new(http, TestSecrets, system.clone(), providers),
-        llm: llm.unwrap(),
+    Components::new(
+        store.clone(),
+        store.clone(),
+        WhatsApp::new(http, TestSecrets, system.clone(), providers),
+        llm.unwrap(),
         system,
-        settings: Settings::default(),
-        retry_lock: RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    }
+        Settings::default(),
+    )
 }
 
 fn store() -> Embedded {

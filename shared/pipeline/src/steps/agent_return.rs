@@ -9,11 +9,11 @@ use crate::steps::wake_up;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::TokenName;
 use recado_domain::wake_up::{AgentReturnJob, TurnsJob};
-use recado_ports::ports::{Conversations, PortResult, Queues, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Handles a timer of the agent's return. If the time has come, the conversation is given back, and the agent is asked for
 /// what is owed. If a person wrote since, the timer is set to the later time. If the agent has the conversation, the timer is over.
-pub(crate) async fn handle_return_timer(deps: &impl Deps, job: &AgentReturnJob) -> PortResult<Verdict> {
+pub(crate) async fn handle_return_timer(deps: &Deps, job: &AgentReturnJob) -> PortResult<Verdict> {
     let Some(conversation) = deps.store().find_conversation(&job.conversation).await? else {
         return Ok(Verdict::Done);
     };
@@ -35,7 +35,7 @@ pub(crate) async fn handle_return_timer(deps: &impl Deps, job: &AgentReturnJob) 
 }
 
 async fn return_to_agent(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &AgentReturnJob,
     mut conversation: Conversation,
 ) -> PortResult<Verdict> {
@@ -61,11 +61,7 @@ async fn return_to_agent(
 
 /// Does what follows from a conversation's return: its open messages are looked at, the person's other conversations are given
 /// back, and the agent is asked for what is owed.
-async fn follow_return(
-    deps: &impl Deps,
-    job: &AgentReturnJob,
-    conversation: &Conversation,
-) -> PortResult<()> {
+async fn follow_return(deps: &Deps, job: &AgentReturnJob, conversation: &Conversation) -> PortResult<()> {
     wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await?;
     give_back_others(deps, conversation, &job.correlation).await?;
     if conversation.owes_answer() {

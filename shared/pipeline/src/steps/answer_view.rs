@@ -12,7 +12,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
-use recado_ports::ports::{ConfigurationStore, Conversations, InstanceStates, PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::effects::find_journal;
 use recado_ports::records::turn_places::find_turn_places;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl InstanceFacts {
     /// an answer.
     async fn read_situation(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         conversation: &Conversation,
         is_needed: bool,
     ) -> PortResult<AnswerSituation<'_>> {
@@ -60,7 +60,7 @@ impl InstanceFacts {
 /// Finds what holds up a turn whose debounce is over: an effect, or the tenant's other turns. Most turns wait for neither, and
 /// nothing is read for them.
 async fn find_turn_obstacle(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     situation: &AnswerSituation<'_>,
 ) -> PortResult<Option<Obstacle>> {
@@ -86,7 +86,7 @@ async fn find_turn_obstacle(
 
 /// Explains the answer that each conversation owes; `None` if it owes none. Messages are read only where the debounce runs.
 pub(crate) async fn explain_owed_answers(
-    deps: &impl Deps,
+    deps: &Deps,
     conversations: &[Conversation],
 ) -> PortResult<Vec<Option<ExplainedAnswer>>> {
     let mut facts = InstanceFacts::default();
@@ -114,7 +114,7 @@ pub(crate) async fn explain_owed_answers(
 
 /// Adds the answers to the contact's messages of a page, which is ordered by ordinal, in either direction.
 pub(crate) async fn add_answers(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     views: &mut [MessageView],
 ) -> PortResult<()> {

@@ -10,7 +10,7 @@ use recado_domain::config::Tenant;
 use recado_domain::ids::BatchId;
 use recado_domain::invitations::{BatchState, ScheduledInvitation};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::batches::find_batch;
 use recado_ports::records::occasions::find_occasion;
 
@@ -29,7 +29,7 @@ pub(crate) enum AttemptPermission {
 
 /// Tells whether an attempt may be made now. `batch` is the message's, if it has one, and `invitation` what it is.
 pub(crate) async fn judge_attempt(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     batch: Option<&BatchId>,
     invitation: Option<&ScheduledInvitation>,
@@ -53,7 +53,7 @@ pub(crate) async fn judge_attempt(
 
 /// Tells whether messages of a batch may leave. The occasion of a reminder is read, too: a crash may have left the batch of one that the
 /// occasion no longer has.
-async fn judge_batch(deps: &impl Deps, tenant: &Tenant, id: &BatchId) -> PortResult<AttemptPermission> {
+async fn judge_batch(deps: &Deps, tenant: &Tenant, id: &BatchId) -> PortResult<AttemptPermission> {
     let Some(found) = find_batch(deps.store(), &tenant.id, id).await? else {
         return Ok(AttemptPermission::Granted);
     };

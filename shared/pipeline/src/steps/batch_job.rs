@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::Batch;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PortResult, Queues, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::records::batches::{find_batch, save_batch};
 
 /// Time until an expansion is restarted again.
@@ -13,7 +13,7 @@ const RESTART_AGAIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// Enqueues the job that expands a batch from its recipient number `from` on, after `delay`.
 pub(crate) async fn enqueue_batch(
-    deps: &impl Deps,
+    deps: &Deps,
     batch: &Batch,
     from: usize,
     delay: SignedDuration,
@@ -26,7 +26,7 @@ pub(crate) async fn enqueue_batch(
 
 /// Enqueues the job of a batch whose expansion is overdue, or whose end is to be looked for. Returns `false` if nothing is to be done, or
 /// another worker was faster.
-pub(crate) async fn restart_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
+pub(crate) async fn restart_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
     let now = deps.system().now();
     let found = find_batch(deps.store(), tenant, id).await?;
     let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {

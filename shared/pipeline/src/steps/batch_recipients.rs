@@ -12,11 +12,7 @@ use recado_ports::table::Versioned;
 const PAGE: usize = 50;
 
 /// Forgets these guests in all batches of the tenant. Who waits for an invitation gets none.
-pub(crate) async fn forget_recipients(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    guests: &[Guest],
-) -> PortResult<()> {
+pub(crate) async fn forget_recipients(deps: &Deps, tenant: &TenantId, guests: &[Guest]) -> PortResult<()> {
     if guests.is_empty() {
         return Ok(());
     }
@@ -38,18 +34,14 @@ pub(crate) async fn forget_recipients(
     }
 }
 
-async fn forget_in_batch(deps: &impl Deps, batch: &Batch, guests: &[&Guest]) -> PortResult<()> {
+async fn forget_in_batch(deps: &Deps, batch: &Batch, guests: &[&Guest]) -> PortResult<()> {
     for chunk in list_batch_chunks(deps.store(), &batch.tenant, &batch.id).await? {
         forget_in_chunk(deps, chunk, guests).await?;
     }
     Ok(())
 }
 
-async fn forget_in_chunk(
-    deps: &impl Deps,
-    chunk: Versioned<BatchChunk>,
-    guests: &[&Guest],
-) -> PortResult<()> {
+async fn forget_in_chunk(deps: &Deps, chunk: Versioned<BatchChunk>, guests: &[&Guest]) -> PortResult<()> {
     let contended = PortError::contended("recipients of a batch");
     retry_lost_write(contended, chunk, |mut chunk| async move {
         let is_theirs = |id: &GuestId| guests.iter().any(|guest| guest.id == *id);

@@ -3,7 +3,6 @@
 use crate::Deps;
 use futures::future::{Either, select};
 use jiff::SignedDuration;
-use recado_ports::ports::System;
 use std::future::Future;
 use std::pin::pin;
 
@@ -13,7 +12,7 @@ const BESIDE_MIN: SignedDuration = SignedDuration::from_secs(1);
 /// Runs `work`, and `beside` meanwhile, which ends with the work, but not before [`BESIDE_MIN`]. The work is never
 /// delayed: its effects are done when `beside` is waited for.
 pub(crate) async fn run_beside<T>(
-    deps: &impl Deps,
+    deps: &Deps,
     work: impl Future<Output = T> + Send,
     beside: impl Future<Output = ()> + Send,
 ) -> T {

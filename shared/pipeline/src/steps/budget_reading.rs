@@ -24,7 +24,7 @@ pub(crate) async fn read_prices(store: &dyn Table) -> PortResult<PriceList> {
 
 /// Reads the sums of this month and measures the used part of a budget.
 pub(crate) async fn measure_budget(
-    store: &impl UsageRecords,
+    store: &dyn UsageRecords,
     tenant: &TenantId,
     budget: &MonthlyBudget,
     prices: &PriceList,

@@ -10,7 +10,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{Conversations, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::batches::find_batch;
 use recado_ports::records::invitations::find_invitation;
 use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
@@ -19,7 +19,7 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 /// Takes back the delivery of an invitation whose batch was cancelled, so that another invitation may go in its place. The delivery is
 /// cancelled by a conditional write: a sender that holds it is not overtaken, and none begins it afterwards. Returns `false` if its
 /// batch is not cancelled, or it may have been sent.
-pub(crate) async fn take_back_delivery(deps: &impl Deps, invitation: &Invitation) -> PortResult<bool> {
+pub(crate) async fn take_back_delivery(deps: &Deps, invitation: &Invitation) -> PortResult<bool> {
     match &invitation.state {
         InvitationState::Message { message } => match ScheduledId::parse(message.as_str()) {
             Ok(scheduled) => take_back_scheduled(deps, (&invitation.tenant, &scheduled)).await,
@@ -32,13 +32,13 @@ pub(crate) async fn take_back_delivery(deps: &impl Deps, invitation: &Invitation
     }
 }
 
-async fn is_cancelled(deps: &impl Deps, tenant: &TenantId, batch: Option<&BatchId>) -> PortResult<bool> {
+async fn is_cancelled(deps: &Deps, tenant: &TenantId, batch: Option<&BatchId>) -> PortResult<bool> {
     let Some(id) = batch else { return Ok(false) };
     let found = find_batch(deps.store(), tenant, id).await?;
     Ok(found.is_some_and(|batch| batch.record.state == BatchState::Cancelled))
 }
 
-async fn take_back_message(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
+async fn take_back_message(deps: &Deps, id: &MessageId) -> PortResult<bool> {
     retry_lost_write(PortError::contended("message"), (), |()| async {
         let found = deps.store().find_message(id).await?;
         let Some(message) = found.and_then(Message::into_outgoing) else {
@@ -63,7 +63,7 @@ enum ScheduledLook {
     Stays,
 }
 
-async fn take_back_scheduled(deps: &impl Deps, (tenant, id): (&TenantId, &ScheduledId)) -> PortResult<bool> {
+async fn take_back_scheduled(deps: &Deps, (tenant, id): (&TenantId, &ScheduledId)) -> PortResult<bool> {
     let found = retry_lost_write(PortError::contended("scheduled message"), (), |()| async {
         let Some(mut found) = find_scheduled(deps.store(), tenant, id).await? else {
             return Ok(WriteAttempt::Done(ScheduledLook::Stays));
@@ -90,7 +90,7 @@ async fn take_back_scheduled(deps: &impl Deps, (tenant, id): (&TenantId, &Schedu
     }
 }
 
-async fn take_back_email(deps: &impl Deps, (tenant, id): (&TenantId, &InvitationId)) -> PortResult<bool> {
+async fn take_back_email(deps: &Deps, (tenant, id): (&TenantId, &InvitationId)) -> PortResult<bool> {
     retry_lost_write(PortError::contended("e-mail"), (), |()| async {
         let Some(mut invitation) = find_invitation(deps.store(), tenant, id).await? else {
             return Ok(WriteAttempt::Done(false));

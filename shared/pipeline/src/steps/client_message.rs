@@ -11,13 +11,13 @@ use recado_domain::invitations::{InvitedGuest, ScheduledInvitation};
 use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::aliases::find_alias;
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
 pub(crate) async fn find_or_start_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     to: &ContactAddress,
 ) -> PortResult<Conversation> {
@@ -45,7 +45,7 @@ pub(crate) async fn find_or_start_conversation(
 /// Notes in a conversation and its new message that the message is an invitation. One that comes from a backup begins as of unknown
 /// outcome since then.
 pub(crate) fn note_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
     message: &mut Outgoing,
     invitation: &ScheduledInvitation,
@@ -62,7 +62,7 @@ pub(crate) fn note_invitation(
 }
 
 /// Makes a new message one of unknown outcome since the backup that was made at `taken_at`: it may have been sent since.
-pub(crate) fn doubt_message(deps: &impl Deps, message: &mut Outgoing, taken_at: Timestamp) {
+pub(crate) fn doubt_message(deps: &Deps, message: &mut Outgoing, taken_at: Timestamp) {
     let (nonce, now) = (generate_nonce(deps.system()), deps.system().now());
     // A new message is queued, or in doubt already, so this is not refused.
     let _ = message.out.doubt_restored(nonce, taken_at, now);

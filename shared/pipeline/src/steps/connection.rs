@@ -11,9 +11,7 @@ use recado_domain::instance::{
 };
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
-use recado_ports::ports::{
-    ConnectionAnswer, InstanceStates, OutboundEntry, PortResult, Providers, Queues, System,
-};
+use recado_ports::ports::{ConnectionAnswer, OutboundEntry, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::samples::list_samples;
 use recado_ports::table::Table;
@@ -42,7 +40,7 @@ const ASK_EVERY: SignedDuration = SignedDuration::from_secs(2);
 /// Returns a verdict to wait for an event that says the connection changed, or `None`. The event waits if it came right
 /// after an answer of the provider, so that one question serves it and the events that follow.
 pub(crate) async fn delay_connection_event(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     received_at: Timestamp,
 ) -> PortResult<Option<Verdict>> {
@@ -61,7 +59,7 @@ pub(crate) async fn delay_connection_event(
 
 /// Asks the provider because of an event that arrived at `received_at`, unless the provider was asked since.
 pub(crate) async fn handle_connection_event(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     received_at: Timestamp,
 ) -> PortResult<()> {
@@ -79,7 +77,7 @@ pub(crate) async fn handle_connection_event(
 
 /// Asks the provider for the connection and stores the answer. An event only causes the question, because events come in
 /// no order.
-pub(crate) async fn refresh_connection(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<()> {
+pub(crate) async fn refresh_connection(deps: &Deps, bound: &InstanceConfig) -> PortResult<()> {
     let asked_at = Some(deps.system().now());
     let answer = deps.providers().query_connection(bound).await;
     record_answer(deps, &bound.instance.id, answer, asked_at).await
@@ -87,7 +85,7 @@ pub(crate) async fn refresh_connection(deps: &impl Deps, bound: &InstanceConfig)
 
 /// Stores a provider's answer about its connection.
 pub(crate) async fn record_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     answer: ConnectionAnswer,
     asked_at: Option<Timestamp>,
@@ -105,7 +103,7 @@ pub(crate) async fn record_answer(
 
 /// Stores an observation of the connection. Returns `true` if the connection's status changed.
 async fn store_connection(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     before: &InstanceState,
     seen: ConnectionUpdate,
@@ -121,7 +119,7 @@ async fn store_connection(
 /// Stores that the instance can send, and releases its parked conversations. If a release was done a moment ago, the new
 /// release is left to `reconcile`. `reconcile` asks once more a minute after an opening, and releases conversations that
 /// a failed worker did not release.
-async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<Timestamp>) -> PortResult<()> {
+async fn record_open(deps: &Deps, instance: &InstanceId, asked_at: Option<Timestamp>) -> PortResult<()> {
     let now = deps.system().now();
     let before = deps.store().read_instance_state(instance).await?;
     if let Some(run) = before.refusal().filter(|run| !run.everything) {
@@ -159,7 +157,7 @@ async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<T
 /// messages. The instance is open meanwhile, so a refusal closes it again, and an accepted message releases the others
 /// ([`end_trial`]). Each try is of another conversation.
 async fn try_one_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     before: &InstanceState,
     trials: u32,
@@ -185,7 +183,7 @@ async fn try_one_conversation(
 }
 
 /// Releases what waits of an instance that was refused, after one of its messages was accepted.
-pub(crate) async fn end_trial(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
+pub(crate) async fn end_trial(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     tracing::info!(instance_id = %instance, "a refused instance sends again");
     record_open(deps, instance, None).await
 }
@@ -193,7 +191,7 @@ pub(crate) async fn end_trial(deps: &impl Deps, instance: &InstanceId) -> PortRe
 /// Counts a refusal that may be one of the whole instance: its words, and whether the provider said that it refuses everything. Where
 /// it is, the instance is closed. Returns `true` then.
 pub(crate) async fn record_refusal(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     conversation: Option<&ConversationId>,
     (why, everything): (String, bool),
@@ -219,7 +217,7 @@ pub(crate) async fn record_refusal(
 /// Stores that the instance cannot send, and sets the next probe with a growing interval. `asked_at`: the time when the
 /// provider was asked, if this is its answer; otherwise `None`.
 pub(crate) async fn record_closed(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     connection: ConnectionStatus,
     asked_at: Option<Timestamp>,
@@ -253,7 +251,7 @@ pub(crate) async fn record_closed(
 /// Stores that the provider of an open instance is gone since `since`: it did not answer, first at `asked_at`. Nothing is stored
 /// if a sender or an event showed another state after that.
 pub(crate) async fn record_unreachable(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     since: Timestamp,
     asked_at: Timestamp,
@@ -287,7 +285,7 @@ pub(crate) async fn read_connection_looks(
 }
 
 /// Handles an unclear answer: the stored state stays, and an instance that is not open gets its next probe.
-async fn record_unclear(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
+async fn record_unclear(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     let before = deps.store().read_instance_state(instance).await?;
     if before.connection != ConnectionStatus::Open {
         let now = deps.system().now();
@@ -313,7 +311,7 @@ fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
 
 /// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if
 /// the conversation was not parked again meanwhile.
-pub(crate) async fn release_parked(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
+pub(crate) async fn release_parked(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     let now = deps.system().now();
     for _ in 0..RELEASE_ROUNDS {
         let parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
@@ -332,7 +330,7 @@ pub(crate) async fn release_parked(deps: &impl Deps, instance: &InstanceId) -> P
 }
 
 /// Sends a send job for one parked conversation and removes its entry. `false`: it was parked again meanwhile.
-pub(crate) async fn release_conversation(deps: &impl Deps, parked: &ParkedConversation) -> PortResult<bool> {
+pub(crate) async fn release_conversation(deps: &Deps, parked: &ParkedConversation) -> PortResult<bool> {
     let correlation = generate_correlation_id(deps.system());
     let job = SendJob {
         reply: parked.reply.clone(),

@@ -13,9 +13,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    Conversations, DELETED_MESSAGES_MAX, PortError, PortResult, Queues, RecordRemoval, System, WriteOutcome,
-};
+use recado_ports::ports::{DELETED_MESSAGES_MAX, PortError, PortResult, WriteOutcome};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -43,7 +41,7 @@ pub(crate) struct ErasedPart {
 /// Erases the messages of a conversation with all that belongs to them, then the conversation: a tombstone loses what
 /// is left of the contact, any other conversation is deleted.
 pub(crate) async fn erase_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     how: &ConversationErasure<'_>,
     mut conversation: Conversation,
 ) -> PortResult<ErasedPart> {
@@ -67,7 +65,7 @@ pub(crate) async fn erase_conversation(
 /// Erases the first messages of a conversation with all that belongs to them. Without messages, it erases what is left of the
 /// conversation. Returns the conversation with the number of messages. `None`: nothing is left of it but a tombstone.
 async fn erase_next_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     how: &ConversationErasure<'_>,
     conversation: Conversation,
 ) -> PortResult<Option<(Conversation, usize)>> {
@@ -99,7 +97,7 @@ async fn erase_next_messages(
 
 /// Deletes these messages; without messages, what is left of the conversation itself.
 async fn erase_part(
-    deps: &impl Deps,
+    deps: &Deps,
     how: &ConversationErasure<'_>,
     conversation: &mut Conversation,
     messages: &[Message],
@@ -123,7 +121,7 @@ async fn erase_part(
 
 /// Forgets the number of the identity that the conversation knows, unless that identity is to be forgotten last.
 async fn delete_known_alias(
-    deps: &impl Deps,
+    deps: &Deps,
     how: &ConversationErasure<'_>,
     conversation: &Conversation,
 ) -> PortResult<()> {
@@ -141,7 +139,7 @@ async fn delete_known_alias(
 }
 
 /// Erases what lies beside a message: deliveries, the client's key, the upload, the large body that brought it.
-async fn erase_beside(deps: &impl Deps, instance: Option<&Instance>, message: &Message) -> PortResult<()> {
+async fn erase_beside(deps: &Deps, instance: Option<&Instance>, message: &Message) -> PortResult<()> {
     // Only what the business sent has statuses.
     if let Some(instance) = instance
         && message.role != Role::User

@@ -8,9 +8,7 @@ use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{
-    DeadLetterQueues, DeadQueueMessage, Inbox, PageRequest, PortResult, Queues, System,
-};
+use recado_ports::ports::{DeadQueueMessage, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use recado_ports::records::scheduled_messages::save_scheduled;
 use recado_ports::table::Versioned;
@@ -22,7 +20,7 @@ const BATCHES_MAX: usize = 200;
 const PAGE: usize = 100;
 
 /// Settles an event that is not applied yet. A worker that comes later finds it settled and stores nothing.
-pub(crate) async fn settle_without_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+pub(crate) async fn settle_without_body(deps: &Deps, job: &InboundJob) -> PortResult<()> {
     let now = deps.system().now();
     let expires = add_duration(now, deps.settings().event_ttl);
     // The body goes first: once the event is settled, nothing leads to the body any more.
@@ -32,7 +30,7 @@ pub(crate) async fn settle_without_body(deps: &impl Deps, job: &InboundJob) -> P
 }
 
 /// Deletes what lies beside the record of an event: a large body, and the file that its webhook held.
-pub(crate) async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+pub(crate) async fn erase_event_body(deps: &Deps, job: &InboundJob) -> PortResult<()> {
     if job.has_file {
         deps.queues()
             .delete_payload(&webhook_file_key(&job.event))
@@ -46,7 +44,7 @@ pub(crate) async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> Port
 
 /// Erases the dead letters of `tenant`, and of nobody, that are `theirs`, with what they name. Returns the number of them.
 pub(crate) async fn erase_dead_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
 ) -> PortResult<usize> {
@@ -65,7 +63,7 @@ pub(crate) async fn erase_dead_letters(
 }
 
 async fn erase_listed(
-    deps: &impl Deps,
+    deps: &Deps,
     filter: &DeadLetterFilter,
     is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
 ) -> PortResult<usize> {
@@ -88,7 +86,7 @@ async fn erase_listed(
 }
 
 /// Erases what a dead letter names, then the dead letter itself.
-async fn erase_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
+async fn erase_dead_letter(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     if let DeadLetterContent::Event(job) = &dead_letter.what {
         let now = deps.system().now();
         let expires = add_duration(now, deps.settings().event_ttl);
@@ -103,7 +101,7 @@ async fn erase_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRe
 
 /// Removes the messages of a dead-letter queue that are `theirs`. Returns the number of them.
 pub(crate) async fn erase_dead_queue(
-    deps: &impl Deps,
+    deps: &Deps,
     queue: QueueName,
     is_theirs: impl Fn(&DeadQueueMessage) -> bool + Send + Sync,
 ) -> PortResult<usize> {
@@ -127,7 +125,7 @@ pub(crate) async fn erase_dead_queue(
 
 /// Cancels a message that is to be sent later, which removes its content. `false`: it was not pending any more.
 pub(crate) async fn erase_scheduled_message(
-    deps: &impl Deps,
+    deps: &Deps,
     mut found: Versioned<ScheduledMessage>,
 ) -> PortResult<bool> {
     let scheduled = &mut found.record;

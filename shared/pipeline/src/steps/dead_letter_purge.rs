@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{EventId, MessageId, TokenName};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{Inbox, OutboxStore, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Purges the event or message of a dead letter. It is done before the dead letter is removed, so that no remaining copy
 /// revives it and no new dead letter is made of it. `by`: the token with which that is ordered, if a person does.
 pub(crate) async fn purge_named_record(
-    deps: &impl Deps,
+    deps: &Deps,
     dead_letter: &DeadLetter,
     by: Option<&TokenName>,
 ) -> PortResult<()> {
@@ -32,7 +32,7 @@ pub(crate) async fn purge_named_record(
 }
 
 /// Purges an event that failed at `failed_at`.
-async fn purge_event(deps: &impl Deps, event: &EventId, failed_at: Timestamp) -> PortResult<()> {
+async fn purge_event(deps: &Deps, event: &EventId, failed_at: Timestamp) -> PortResult<()> {
     let now = deps.system().now();
     let expires = add_duration(now, deps.settings().event_ttl);
     deps.store()
@@ -44,7 +44,7 @@ async fn purge_event(deps: &impl Deps, event: &EventId, failed_at: Timestamp) ->
 /// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
 /// old dead letter is removed.
 async fn purge_message(
-    deps: &impl Deps,
+    deps: &Deps,
     by: Option<&TokenName>,
     id: &MessageId,
     dead_letter: &DeadLetter,

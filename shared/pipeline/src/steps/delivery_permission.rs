@@ -10,7 +10,7 @@ use recado_domain::delivery_rules::{DeliveryRules, DeliveryTime};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{RecipientAddress, RecipientKey};
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::opt_outs::find_opt_outs;
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ fn derive_keys(key: &IdentityKey, recipient: &DeliveryRecipient<'_>) -> Vec<Reci
 
 /// Tells whether deliveries to several persons of a tenant may leave now, in their order. Their opt-outs are read together.
 pub async fn judge_deliveries(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     recipients: &[DeliveryRecipient<'_>],
     rules: &DeliveryRules,
@@ -74,7 +74,7 @@ pub async fn judge_deliveries(
 
 /// Tells whether a delivery to a person may leave now.
 pub async fn judge_delivery(
-    deps: &impl Deps,
+    deps: &Deps,
     recipient: &DeliveryRecipient<'_>,
     rules: &DeliveryRules,
 ) -> PortResult<DeliveryPermission> {

@@ -16,9 +16,7 @@ use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_ports::deps::pair_rate;
-use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, Conversations, PortError, PortResult, System, WriteOutcome,
-};
+use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
 use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::{Change, Versioned};
@@ -27,7 +25,7 @@ use recado_ports::table::{Change, Versioned};
 /// instance no longer, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
 /// `false` if there was nothing to do: the message was cancelled, another worker was faster, the message is not due yet, or its record
 /// cannot be read.
-pub async fn release_due_message(deps: &impl Deps, tenant: &TenantId, id: &ScheduledId) -> PortResult<bool> {
+pub async fn release_due_message(deps: &Deps, tenant: &TenantId, id: &ScheduledId) -> PortResult<bool> {
     retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let now = deps.system().now();
         let found = pass_over_unreadable(find_scheduled(deps.store(), tenant, id).await)?;
@@ -46,7 +44,7 @@ pub async fn release_due_message(deps: &impl Deps, tenant: &TenantId, id: &Sched
 
 /// Moves a scheduled message that is due out of its waiting, or puts it off.
 async fn settle_due(
-    deps: &impl Deps,
+    deps: &Deps,
     scheduled: Versioned<ScheduledMessage>,
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {
@@ -69,7 +67,7 @@ async fn settle_due(
 /// Tells whether a scheduled message may leave. Only an invitation asks: other messages leave at the time that a client named. One that
 /// may have been sent before is looked for first, and asks before it is sent again.
 async fn judge_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     scheduled: &ScheduledMessage,
 ) -> PortResult<DeliveryPermission> {
@@ -82,7 +80,7 @@ async fn judge_scheduled(
 }
 
 async fn postpone_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     mut scheduled: Versioned<ScheduledMessage>,
     at: Timestamp,
 ) -> PortResult<WriteOutcome> {
@@ -93,7 +91,7 @@ async fn postpone_scheduled(
 }
 
 async fn convert_to_message(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     mut found: Versioned<ScheduledMessage>,
     now: Timestamp,
@@ -142,7 +140,7 @@ async fn convert_to_message(
 
 /// Gives up a scheduled message that nobody can or may send.
 async fn give_up_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     mut scheduled: Versioned<ScheduledMessage>,
     now: Timestamp,
     reason: Reason,

@@ -9,7 +9,7 @@ use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::wake_up::{EmailJob, OutboundJob};
-use recado_ports::ports::{OutboundEntry, PortError, PortResult, Queues, System, WriteOutcome};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::invitations::{find_invitation, save_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -36,7 +36,7 @@ pub(crate) fn outbox_of(invitation: &mut Versioned<Invitation>) -> Option<&mut E
 
 /// Writes an invitation whose outbox changed.
 pub(crate) async fn save_outbox(
-    deps: &impl Deps,
+    deps: &Deps,
     invitation: &mut Versioned<Invitation>,
 ) -> PortResult<WriteOutcome> {
     invitation.record.raise_revision();
@@ -45,7 +45,7 @@ pub(crate) async fn save_outbox(
 
 /// Enqueues a job for an e-mail that is overdue. Returns `false` if nothing is left to do for it.
 pub(crate) async fn wake_overdue_email(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<bool> {
@@ -71,7 +71,7 @@ pub(crate) async fn wake_overdue_email(
 
 /// Makes the dead letter of an e-mail that was given up, and notes that it exists.
 pub(crate) async fn move_email_to_dead_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     mut invitation: Versioned<Invitation>,
 ) -> PortResult<WriteOutcome> {
     let Some(dead_letter) = build_email_letter(&invitation.record) else {
@@ -120,7 +120,7 @@ fn build_email_letter(invitation: &Invitation) -> Option<DeadLetter> {
 
 /// Returns when an e-mail was given up; `None` if it was not, or is gone.
 pub(crate) async fn find_email_failure(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<Option<Timestamp>> {
@@ -131,7 +131,7 @@ pub(crate) async fn find_email_failure(
 /// Queues an e-mail again whose newest failure is the one at `failed_at`, and removes the dead letter of that failure. Returns whether
 /// the e-mail was queued.
 pub(crate) async fn requeue_dead_email(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, id): (&TenantId, &InvitationId),
     failed_at: Timestamp,
 ) -> PortResult<bool> {
@@ -143,7 +143,7 @@ pub(crate) async fn requeue_dead_email(
 
 /// Purges an e-mail that was given up at `failed_at`: its content goes, and nobody can redrive it.
 pub(crate) async fn purge_dead_email(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, id): (&TenantId, &InvitationId),
     failed_at: Timestamp,
 ) -> PortResult<()> {
@@ -153,7 +153,7 @@ pub(crate) async fn purge_dead_email(
 
 /// Changes the outbox of an e-mail. `change` returns `false` if there is nothing to change.
 async fn change_outbox(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, id): (&TenantId, &InvitationId),
     change: impl Fn(&mut EmailOutbox, Timestamp) -> bool,
 ) -> PortResult<bool> {

@@ -3,13 +3,13 @@
 use crate::Deps;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{InstanceId, TenantId};
-use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::ports::PortResult;
 use std::sync::Arc;
 
 /// Returns the configuration of an instance that may work. `None`, and a line in the log: the instance is disabled, or no
 /// longer configured, and its work waits.
 pub(crate) async fn find_enabled_instance(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &InstanceId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {
     match deps.store().instance_config(id).await? {
@@ -28,7 +28,7 @@ pub(crate) async fn find_enabled_instance(
 /// Returns the same for the work of a tenant. `None` also if another tenant has the instance by now: that sees and sends nothing of this
 /// one.
 pub(crate) async fn find_instance_of(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &InstanceId,
     tenant: &TenantId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {

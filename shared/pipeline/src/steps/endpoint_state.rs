@@ -5,14 +5,14 @@ use crate::steps::invited_tenant::find_tenant;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{PortError, PortResult, PublishedEvents, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::endpoints::{delete_endpoint_records, find_endpoint_state, save_endpoint_state};
 use recado_ports::table::Versioned;
 
 /// Returns the state of an endpoint. A new endpoint gets one, and is told what is published from now on.
 pub(crate) async fn load_endpoint_state(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
 ) -> PortResult<Versioned<EndpointState>> {
@@ -34,7 +34,7 @@ pub(crate) async fn load_endpoint_state(
 /// Makes the state of an endpoint that was added to the configuration just now. A state that is there belongs to one that had the name
 /// before, or to nobody who was told its secret.
 pub(crate) async fn begin_endpoint_state(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
 ) -> PortResult<Versioned<EndpointState>> {
@@ -48,7 +48,7 @@ pub(crate) async fn begin_endpoint_state(
 /// Returns the state of an endpoint that was listed before. `None`: it was removed since, and a state that was made for it here is
 /// removed again, since an endpoint that gets the name later is another one.
 pub(crate) async fn load_listed_state(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
 ) -> PortResult<Option<Versioned<EndpointState>>> {
@@ -66,7 +66,7 @@ pub(crate) async fn load_listed_state(
 
 /// Returns an endpoint as it is configured now; `None` if it is not.
 pub(crate) async fn find_endpoint(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     endpoint: &WebhookEndpointId,
 ) -> PortResult<Option<WebhookEndpoint>> {

@@ -6,7 +6,7 @@ use recado_domain::config::Tenant;
 use recado_domain::retention::RetentionPeriod;
 
 /// Returns the time for which an applied event of `tenant` is recognized again: the tenant's own, or the installation's.
-pub(crate) fn event_period(deps: &impl Deps, tenant: Option<&Tenant>) -> SignedDuration {
+pub(crate) fn event_period(deps: &Deps, tenant: Option<&Tenant>) -> SignedDuration {
     let own = tenant.and_then(|tenant| tenant.retention.events);
     own.map_or(deps.settings().event_ttl, RetentionPeriod::to_duration)
 }

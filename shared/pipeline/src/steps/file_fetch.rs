@@ -17,9 +17,7 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    FileBytes, FileError, FileRequest, Files, InstanceStates, PortResult, Providers, Queues, System,
-};
+use recado_ports::ports::{FileBytes, FileError, FileRequest, PortResult};
 use std::sync::Arc;
 
 /// The MIME type of bytes of an unknown kind.
@@ -28,7 +26,7 @@ const UNKNOWN_TYPE: &str = "application/octet-stream";
 /// Fetches the files of `messages` that wait, for at most `within`. Returns the messages that changed. What takes longer is
 /// fetched later, apart from the messages; failures are recorded and do not end the work of the caller.
 pub(crate) async fn fetch_files_within(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     messages: Vec<Message>,
     within: SignedDuration,
@@ -39,7 +37,7 @@ pub(crate) async fn fetch_files_within(
 
 /// Fetches the files of `messages` once more, whose fetch failed a moment ago, for at most `within`. Returns the messages that changed.
 pub(crate) async fn fetch_again_within(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     messages: Vec<Message>,
     within: SignedDuration,
@@ -54,11 +52,7 @@ pub(crate) async fn fetch_again_within(
 
 /// Returns the messages whose fetch failed a moment ago and may succeed at once. A provider that refuses downloads after many that
 /// failed is not asked again.
-pub(crate) fn list_failed_fetches(
-    deps: &impl Deps,
-    bound: &InstanceConfig,
-    messages: &[Message],
-) -> Vec<Message> {
+pub(crate) fn list_failed_fetches(deps: &Deps, bound: &InstanceConfig, messages: &[Message]) -> Vec<Message> {
     if capabilities(deps, bound).blocks_downloads {
         return Vec::new();
     }
@@ -82,7 +76,7 @@ pub(crate) fn list_waiting_files<'a>(
 }
 
 /// Deletes the stored bytes of the files of `messages`, if there are any, also those that their webhooks held.
-pub(crate) async fn delete_files_of(deps: &impl Deps, messages: &[Message]) -> PortResult<()> {
+pub(crate) async fn delete_files_of(deps: &Deps, messages: &[Message]) -> PortResult<()> {
     let keys = messages.iter().filter_map(Message::file_key);
     let deletions: Vec<_> = keys
         .map(|key| async move { deps.queues().delete_file(&key).await })
@@ -98,7 +92,7 @@ pub(crate) async fn delete_files_of(deps: &impl Deps, messages: &[Message]) -> P
 /// Fetches the file of a message, stores its bytes, and records the result. The attempt is counted before the provider is
 /// asked. Returns the changed message; `None` if nothing was to be fetched, or the message is gone.
 pub(crate) async fn fetch_message_file(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: Message,
 ) -> PortResult<Option<Message>> {
@@ -107,7 +101,7 @@ pub(crate) async fn fetch_message_file(
 
 /// The same, where `begin` notes the attempt at a time, with the end of its lease.
 async fn fetch_begun_file(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: Message,
     begin: impl Fn(&mut MessageFile, Timestamp, Timestamp) -> bool,
@@ -169,7 +163,7 @@ async fn fetch_begun_file(
 }
 
 /// Returns the time until which the provider refuses downloads of the instance; `None` if it does not.
-async fn find_download_block(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<Option<Timestamp>> {
+async fn find_download_block(deps: &Deps, bound: &InstanceConfig) -> PortResult<Option<Timestamp>> {
     if !capabilities(deps, bound).blocks_downloads {
         return Ok(None);
     }
@@ -179,7 +173,7 @@ async fn find_download_block(deps: &impl Deps, bound: &InstanceConfig) -> PortRe
 
 /// Counts a download that failed, where the provider blocks downloads for that. Returns the end of the block that it began.
 async fn count_failed_download(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     fetched: &Result<StoredFile, FileError>,
     now: Timestamp,
@@ -240,7 +234,7 @@ fn log_fetch_result(message: &Message, fetched: &Result<StoredFile, FileError>) 
 }
 
 async fn fetch_and_store(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Message,
     key: &str,

@@ -14,7 +14,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::{FileJob, TurnsJob};
-use recado_ports::ports::{Conversations, PortResult, Queues, System};
+use recado_ports::ports::PortResult;
 use std::time::Duration;
 
 /// Time until a file is looked at again whose instance is disabled or no longer configured.
@@ -22,7 +22,7 @@ const NO_INSTANCE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Deletes a message's file that is kept no longer, or enqueues a job that fetches it or reads its text. Returns `false` if nothing
 /// was to be done.
-pub(crate) async fn handle_due_file(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
+pub(crate) async fn handle_due_file(deps: &Deps, id: &MessageId) -> PortResult<bool> {
     let Some(message) = deps.store().find_message(id).await? else {
         return Ok(false);
     };
@@ -46,7 +46,7 @@ pub(crate) async fn handle_due_file(deps: &impl Deps, id: &MessageId) -> PortRes
 }
 
 /// Handles the job of a file: fetches it, apart from the turns of its conversation.
-pub(crate) async fn handle_file_job(deps: &impl Deps, job: &FileJob) -> PortResult<Verdict> {
+pub(crate) async fn handle_file_job(deps: &Deps, job: &FileJob) -> PortResult<Verdict> {
     let Some(message) = deps.store().find_message(&job.message_id()).await? else {
         return Ok(Verdict::Done);
     };
@@ -65,7 +65,7 @@ pub(crate) async fn handle_file_job(deps: &impl Deps, job: &FileJob) -> PortResu
 
 /// Fetches files and reads their texts, apart from the answers to their messages. `false`: turns hold the memory for files,
 /// so some texts are not read yet.
-pub(crate) async fn complete_files(deps: &impl Deps, bound: &InstanceConfig, messages: Vec<Message>) -> bool {
+pub(crate) async fn complete_files(deps: &Deps, bound: &InstanceConfig, messages: Vec<Message>) -> bool {
     let settings = deps.settings();
     let until = add_duration(
         deps.system().now(),
@@ -83,7 +83,7 @@ pub(crate) async fn complete_files(deps: &impl Deps, bound: &InstanceConfig, mes
     if unread.is_empty() {
         return true;
     }
-    let turns = deps.exclusive_turns();
+    let turns = &deps.exclusive_turns;
     let Some(_exclusive_turn) = turns
         .begin_exclusive_turn(deps.system(), settings.file_work_wait)
         .await

@@ -12,8 +12,7 @@ use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap,
 use recado_domain::millis::add_duration;
 use recado_domain::usage::resolve_usage_day;
 use recado_ports::ports::{
-    DocumentReader, DocumentToRead, FileError, Files, PortResult, Providers, ReadingFailure, Recording,
-    RecordingUse, System, Transcriber, TranscriptionError,
+    DocumentToRead, FileError, PortResult, ReadingFailure, Recording, RecordingUse, TranscriptionError,
 };
 
 /// Largest document whose text is read, in bytes. A larger one is not brought into memory.
@@ -49,7 +48,7 @@ impl Reading {
 
 /// Has the texts of files read for at most `within`. Returns the messages that changed.
 pub(crate) async fn read_texts_within(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     messages: Vec<Message>,
     within: SignedDuration,
@@ -74,7 +73,7 @@ pub(crate) fn list_unread_files<'a>(
 /// Reads the text of a message's file, and records it. The attempt is counted before the file is opened. The reading of a document ends at
 /// `until`, so that its end is always recorded. Returns the changed message; `None` if nothing was to be read, or the message is gone.
 async fn read_message_text(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: Message,
     until: Timestamp,
@@ -139,7 +138,7 @@ fn find_changed(changed: ChangedFile) -> Option<Message> {
 }
 
 /// Returns the reason for which a text cannot be read, where it is known without the bytes.
-fn find_text_gap(deps: &impl Deps, source: FileTextSource, bytes: u64, simulated: bool) -> Option<TextGap> {
+fn find_text_gap(deps: &Deps, source: FileTextSource, bytes: u64, simulated: bool) -> Option<TextGap> {
     match source {
         FileTextSource::Transcript => deps
             .llm()
@@ -182,7 +181,7 @@ fn log_reading(message: &Message, read: &Reading) {
 
 /// Opens a stored file and finds its type. The error is what came of the reading instead.
 async fn open_file(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Message,
     media: &Media,
 ) -> PortResult<Result<(Vec<u8>, MediaType), Reading>> {
@@ -206,7 +205,7 @@ async fn open_file(
 
 /// Opens a stored recording and has it transcribed.
 async fn read_recording(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Message,
     media: &Media,
     simulated: bool,
@@ -228,7 +227,7 @@ async fn read_recording(
 
 /// Opens a stored document and reads its text, at most until `until`.
 async fn read_document(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Message,
     media: &Media,
     until: Timestamp,
@@ -262,7 +261,7 @@ async fn read_document(
     )
 }
 
-async fn transcribe(deps: &impl Deps, recording: Recording) -> Reading {
+async fn transcribe(deps: &Deps, recording: Recording) -> Reading {
     let error: TranscriptionError = match deps.llm().transcribe_recording(recording).await {
         Ok(told) => {
             let source = FileTextSource::Transcript;

@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::message::{Message, MessageFile};
 use recado_domain::usage::usage_of_transcript;
-use recado_ports::ports::{Conversations, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::time_limit::run_within;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ const SIDE_BY_SIDE: usize = 2;
 /// Works on the files of `messages` for at most `within`. Returns the messages that changed. What takes longer is done
 /// later, apart from the messages; failures are recorded and do not end the work of the caller.
 pub(crate) async fn work_within<W>(
-    deps: &impl Deps,
+    deps: &Deps,
     messages: Vec<Message>,
     within: SignedDuration,
     work: impl Fn(Message) -> W + Send + Sync,
@@ -73,7 +73,7 @@ impl ChangedFile {
 /// Changes the record of a message's file by `change`, which returns `false` if nothing is to be written. What a transcription used
 /// is summed up in the write that stores its words.
 pub(crate) async fn change_file_record(
-    deps: &impl Deps,
+    deps: &Deps,
     message: Message,
     change: impl Fn(&mut MessageFile) -> bool,
 ) -> PortResult<ChangedFile> {

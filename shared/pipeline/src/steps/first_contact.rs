@@ -6,10 +6,10 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{InstanceStates, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Returns `true` if a message goes to a person who never wrote.
-pub(crate) async fn is_first_contact(deps: &impl Deps, message: &Outgoing) -> PortResult<bool> {
+pub(crate) async fn is_first_contact(deps: &Deps, message: &Outgoing) -> PortResult<bool> {
     if message.out.follows_contact() {
         return Ok(false);
     }
@@ -20,7 +20,7 @@ pub(crate) async fn is_first_contact(deps: &impl Deps, message: &Outgoing) -> Po
 
 /// Stops the instance's first contacts for [`FIRST_CONTACTS_STOP`], if the refused message was one.
 pub(crate) async fn stop_first_contacts(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     refused: &Outgoing,
 ) -> PortResult<()> {

@@ -16,14 +16,14 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{ConfigurationStore, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use serde_json::json;
 
 /// Gives up a pending event: marks its record as dead and makes its dead letter. That names the event's instance and tenant if
 /// the instance is configured.
 pub(crate) async fn give_up_event(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     reason: Reason,
     attempts: u32,
@@ -59,7 +59,7 @@ pub(crate) async fn give_up_event(
 
 /// Marks a pending event as dead and stores its dead letter, in one write. The copy in the dead-letter queue goes first: if no dead
 /// letter follows, `reconcile` removes it. `false`: the event is not pending, and only the copy was made.
-async fn settle_dead_event(deps: &impl Deps, event: &EventId, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn settle_dead_event(deps: &Deps, event: &EventId, dead_letter: &DeadLetter) -> PortResult<bool> {
     deps.queues().enqueue_dead_copy(dead_letter).await?;
     let expires = add_duration(dead_letter.at, deps.settings().event_ttl);
     let settled = deps
@@ -75,7 +75,7 @@ async fn settle_dead_event(deps: &impl Deps, event: &EventId, dead_letter: &Dead
 /// Makes a dead letter of a message of one of Recado's queues that cannot be read. Trying again cannot help, so the message must not
 /// come back. The event of a message of `inbound` is given up with it, if it can be read which one it is: nothing else would ever do so.
 pub(crate) async fn dead_letter_unreadable(
-    deps: &impl Deps,
+    deps: &Deps,
     queue: QueueName,
     body: &str,
     error: &serde_json::Error,
@@ -101,7 +101,7 @@ pub(crate) async fn dead_letter_unreadable(
 
 /// Gives up a pending event whose record cannot be read. Its queue message is gone, or does not tell whose it is, so its dead letter
 /// names the event.
-pub(crate) async fn give_up_unreadable_event(deps: &impl Deps, event: &EventId) -> PortResult<()> {
+pub(crate) async fn give_up_unreadable_event(deps: &Deps, event: &EventId) -> PortResult<()> {
     let body = json!({ "event": event }).to_string();
     let error = "the record of the event cannot be read".to_owned();
     let dead_letter = build_unreadable_letter(deps, QueueName::Inbound, &body, error);
@@ -110,11 +110,7 @@ pub(crate) async fn give_up_unreadable_event(deps: &impl Deps, event: &EventId) 
 
 /// Gives up an event of which no more than its id is known. If it is not pending, its dead letter is made all the same, with the time
 /// of the failure that its record tells.
-async fn give_up_unread_event(
-    deps: &impl Deps,
-    event: &EventId,
-    mut dead_letter: DeadLetter,
-) -> PortResult<()> {
+async fn give_up_unread_event(deps: &Deps, event: &EventId, mut dead_letter: DeadLetter) -> PortResult<()> {
     if settle_dead_event(deps, event, &dead_letter).await? {
         return Ok(());
     }
@@ -128,7 +124,7 @@ async fn give_up_unread_event(
 /// Makes a dead letter of a message that cannot be used and that others wrote. `error` is the reason and must not contain text of
 /// the body.
 pub(crate) async fn dead_letter_poison(
-    deps: &impl Deps,
+    deps: &Deps,
     queue: QueueName,
     body: &str,
     error: String,
@@ -137,7 +133,7 @@ pub(crate) async fn dead_letter_poison(
     save_dead_letter(deps, &dead_letter).await
 }
 
-fn build_unreadable_letter(deps: &impl Deps, queue: QueueName, body: &str, error: String) -> DeadLetter {
+fn build_unreadable_letter(deps: &Deps, queue: QueueName, body: &str, error: String) -> DeadLetter {
     tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
     let correlation = recado_ports::random_id::generate_correlation_id(deps.system());
     DeadLetter::from_unreadable_body(queue, body, deps.system().now(), error, correlation)
@@ -170,7 +166,7 @@ pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
 
 /// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
 /// faster.
-pub(crate) async fn move_to_dead_letters(deps: &impl Deps, mut message: Outgoing) -> PortResult<bool> {
+pub(crate) async fn move_to_dead_letters(deps: &Deps, mut message: Outgoing) -> PortResult<bool> {
     let Some(dead_letter) = build_message_letter(&message) else {
         return Ok(true);
     };
@@ -197,7 +193,7 @@ pub(crate) async fn move_to_dead_letters(deps: &impl Deps, mut message: Outgoing
 /// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. Of a message in its attempt by the linked
 /// identity only that attempt is given up. `false`: another worker changed the message, or its state does not allow this.
 pub(crate) async fn give_up_message(
-    deps: &impl Deps,
+    deps: &Deps,
     mut message: Outgoing,
     reason: Reason,
     why: Option<String>,
@@ -254,7 +250,7 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
 
 /// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
 /// tells a redelivery that nothing is left to do.
-pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
+pub(crate) async fn save_dead_letter(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     deps.queues().enqueue_dead_copy(dead_letter).await?;
     if put_dead_letter(deps.store(), dead_letter).await? {
         report_dead_letter(dead_letter);
@@ -274,7 +270,7 @@ fn report_dead_letter(dead_letter: &DeadLetter) {
 /// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it. A message that waits for
 /// its attempt by the linked identity was sent to the number, and stays so.
 pub(crate) async fn cancel_message(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Outgoing,
     reason: Reason,
 ) -> PortResult<WriteOutcome> {

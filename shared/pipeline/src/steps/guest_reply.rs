@@ -11,7 +11,7 @@ use recado_domain::contact::{ChatKind, ContactAddress};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{GuestId, OccasionId, Ordinal};
 use recado_domain::invitations::{Guest, GuestReply, GuestStatus, recognize_answer};
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::guests::{GuestOutcome, find_guest, save_guest};
 use recado_ports::records::occasions::find_occasion;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -19,7 +19,7 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 /// Applies the text of a contact's message, written at `at`, to the guest as whom the contact was invited. To be called before
 /// the message is stored: after a crash in between, the message is applied again, and the guest stays as it is.
 pub(crate) async fn apply_guest_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, conversation): (&Tenant, &Conversation),
     ordinal: Ordinal,
     (text, at): (&str, Timestamp),
@@ -43,7 +43,7 @@ pub(crate) async fn apply_guest_reply(
 /// Returns the guest with the contact's number whom an answer can mean: of the only occasion to come, or the only pending one of
 /// several. `None`: there is none, or more than one.
 async fn find_only_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     conversation: &Conversation,
 ) -> PortResult<Option<Guest>> {
@@ -72,7 +72,7 @@ async fn find_only_guest(
 }
 
 async fn store_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     (occasion, guest): (&OccasionId, &GuestId),
     reply: &GuestReply,

@@ -7,7 +7,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Guest, GuestStatus, Occasion, PhoneKey};
 use recado_domain::moving::MovedPageChange;
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::guests::{
     GuestOutcome, delete_guest_record, find_guest_of_phone, list_guests_of_phone, save_guest,
 };
@@ -18,17 +18,13 @@ use recado_ports::table::Versioned;
 use std::collections::BTreeSet;
 
 /// Returns the key by which the tenant's guests with this number are found.
-pub(crate) async fn derive_phone_key(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    phone: &str,
-) -> PortResult<PhoneKey> {
+pub(crate) async fn derive_phone_key(deps: &Deps, tenant: &TenantId, phone: &str) -> PortResult<PhoneKey> {
     Ok(load_identity_key(deps).await?.derive_phone_key(tenant, phone))
 }
 
 /// Makes a guest who is pending, under `id`, or under one that is derived from the number.
 pub(crate) async fn make_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, occasion): (&Tenant, &Occasion),
     id: Option<GuestId>,
     phone: Option<String>,
@@ -63,7 +59,7 @@ pub(crate) async fn make_guest(
 
 /// Returns the guest of the occasion with this number. If there is none, a pending one is stored.
 pub(crate) async fn find_or_add_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, occasion): (&Tenant, &Occasion),
     phone: &str,
 ) -> PortResult<Guest> {
@@ -86,7 +82,7 @@ pub(crate) async fn find_or_add_guest(
 
 /// Lists the guests of a tenant who have one of the numbers among these addresses.
 pub(crate) async fn find_guests(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<Vec<Guest>> {
@@ -107,7 +103,7 @@ pub(crate) async fn find_guests(
 
 /// Notes that pages about the guest's occasion must be made anew. To be called after the guest was written, so that a page that is
 /// made at that time shows the change.
-pub(crate) async fn mark_pages_changed(deps: &impl Deps, guest: &Guest) -> PortResult<()> {
+pub(crate) async fn mark_pages_changed(deps: &Deps, guest: &Guest) -> PortResult<()> {
     let change = MovedPageChange {
         tenant: guest.tenant.clone(),
         occasion: guest.occasion.clone(),
@@ -119,7 +115,7 @@ pub(crate) async fn mark_pages_changed(deps: &impl Deps, guest: &Guest) -> PortR
 
 /// Deletes a guest with its invitations, and notes that pages about its occasion must be made anew. The guest goes last: after a crash
 /// before that, it still leads to the rest.
-pub(crate) async fn delete_guest(deps: &impl Deps, guest: &Guest) -> PortResult<()> {
+pub(crate) async fn delete_guest(deps: &Deps, guest: &Guest) -> PortResult<()> {
     delete_invitations_of_guest(deps.store(), guest).await?;
     delete_guest_record(deps.store(), guest).await?;
     mark_pages_changed(deps, guest).await

@@ -6,13 +6,13 @@ use crate::steps::message_age::is_stale;
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
-use recado_ports::ports::{Inbox, PortResult, Providers, System};
+use recado_ports::ports::PortResult;
 use serde_json::Value;
 
 /// Counts the items into `done`, as processing them would. Nothing is stored, so items of a page that is read twice count
 /// twice.
 pub(crate) async fn preview_items(
-    deps: &impl Deps,
+    deps: &Deps,
     items: Vec<WebhookItem>,
     correlation: &CorrelationId,
     done: &mut CatchUpReport,
@@ -39,12 +39,7 @@ pub(crate) async fn preview_items(
 }
 
 /// Judges what would become of an event that is not known.
-fn judge_event(
-    deps: &impl Deps,
-    event: WebhookEvent,
-    correlation: &CorrelationId,
-    missed: &mut MissedMessages,
-) {
+fn judge_event(deps: &Deps, event: WebhookEvent, correlation: &CorrelationId, missed: &mut MissedMessages) {
     let job = InboundJob {
         group: String::new(),
         event: event.id,

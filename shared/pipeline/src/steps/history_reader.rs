@@ -13,10 +13,7 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
-    Providers, System,
-};
+use recado_ports::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan, PortError, PortResult};
 
 /// Time before the requested start that is read too. Clocks differ, and the newest known message may
 /// have overtaken earlier ones.
@@ -78,7 +75,7 @@ pub enum CatchUpError {
 }
 
 /// Returns the earliest time from which the tenant's events are still recognized, and what was sent by its deliveries.
-pub(crate) fn earliest_known_time(deps: &impl Deps, tenant: &Tenant, now: Timestamp) -> Timestamp {
+pub(crate) fn earliest_known_time(deps: &Deps, tenant: &Tenant, now: Timestamp) -> Timestamp {
     let ttl = event_period(deps, Some(tenant)).min(tenant.retention.deliveries.to_duration());
     add_duration(now, -ttl.saturating_sub(KNOWN_MARGIN).max(SignedDuration::ZERO))
 }
@@ -93,7 +90,7 @@ pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp)
 
 /// Reads the history in `span` and processes or previews messages that are not known, until a limit is reached.
 pub(crate) async fn read_history(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     span: HistorySpan,
     (limits, purpose): (CatchUpLimits, HistoryUse),
@@ -143,7 +140,7 @@ fn next_start_time(newest: Timestamp, now: Timestamp) -> Timestamp {
 /// Processes or previews one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count
 /// only if they are newer.
 async fn handle_page(
-    deps: &impl Deps,
+    deps: &Deps,
     page: HistoryPage,
     (purpose, correlation): (HistoryUse, &CorrelationId),
     done: &mut CatchUpReport,
@@ -202,7 +199,7 @@ fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookIte
 /// Stores the progress of a catch-up that began with the state `seen`. `rest`: the start of the next catch-up; `None` if
 /// everything was read.
 pub(crate) async fn record_catch_up(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &InstanceId,
     seen: &InstanceState,
     rest: Option<Timestamp>,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{IdempotencyKey, MessageId, TenantId, hash_parts};
 use recado_domain::millis::add_duration;
 use recado_domain::moving::HeldKey;
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::client_keys::{delete_client_key, find_client_key, hold_client_key};
 use recado_ports::table::Write;
 
@@ -31,7 +31,7 @@ impl IdempotencyClaim {
 /// other. A message that is to be sent at `send_at` keeps its key long after that, so that a repeated request still finds the message.
 /// The claim holds a hash of the key: after the contact's erasure nothing may tell of it.
 pub(crate) async fn make_claim(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, scope): (&TenantId, String),
     key: &IdempotencyKey,
     parts: &[&str],
@@ -65,7 +65,7 @@ pub(crate) fn hold_claimed(claim: Option<&IdempotencyClaim>, message: &MessageId
 
 /// Deletes the claim of a client's key in `scope`.
 pub(crate) async fn delete_claim(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, scope): (&TenantId, &str),
     key: &IdempotencyKey,
 ) -> PortResult<()> {
@@ -75,7 +75,7 @@ pub(crate) async fn delete_claim(
 
 /// Returns the request for which the claimed key was used before. `None`: there is no claim, or the key was not used.
 pub(crate) async fn find_claimed(
-    deps: &impl Deps,
+    deps: &Deps,
     claim: Option<&IdempotencyClaim>,
 ) -> PortResult<Option<HeldKey>> {
     match claim {

@@ -3,10 +3,10 @@
 use crate::Deps;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{InstanceId, ThreadId};
-use recado_ports::ports::{IdentityKeyStore, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Returns the identity key. The first use case that needs the key creates it.
-pub(crate) async fn load_identity_key(deps: &impl Deps) -> PortResult<IdentityKey> {
+pub(crate) async fn load_identity_key(deps: &Deps) -> PortResult<IdentityKey> {
     if let Some(known) = deps.store().find_identity_key().await? {
         return Ok(known);
     }
@@ -16,7 +16,7 @@ pub(crate) async fn load_identity_key(deps: &impl Deps) -> PortResult<IdentityKe
 
 /// Returns the id of the thread of the contact `address` on `instance`.
 pub(crate) async fn derive_thread_id(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     address: &str,
 ) -> PortResult<ThreadId> {

@@ -3,7 +3,7 @@
 use crate::Deps;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
-use recado_ports::ports::{OutboxStore, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Returns `true` if an instance may begin a chat as far as its state tells: it is open, works, and first contacts are not stopped.
 pub(crate) fn may_begin_chat(state: &InstanceState) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn may_begin_chat(state: &InstanceState) -> bool {
 /// Ends the attempt by the linked identity: the message counts as sent by the attempt for the number. `landed` is the note of an attempt
 /// whose outcome is known.
 pub(crate) async fn keep_sent_message(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Outgoing,
     landed: Option<&InFlightSend>,
     why: String,

@@ -9,9 +9,8 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
-use recado_ports::ports::{Gauges, OpenWork, PortResult, TroubledInstances};
+use recado_ports::ports::{InstallationStore, OpenWork, PortResult, TroubledInstances};
 use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
-use recado_ports::table::Table;
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of open records of each kind that are read, approximately.
@@ -102,7 +101,7 @@ impl OpenCounts {
 
 /// Reads the state of all instances. Their configuration is read page by page, and little of it is kept.
 pub async fn read_installation(
-    store: &(impl Gauges + Table),
+    store: &dyn InstallationStore,
     now: Timestamp,
 ) -> PortResult<InstallationReading> {
     let open = store.read_open_work(None, OPEN_WORK_LIMIT).await?;

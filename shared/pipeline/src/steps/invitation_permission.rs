@@ -21,11 +21,7 @@ const PAGE: usize = 100;
 
 /// Finds the time zone in which a guest's quiet hours are: its own, else the occasion's, else the tenant's. The occasion is read only
 /// if the answer depends on it.
-pub(crate) async fn find_guest_zone(
-    deps: &impl Deps,
-    tenant: &Tenant,
-    guest: &Guest,
-) -> PortResult<TimeZone> {
+pub(crate) async fn find_guest_zone(deps: &Deps, tenant: &Tenant, guest: &Guest) -> PortResult<TimeZone> {
     let of_tenant = tenant.resolve_time_zone();
     if let Some(own) = guest.find_time_zone() {
         return Ok(own);
@@ -56,7 +52,7 @@ fn list_addresses<'a>(guest: &'a Guest, email: Option<&'a EmailAddress>) -> Vec<
 
 /// Tells whether invitations to guests, each in its time zone, may leave now, in their order. The tenant has no frequency cap.
 pub(crate) async fn judge_uncapped(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     guests: &[(&Guest, TimeZone)],
 ) -> PortResult<Vec<DeliveryPermission>> {
@@ -82,7 +78,7 @@ pub(crate) async fn judge_uncapped(
 /// Tells whether the stored invitation `own` to a guest, who lives in `zone`, may leave now. Earlier invitations count for the frequency cap, by their
 /// ids: of two at the same time, one counts the other.
 pub(crate) async fn judge_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     (guest, zone): (&Guest, &TimeZone),
     own: &InvitationId,
@@ -105,7 +101,7 @@ pub(crate) async fn judge_invitation(
 
 /// Tells whether an invitation may leave that became a message, or is to become one.
 pub(crate) async fn judge_stored_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     invitation: &ScheduledInvitation,
 ) -> PortResult<DeliveryPermission> {
@@ -122,11 +118,7 @@ pub(crate) async fn judge_stored_invitation(
 }
 
 /// Lists the times of a person's earlier invitations: to all occasions of the tenant, if the guest has a phone number.
-async fn list_earlier_times(
-    deps: &impl Deps,
-    guest: &Guest,
-    own: &InvitationId,
-) -> PortResult<Vec<Timestamp>> {
+async fn list_earlier_times(deps: &Deps, guest: &Guest, own: &InvitationId) -> PortResult<Vec<Timestamp>> {
     let mut person = match &guest.phone_key {
         Some(phone) => list_guests_of_phone(deps.store(), &guest.tenant, phone).await?,
         None => Vec::new(),

@@ -23,7 +23,7 @@ pub enum TenantChoiceError {
 
 /// Returns the tenant that a request names, else the token's, else the only one of the installation.
 pub(crate) async fn choose_tenant(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
 ) -> Result<Tenant, TenantChoiceError> {
@@ -46,7 +46,7 @@ pub(crate) async fn choose_tenant(
 }
 
 /// Returns a tenant of the configuration; `None` if it does not exist.
-pub(crate) async fn find_tenant(deps: &impl Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
+pub(crate) async fn find_tenant(deps: &Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
     let names = ConfigNames {
         tenants: [id.clone()].into(),
         ..ConfigNames::default()

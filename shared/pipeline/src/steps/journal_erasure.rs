@@ -4,7 +4,7 @@ use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{Journal, JournalChange};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::{
     JournalOutcome, delete_journal, find_journal, free_held_cells, save_journal_with_cells,
 };
@@ -13,7 +13,7 @@ use recado_ports::table::Versioned;
 
 /// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
 /// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.
-pub(crate) async fn erase_journal(deps: &impl Deps, tenant: &TenantId, thread: &ThreadId) -> PortResult<()> {
+pub(crate) async fn erase_journal(deps: &Deps, tenant: &TenantId, thread: &ThreadId) -> PortResult<()> {
     retry_lost_write(PortError::contended("journal"), (), |()| async {
         let Some(journal) = find_journal(deps.store(), tenant, thread).await? else {
             return Ok(WriteAttempt::Done(()));
@@ -28,7 +28,7 @@ pub(crate) async fn erase_journal(deps: &impl Deps, tenant: &TenantId, thread: &
 }
 
 /// Deletes a journal. Its cells go first: after a crash in between, the journal still leads to them. `false`: it was changed since.
-async fn delete_with_cells(deps: &impl Deps, journal: &Versioned<Journal>) -> PortResult<bool> {
+async fn delete_with_cells(deps: &Deps, journal: &Versioned<Journal>) -> PortResult<bool> {
     let cells = journal.record.held_cells();
     if !cells.is_empty() {
         free_held_cells(deps.store(), &journal.record.tenant, &cells).await?;
@@ -40,7 +40,7 @@ async fn delete_with_cells(deps: &impl Deps, journal: &Versioned<Journal>) -> Po
 /// that is open, a fence, an event that is still to come), or an effect whose end was stored later. Only its conversation leads to a
 /// journal, so the conversation must stay as long.
 pub(crate) async fn forget_effects(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, thread): (&TenantId, &ThreadId),
     before: Timestamp,
 ) -> PortResult<bool> {

@@ -3,7 +3,7 @@
 use crate::Deps;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::SnapshotName;
-use recado_ports::ports::{Files, KnowledgeLibrary, LibraryError, PortError, PortResult};
+use recado_ports::ports::{LibraryError, PortError, PortResult};
 use recado_ports::records::knowledge::find_knowledge;
 
 /// The reason for which a snapshot cannot be used.
@@ -28,7 +28,7 @@ pub(crate) enum SnapshotReading {
 
 /// Has the index of a snapshot in memory. If its file is gone because it was replaced, that of the present snapshot.
 pub(crate) async fn ensure_snapshot_loaded(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     agent: &AgentId,
     name: &SnapshotName,
@@ -45,7 +45,7 @@ pub(crate) async fn ensure_snapshot_loaded(
 
 /// Reads the file of a snapshot. If it is gone because it was replaced, the present one's. `None`: the agent has none.
 pub(crate) async fn read_snapshot(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     agent: &AgentId,
     name: Option<&SnapshotName>,
@@ -68,7 +68,7 @@ pub(crate) async fn read_snapshot(
     }
 }
 
-async fn read_file(deps: &impl Deps, name: &SnapshotName) -> PortResult<Option<Vec<u8>>> {
+async fn read_file(deps: &Deps, name: &SnapshotName) -> PortResult<Option<Vec<u8>>> {
     match deps.queues().open_file(&name.file_key()).await? {
         Some(bytes) => {
             let read = bytes.read_all().await;

@@ -7,13 +7,13 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
-use recado_ports::ports::{Files, PortResult, VectorStore};
+use recado_ports::ports::PortResult;
 use recado_ports::records::knowledge;
 
 /// Deletes the knowledge of an agent that is about to be removed. If there is any, the audit gets an entry. The agent goes after it:
 /// a removal that was cut off is asked for again, as long as there is an agent to name.
 pub(crate) async fn remove_agent_knowledge(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &TenantId,
     agent: &AgentId,
@@ -42,7 +42,7 @@ pub(crate) async fn remove_agent_knowledge(
 
 /// Deletes the files and the indexes of vectors, and then the record. A deletion that was cut off can be repeated. Without a store of
 /// vectors, as after a move to another installation, the agent's indexes are not this installation's.
-pub(crate) async fn delete_knowledge(deps: &impl Deps, known: &AgentKnowledge) -> PortResult<()> {
+pub(crate) async fn delete_knowledge(deps: &Deps, known: &AgentKnowledge) -> PortResult<()> {
     for key in known.list_file_keys() {
         deps.queues().delete_file(&key).await?;
     }

@@ -8,10 +8,7 @@ use recado_domain::knowledge::{
     FoundBlocks, NearVector, SearchWay, SnapshotName, VectorGap, VectorIndexName,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    Embedder, EmbeddingError, KnowledgeLibrary, KnownVectors, NEAREST_MAX, SearchedQuestion, System,
-    VectorStore,
-};
+use recado_ports::ports::{EmbeddingError, KnownVectors, NEAREST_MAX, SearchedQuestion};
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
@@ -24,7 +21,7 @@ struct Nearness {
 /// Finds the blocks that answer a question best. A question without a vector is searched for by its words, and the answer says why.
 /// So is each where vectors of the snapshot stand in a store that fails. `None`: the snapshot is not in memory.
 pub(crate) async fn search_loaded_snapshot(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, agent): (&TenantId, &AgentId),
     name: &SnapshotName,
     text: &str,
@@ -51,7 +48,7 @@ pub(crate) async fn search_loaded_snapshot(
 
 /// Makes the vector of a question, and finds the nearest ones of the store. Both have the time for a question's vector.
 async fn find_nearness(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, agent): (&TenantId, &AgentId),
     name: &SnapshotName,
     text: &str,
@@ -79,11 +76,7 @@ async fn find_nearness(
 }
 
 /// Makes the vector of a question, in one attempt.
-async fn make_question_vector(
-    deps: &impl Deps,
-    known: &KnownVectors,
-    text: &str,
-) -> Result<Vec<f32>, VectorGap> {
+async fn make_question_vector(deps: &Deps, known: &KnownVectors, text: &str) -> Result<Vec<f32>, VectorGap> {
     let made = ask_embedding_model(deps, text).await.map_err(|error| {
         tracing::warn!(%error, "a question has no vector: documents are searched by words alone");
         error.explain_vector_gap()
@@ -100,7 +93,7 @@ async fn make_question_vector(
     Ok(made)
 }
 
-async fn ask_embedding_model(deps: &impl Deps, text: &str) -> Result<Vec<f32>, EmbeddingError> {
+async fn ask_embedding_model(deps: &Deps, text: &str) -> Result<Vec<f32>, EmbeddingError> {
     let within = deps.settings().question_vector_timeout.unsigned_abs();
     let texts = [text.to_owned()];
     let asked = deps.llm().embed_texts(&texts, within);
@@ -112,7 +105,7 @@ async fn ask_embedding_model(deps: &impl Deps, text: &str) -> Result<Vec<f32>, E
 /// Finds the vectors of a store that are nearest to a question's, until a time: as many as a request returns, since some may be of
 /// another snapshot.
 async fn search_vector_store(
-    deps: &impl Deps,
+    deps: &Deps,
     index: &VectorIndexName,
     vector: &[f32],
     until: Timestamp,

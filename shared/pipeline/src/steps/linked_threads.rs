@@ -9,9 +9,7 @@ use crate::steps::wake_up;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
-use recado_ports::ports::{
-    Conversations, OutboxStore, PortError, PortResult, RecordRemoval, System, WriteOutcome,
-};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::aliases::{delete_alias, find_alias};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -21,7 +19,7 @@ const THREADS_MAX: usize = 8;
 
 /// Returns the newest conversation of the person to whom `thread` belongs, and the thread that contains it.
 pub(crate) async fn find_latest_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     thread: ThreadId,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
     let latest = deps.store().find_latest_conversation(&thread).await?;
@@ -31,7 +29,7 @@ pub(crate) async fn find_latest_conversation(
 /// Follows `newest`, the newest conversation of `thread`, to the conversation to which it leads. Returns that
 /// conversation and its thread; both arguments unchanged if it leads nowhere.
 pub(crate) async fn follow_moved_threads(
-    deps: &impl Deps,
+    deps: &Deps,
     mut thread: ThreadId,
     mut newest: Option<Conversation>,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
@@ -50,7 +48,7 @@ pub(crate) async fn follow_moved_threads(
 /// Takes over the person's other active conversations, if people have `conversation`. Must be called before
 /// `conversation` is written: after that write, no reply of the agent is claimed in any of them.
 pub(crate) async fn take_over_others(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -68,7 +66,7 @@ pub(crate) async fn take_over_others(
 
 /// Gives the person's other conversations back to the agent, which has `conversation` already.
 pub(crate) async fn give_back_others(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -90,7 +88,7 @@ pub(crate) async fn give_back_others(
 
 /// Writes `conversation` with the mode of `leading`; `None` if it has that mode already, or no longer exists.
 async fn change_mode(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: Conversation,
     leading: &Conversation,
 ) -> PortResult<Option<Conversation>> {
@@ -119,10 +117,7 @@ async fn change_mode(
 
 /// Lists the person's other conversations that are active or were left for another one. These are the conversation that
 /// took the place of `conversation`, those whose place was taken, and the one under the other known address.
-async fn list_other_conversations(
-    deps: &impl Deps,
-    conversation: &Conversation,
-) -> PortResult<Vec<Conversation>> {
+async fn list_other_conversations(deps: &Deps, conversation: &Conversation) -> PortResult<Vec<Conversation>> {
     let mut found = Vec::new();
     let mut head = conversation.clone();
     if let Some(moved_to) = &conversation.moved_to
@@ -149,7 +144,7 @@ async fn list_other_conversations(
 }
 
 /// Returns the thread of the person's other address; `None` if no other address is known.
-async fn find_other_thread(deps: &impl Deps, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
+async fn find_other_thread(deps: &Deps, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
     let Some(other) = other_name(deps, conversation).await? else {
         return Ok(None);
     };
@@ -160,7 +155,7 @@ async fn find_other_thread(deps: &impl Deps, conversation: &Conversation) -> Por
 /// Returns the person's other address: the linked identity of a number, or the number of a linked identity. `None`: it
 /// is not known.
 pub(crate) async fn other_name(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
 ) -> PortResult<Option<ContactAddress>> {
     if conversation.known_as.is_some() || !conversation.address.is_numberless() {
@@ -173,7 +168,7 @@ pub(crate) async fn other_name(
 
 /// Deletes what leads from other identities of the person to `conversation`: the numbers that were learnt, and the
 /// conversations in which nobody wrote. Nothing is deleted if the person's messages go on in another conversation.
-pub(crate) async fn delete_links(deps: &impl Deps, conversation: &Conversation) -> PortResult<()> {
+pub(crate) async fn delete_links(deps: &Deps, conversation: &Conversation) -> PortResult<()> {
     let latest = deps
         .store()
         .find_latest_conversation(conversation.id.thread_id())
@@ -197,7 +192,7 @@ pub(crate) async fn delete_links(deps: &impl Deps, conversation: &Conversation) 
 /// Removes the quiet conversations from `conversation.beside`: those in which no answer is owed and no message is open.
 /// Messages that are made from now on do not wait for messages there.
 pub(crate) async fn forget_quiet_conversations(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
 ) -> PortResult<()> {
     let mut beside = Vec::new();

@@ -4,7 +4,7 @@ use crate::Deps;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{Conversations, OutboxStore, PortError, PortResult, RecordRemoval, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The result of changing a stored message.
@@ -19,7 +19,7 @@ pub(crate) enum MessageUpdate {
 /// Changes the stored message `id` by `change`, which returns `false` if nothing is to be written. If another worker
 /// wrote the message meanwhile, it is read and changed again.
 pub(crate) async fn update_message(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &MessageId,
     change: impl Fn(&mut Message) -> bool,
 ) -> PortResult<MessageUpdate> {
@@ -41,7 +41,7 @@ pub(crate) async fn update_message(
 
 /// Writes a message that was read and changed, under its next revision. One that was sent is a conflict while it is open.
 pub(crate) async fn write_changed_message(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &mut Message,
     used: Option<&UsageSum>,
 ) -> PortResult<WriteOutcome> {
@@ -54,7 +54,7 @@ pub(crate) async fn write_changed_message(
 }
 
 /// Records `later`, a reaction, an edit or a deletion, with the message that it is about. Other messages change nothing.
-pub(crate) async fn record_change(deps: &impl Deps, later: &Message) -> PortResult<MessageUpdate> {
+pub(crate) async fn record_change(deps: &Deps, later: &Message) -> PortResult<MessageUpdate> {
     match &later.context.refers_to {
         Some(target) if later.content.changes_target() => {
             update_message(deps, target, |message| message.record_change(later)).await

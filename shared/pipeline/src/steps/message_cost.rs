@@ -28,7 +28,7 @@ pub(crate) fn list_message_use(
 /// Adds to each message what its turn, its recording and its charge cost by the configured prices. Reads no prices where no message
 /// used anything.
 pub(crate) async fn add_costs(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: Option<&InstanceConfig>,
     views: &mut [MessageView],
 ) -> PortResult<()> {

@@ -12,7 +12,7 @@ use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::message::Message;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{Conversations, Deliveries, Inbox, PortResult};
+use recado_ports::ports::PortResult;
 
 /// Number of the conversation's newest messages that are looked through where the provider's id leads to no message.
 const NEWEST: usize = 100;
@@ -22,7 +22,7 @@ const NEWEST: usize = 100;
 /// for the contact's user id or for the number. Then the newest messages of the contact at `address` are looked through. The message may be another instance's: a number may have belonged to it
 /// when the message was stored.
 pub(crate) async fn find_target_message(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     external: &ExternalId,
     address: Option<&ContactAddress>,
@@ -56,7 +56,7 @@ pub(crate) async fn find_target_message(
 /// Finds a message that was sent in the contact's newest conversation. The provider's id stands in the message, or in its
 /// delivery if the provider's answer had another id.
 pub(crate) async fn find_sent_message(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     external: &ExternalId,
     address: &ContactAddress,
@@ -72,7 +72,7 @@ pub(crate) async fn find_sent_message(
 
 /// Reads the newest messages of the contact's newest conversation.
 async fn read_newest_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     address: &ContactAddress,
 ) -> PortResult<Vec<Message>> {
@@ -91,7 +91,7 @@ fn has_provider_id(message: &Message, target: &str) -> bool {
 
 /// Finds the sent message among `messages` whose delivery has the provider's id `target`.
 async fn find_told_message(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     external: &ExternalId,
     messages: Vec<Message>,

@@ -13,7 +13,7 @@ use recado_domain::message::{Message, MessageStatus};
 use recado_domain::millis::add_duration;
 use recado_domain::price::Cost;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, Conversations, Deliveries, Files, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub struct MessageView {
 
 /// Returns a message with its delivery; `None` if it does not exist or is outside the caller's scope.
 pub(crate) async fn find_message_view(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &MessageId,
 ) -> PortResult<Option<MessageView>> {
@@ -50,7 +50,7 @@ pub(crate) async fn find_message_view(
 
 /// Joins messages with their deliveries.
 pub(crate) async fn join_deliveries(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: Option<&InstanceConfig>,
     messages: Vec<Message>,
 ) -> PortResult<Vec<MessageView>> {
@@ -72,7 +72,7 @@ pub(crate) async fn join_deliveries(
 
 /// Returns the deliveries of messages, in their order.
 pub(crate) async fn find_message_deliveries(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: Option<&InstanceConfig>,
     messages: &[Message],
 ) -> PortResult<Vec<Option<Delivery>>> {
@@ -92,7 +92,7 @@ pub(crate) async fn find_message_deliveries(
 const LINK_LASTS: SignedDuration = SignedDuration::from_mins(15);
 
 /// Returns the URL of the stored file of a message, which anybody may read for some minutes: the store's, or else a path of the API.
-async fn sign_file_url(deps: &impl Deps, message: &Message) -> PortResult<Option<String>> {
+async fn sign_file_url(deps: &Deps, message: &Message) -> PortResult<Option<String>> {
     let stored = message.file.as_ref().and_then(|file| file.stored());
     match (stored, message.file_key()) {
         (Some(stored), Some(key)) => {
@@ -112,7 +112,7 @@ async fn sign_file_url(deps: &impl Deps, message: &Message) -> PortResult<Option
 
 /// Returns the key under which a message's delivery is recorded. `None` for a message that came in, and where the
 /// instance or the provider's id is not known.
-fn delivery_key(deps: &impl Deps, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
+fn delivery_key(deps: &Deps, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);

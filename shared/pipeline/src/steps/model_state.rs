@@ -3,11 +3,11 @@
 use crate::Deps;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId};
 use recado_domain::instance::{InstanceChange, InstanceState};
-use recado_ports::ports::{InstanceStates, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Counts a turn in which the model failed. Logs an error if it fails for several contacts from now on.
 pub(crate) async fn record_model_failure(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     conversation: &ConversationId,
 ) -> PortResult<()> {
@@ -28,7 +28,7 @@ pub(crate) async fn record_model_failure(
 
 /// Stores that the model's key is missing or was refused. Logs an error if that is new.
 pub(crate) async fn record_missing_model_key(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {

@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use recado_domain::alert::MissingSecret;
 use recado_domain::config::{Agent, Calendar, ConfigDocument, NamedSecret};
 use recado_domain::tools::Tool;
-use recado_ports::ports::{CredentialState, PageRequest, PortResult, Providers};
+use recado_ports::ports::{CredentialState, PageRequest, PortResult};
 use recado_ports::records::configuration::list_entries;
 use std::collections::HashSet;
 
@@ -18,13 +18,13 @@ const READ_AT_ONCE: usize = 16;
 const PAGE: usize = 500;
 
 /// Returns those of the named secrets that are not there. One that cannot be read now counts as there.
-pub(crate) async fn find_missing(deps: &impl Deps, named: Vec<NamedSecret<'_>>) -> Vec<MissingSecret> {
+pub(crate) async fn find_missing(deps: &Deps, named: Vec<NamedSecret<'_>>) -> Vec<MissingSecret> {
     let looks: Vec<_> = named.into_iter().map(|one| look_for(deps, one)).collect();
     let found: Vec<Option<MissingSecret>> = stream::iter(looks).buffered(READ_AT_ONCE).collect().await;
     found.into_iter().flatten().collect()
 }
 
-async fn look_for(deps: &impl Deps, named: NamedSecret<'_>) -> Option<MissingSecret> {
+async fn look_for(deps: &Deps, named: NamedSecret<'_>) -> Option<MissingSecret> {
     match deps.providers().check_secret(named.reference).await {
         CredentialState::Missing(why) => Some(MissingSecret {
             tenant: named.tenant.cloned(),
@@ -37,7 +37,7 @@ async fn look_for(deps: &impl Deps, named: NamedSecret<'_>) -> Option<MissingSec
 
 /// Returns the secrets that are not there and that an entry of a working tenant names, or the alerts. Entries are read page by page,
 /// so that the memory does not grow with their number.
-pub(crate) async fn find_all_missing(deps: &impl Deps) -> PortResult<Vec<MissingSecret>> {
+pub(crate) async fn find_all_missing(deps: &Deps) -> PortResult<Vec<MissingSecret>> {
     let store = deps.store();
     let alerts = ConfigDocument {
         alerts: Some(read_alert_config(store).await?),
@@ -73,7 +73,7 @@ pub(crate) async fn find_all_missing(deps: &impl Deps) -> PortResult<Vec<Missing
 }
 
 /// Returns the secrets that are not there and that agents, their tools and calendars name.
-async fn find_missing_of_agents(deps: &impl Deps) -> PortResult<Vec<MissingSecret>> {
+async fn find_missing_of_agents(deps: &Deps) -> PortResult<Vec<MissingSecret>> {
     let (store, mut missing) = (deps.store(), Vec::new());
     let begin = || {
         Some(PageRequest {

@@ -11,7 +11,7 @@ use recado_domain::invitations::{
     Batch, BatchReminder, BatchState, Occasion, PlannedReminder, TemplateValues,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::batches::{begin_batch, find_batch, save_batch};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -19,7 +19,7 @@ use recado_ports::table::Versioned;
 
 /// Plans the reminders of an occasion that are not due yet. One that is planned stays as it is.
 pub(crate) async fn plan_reminders(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     occasion: &Occasion,
     by: &TokenName,
@@ -34,7 +34,7 @@ pub(crate) async fn plan_reminders(
 }
 
 async fn plan_reminder(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, occasion): (&Tenant, &Occasion),
     planned: &PlannedReminder<'_>,
     by: &TokenName,
@@ -56,7 +56,7 @@ async fn plan_reminder(
 }
 
 fn make_reminder(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, occasion): (&Tenant, &Occasion),
     planned: &PlannedReminder<'_>,
     by: &TokenName,
@@ -97,7 +97,7 @@ fn make_reminder(
 
 /// Withdraws the reminders that an occasion had `before` and has no longer, as far as they did not go out.
 pub(crate) async fn withdraw_reminders(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     before: &Occasion,
     after: &Occasion,
@@ -118,7 +118,7 @@ fn list_ids(planned: Vec<PlannedReminder<'_>>) -> Vec<BatchId> {
     planned.into_iter().map(|planned| planned.batch).collect()
 }
 
-async fn withdraw(deps: &impl Deps, batch: Versioned<Batch>) -> PortResult<()> {
+async fn withdraw(deps: &Deps, batch: Versioned<Batch>) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         if !batch.record.withdraw_reminder()
             || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written
@@ -145,7 +145,7 @@ pub(crate) fn find_planned<'a>(
 }
 
 /// Ends a reminder that the occasion no longer has, or that has begun. Returns `false` if another worker was faster.
-pub(crate) async fn end_reminder(deps: &impl Deps, mut batch: Versioned<Batch>) -> PortResult<bool> {
+pub(crate) async fn end_reminder(deps: &Deps, mut batch: Versioned<Batch>) -> PortResult<bool> {
     tracing::info!(batch_id = %batch.record.id, "a reminder ends: its occasion no longer has it, or has begun");
     Ok(!batch.record.withdraw_reminder()
         || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written)

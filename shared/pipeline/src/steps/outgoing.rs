@@ -3,16 +3,16 @@
 use crate::Deps;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Outgoing};
-use recado_ports::ports::{Conversations, OutboxStore, PortResult};
+use recado_ports::ports::PortResult;
 
 /// Returns an outgoing message; `None` if no message has this id, or if it is not an outgoing message.
-pub(crate) async fn find_outgoing(deps: &impl Deps, id: &MessageId) -> PortResult<Option<Outgoing>> {
+pub(crate) async fn find_outgoing(deps: &Deps, id: &MessageId) -> PortResult<Option<Outgoing>> {
     let message = deps.store().find_message(id).await?;
     Ok(message.and_then(Message::into_outgoing))
 }
 
 /// Lists a contact's open messages, by conversation and ordinal.
-pub(crate) async fn list_open_outgoing(deps: &impl Deps, thread: &ThreadId) -> PortResult<Vec<Outgoing>> {
+pub(crate) async fn list_open_outgoing(deps: &Deps, thread: &ThreadId) -> PortResult<Vec<Outgoing>> {
     let open = deps.store().list_open_messages(thread).await?;
     Ok(open.into_iter().filter_map(Message::into_outgoing).collect())
 }

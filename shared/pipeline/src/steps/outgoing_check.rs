@@ -12,7 +12,7 @@ use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{Conversations, PortError, PortResult, Providers};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::scheduled_messages::find_scheduled;
 
 /// The reason for which a message cannot be sent.
@@ -95,7 +95,7 @@ fn has_private_source(content: &Content) -> bool {
 
 /// Checks and prepares content for the contact of `thread`. `later` is the time at which it will be sent, if not now.
 pub(crate) async fn prepare_content(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     thread: &ThreadId,
     (mut content, mut options): (Content, SendOptions),
@@ -160,7 +160,7 @@ struct ReferencedMessage {
 /// Finds a message by our id or by the provider's id. A provider's id may belong to a message that Recado has never
 /// seen: the provider knows it.
 async fn find_referenced_message(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     thread: &ThreadId,
     id: &str,
@@ -198,7 +198,7 @@ async fn find_referenced_message(
 /// Returns the message id that `text` is, if it looks like an id of ours. For the id of a scheduled message, returns
 /// the id of the message that it became.
 async fn resolve_own_id(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     text: &str,
     field: &'static str,

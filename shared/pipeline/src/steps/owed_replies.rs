@@ -7,7 +7,7 @@ use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{Conversations, Inbox, OverdueWork, PortResult, System};
+use recado_ports::ports::{OverdueWork, PortResult};
 use recado_ports::records::batches::find_batch;
 use recado_ports::records::occasions::find_occasion;
 use recado_ports::records::scheduled_messages::find_scheduled;
@@ -22,7 +22,7 @@ const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 3_650);
 /// Counts what each instance owes: events to apply, answers of the agent, and messages to send, now or later. A record that cannot be
 /// read is passed over: it must not keep another tenant's entries from being removed.
 pub(crate) async fn count_owed(
-    deps: &impl Deps,
+    deps: &Deps,
     document: &ConfigDocument,
 ) -> PortResult<BTreeMap<InstanceId, usize>> {
     let horizon = add_duration(deps.system().now(), FAR_AHEAD);
@@ -39,7 +39,7 @@ pub(crate) async fn count_owed(
 
 /// Returns the instance that owes an open record. `None`: nobody is owed, or the record is gone meanwhile.
 async fn find_owing_instance(
-    deps: &impl Deps,
+    deps: &Deps,
     document: &ConfigDocument,
     work: OverdueWork,
 ) -> PortResult<Option<InstanceId>> {

@@ -70,8 +70,8 @@ pub struct RewrittenQuestion {
 /// Makes a question that stands alone of a message. If the model fails, answers with something else than a question or takes longer
 /// than the settings say, the messages before it are joined to it.
 pub async fn rewrite_question(
-    llm: &impl Llm,
-    system: &impl System,
+    llm: &dyn Llm,
+    system: &dyn System,
     settings: &RewriteSettings,
     asked: &AskedMessage<'_>,
 ) -> RewrittenQuestion {
@@ -110,8 +110,8 @@ pub async fn rewrite_question(
 
 /// Asks the model. Returns `None` if it gives no answer in time.
 async fn ask_for_question(
-    llm: &impl Llm,
-    system: &impl System,
+    llm: &dyn Llm,
+    system: &dyn System,
     settings: &RewriteSettings,
     (asked, model): (&AskedMessage<'_>, RewritingModel<'_>),
 ) -> Option<LlmReply> {

@@ -6,7 +6,7 @@ use crate::steps::verdict::Verdict;
 use recado_domain::backoff::Backoff;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventRecord, InboundJob};
-use recado_ports::ports::{InboundEntry, Inbox, PortError, PortResult, Queues, System};
+use recado_ports::ports::{InboundEntry, PortError, PortResult};
 use recado_ports::settings::VisibilityTimeouts;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +16,7 @@ pub(crate) const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX 
 
 /// Enqueues an event again that its queue has delivered too often. Returns `false` if the event is not pending: then
 /// nothing is left to be enqueued.
-pub(crate) async fn reenqueue_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
+pub(crate) async fn reenqueue_event(deps: &Deps, job: &InboundJob) -> PortResult<bool> {
     let noted = deps
         .store()
         .record_reenqueue(&job.event, deps.system().now())
@@ -36,7 +36,7 @@ pub(crate) async fn reenqueue_event(deps: &impl Deps, job: &InboundJob) -> PortR
 /// Parses a queue message. A message that cannot be parsed now never will be: it is kept as a dead letter, and the
 /// error is the verdict on it.
 pub(crate) async fn parse_queue_message<T: DeserializeOwned>(
-    deps: &impl Deps,
+    deps: &Deps,
     queue: QueueName,
     body: &str,
 ) -> Result<T, Verdict> {
@@ -52,7 +52,7 @@ pub(crate) async fn parse_queue_message<T: DeserializeOwned>(
 /// Decides the verdict on a queue message. If a store or queue failed, the message is retried after the backoff for the
 /// number of its receives.
 pub(crate) fn decide_verdict(
-    deps: &impl Deps,
+    deps: &Deps,
     worked: PortResult<Verdict>,
     backoff: &Backoff,
     receives: u32,

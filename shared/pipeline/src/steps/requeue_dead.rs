@@ -3,7 +3,7 @@
 use crate::Deps;
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::wake_up::Redrive;
-use recado_ports::ports::{OutboxStore, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -13,7 +13,7 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 ///
 /// The request of an operator and the send job that it enqueued do this at the same time. The slower one reads the message again, and
 /// finds it requeued.
-pub(crate) async fn requeue_dead_message(deps: &impl Deps, redrive: &Redrive) -> PortResult<bool> {
+pub(crate) async fn requeue_dead_message(deps: &Deps, redrive: &Redrive) -> PortResult<bool> {
     let contended = PortError::contended("message");
     let requeued = retry_lost_write(contended, (), |()| requeue_read_message(deps, redrive)).await?;
     if requeued {
@@ -26,7 +26,7 @@ pub(crate) async fn requeue_dead_message(deps: &impl Deps, redrive: &Redrive) ->
 }
 
 /// Reads a message and requeues it if it is dead with this failure.
-async fn requeue_read_message(deps: &impl Deps, redrive: &Redrive) -> PortResult<WriteAttempt<bool>> {
+async fn requeue_read_message(deps: &Deps, redrive: &Redrive) -> PortResult<WriteAttempt<bool>> {
     let Some(mut message) = find_outgoing(deps, &redrive.message).await? else {
         return Ok(WriteAttempt::Done(false));
     };

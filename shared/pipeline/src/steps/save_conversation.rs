@@ -3,11 +3,11 @@
 use crate::Deps;
 use recado_domain::conversation::{Conversation, UnsentUse};
 use recado_domain::usage::resolve_usage_day;
-use recado_ports::ports::{Conversations, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Writes a conversation that was read and changed, under its next revision.
 pub(crate) async fn save_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
 ) -> PortResult<WriteOutcome> {
     conversation.raise_revision();
@@ -16,7 +16,7 @@ pub(crate) async fn save_conversation(
 
 /// Writes a conversation that was read and changed, and with it what a turn used that ended without a reply.
 pub(crate) async fn save_conversation_with_use(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
     unsent: &UnsentUse,
 ) -> PortResult<WriteOutcome> {

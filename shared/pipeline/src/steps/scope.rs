@@ -4,12 +4,12 @@ use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::ports::PortResult;
 use std::sync::Arc;
 
 /// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.
 pub(crate) async fn find_instance_within(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &InstanceId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {

@@ -4,10 +4,10 @@ use super::identity::derive_thread_id;
 use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::typing::{TypingSign, TypingUpdate};
-use recado_ports::ports::{ConfigurationStore, Conversations, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Keeps a sign. One of an instance that is not configured is dropped.
-pub(crate) async fn keep_sign(deps: &impl Deps, update: &TypingUpdate) -> PortResult<()> {
+pub(crate) async fn keep_sign(deps: &Deps, update: &TypingUpdate) -> PortResult<()> {
     let (store, external) = (deps.store(), &update.external);
     let Some(bound) = store.find_instance_config(update.provider, external).await? else {
         return Ok(());
@@ -22,10 +22,7 @@ pub(crate) async fn keep_sign(deps: &impl Deps, update: &TypingUpdate) -> PortRe
 }
 
 /// Returns the newest sign of a conversation's contact, under the address that it writes from or its other identity.
-pub(crate) async fn find_sign(
-    deps: &impl Deps,
-    conversation: &Conversation,
-) -> PortResult<Option<TypingSign>> {
+pub(crate) async fn find_sign(deps: &Deps, conversation: &Conversation) -> PortResult<Option<TypingSign>> {
     let mut threads = Vec::new();
     for address in [Some(&conversation.address), conversation.known_as.as_ref()]
         .into_iter()

@@ -13,7 +13,7 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::millis::{self, add_duration};
 use recado_domain::outgoing::{UPLOAD_PREFIX, build_upload_key};
-use recado_ports::ports::{PortError, PortResult, Queues, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl StoredUpload {
 /// Stores a file for messages of this instance, and returns the source to name in them. `None`: the instance is unknown or
 /// outside the caller's scope. `mime_type` and `file_name` are as the client gave them.
 pub async fn store_upload(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     instance: &InstanceId,
     mime_type: String,
@@ -94,7 +94,7 @@ pub(crate) enum FoundUpload {
 
 /// Finds the upload that `content` sends.
 pub(crate) async fn find_upload(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     content: &Content,
 ) -> PortResult<FoundUpload> {
@@ -134,7 +134,7 @@ const RENEWED_WITHIN_HOURS: i64 = 2;
 /// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
 /// names no upload or no renewal is due.
 pub(crate) async fn renew_waiting_upload(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Message<impl OutgoingSide>,
 ) -> PortResult<()> {
     let waited = deps.system().now().duration_since(message.stored_at).as_hours();
@@ -146,7 +146,7 @@ pub(crate) async fn renew_waiting_upload(
 }
 
 /// Renews the upload of a message. Returns `false` if the message names no upload, or the upload is gone.
-pub(crate) async fn renew_upload(deps: &impl Deps, message: &Message<impl OutgoingSide>) -> PortResult<bool> {
+pub(crate) async fn renew_upload(deps: &Deps, message: &Message<impl OutgoingSide>) -> PortResult<bool> {
     match upload_id(&message.content) {
         Some(id) => {
             let key = build_upload_key(message.instance.as_str(), id);

@@ -11,12 +11,12 @@ use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::wake_up::{AgentReturnJob, OutboundJob, SendJob, TurnJob, TurnsJob};
-use recado_ports::ports::{Inbox, OutboundEntry, OutboxStore, PortResult, Queues, System};
+use recado_ports::ports::{OutboundEntry, PortResult};
 use recado_ports::random_id::generate_nonce;
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
 pub(crate) async fn enqueue_send(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Message<impl OutgoingSide>,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -40,7 +40,7 @@ fn new_send_job(conversation: ConversationId, upto: Ordinal, correlation: &Corre
 /// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
 /// may leave a message without a send job, so every way out of a turn calls this.
 pub(crate) async fn enqueue_open_sends(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &ConversationId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -57,7 +57,7 @@ pub(crate) async fn enqueue_open_sends(
 /// contact has no open messages. Only messages that are not the agent's wait in that group, so void replies are
 /// cancelled at once.
 pub(crate) async fn enqueue_after_handover(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &ConversationId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -69,7 +69,7 @@ pub(crate) async fn enqueue_after_handover(
 
 /// Sends a job to the end of its FIFO group of `outbound`, under a new deduplication id. With the message's id, a job sent at a
 /// release would be dropped if it came within the queue's five minutes.
-pub(crate) async fn enqueue_outbound(deps: &impl Deps, job: OutboundJob) -> PortResult<()> {
+pub(crate) async fn enqueue_outbound(deps: &Deps, job: OutboundJob) -> PortResult<()> {
     let deduplication = generate_nonce(deps.system()).to_string();
     deps.queues()
         .enqueue_outbound(&[OutboundEntry { job, deduplication }])
@@ -78,7 +78,7 @@ pub(crate) async fn enqueue_outbound(deps: &impl Deps, job: OutboundJob) -> Port
 
 /// Enqueues a turn job for a conversation, due at once.
 pub(crate) async fn enqueue_turn(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -93,7 +93,7 @@ const DELAY_MAX: SignedDuration = SignedDuration::from_mins(15);
 /// Starts the timer of the agent's return: a job that comes at that time, or after 15 minutes. Nothing is enqueued if
 /// the agent does not come back by itself.
 pub(crate) async fn enqueue_return_timer(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -125,7 +125,7 @@ pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationI
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the silence.
 pub(crate) async fn enqueue_reply_turn(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     place: &MessagePosition,
@@ -154,7 +154,7 @@ pub(crate) fn build_reply_turn(
 }
 
 /// Returns the debounce of an instance.
-pub(crate) fn resolve_debounce(deps: &impl Deps, bound: &InstanceConfig) -> Debounce {
+pub(crate) fn resolve_debounce(deps: &Deps, bound: &InstanceConfig) -> Debounce {
     let settings = deps.settings();
     settings
         .debounce
@@ -164,7 +164,7 @@ pub(crate) fn resolve_debounce(deps: &impl Deps, bound: &InstanceConfig) -> Debo
 /// Returns how long the turn job of a contact's message waits, which was just added to `conversation`: for the silence after its
 /// content, within the longest wait for a burst. `goes_on`: messages before it wait for an answer, too.
 pub(crate) fn silence_after(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     conversation: &Conversation,
     content: &Content,
@@ -180,7 +180,7 @@ pub(crate) fn silence_after(
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.
 pub(crate) async fn enqueue_turn_if_stored(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
 ) -> PortResult<()> {

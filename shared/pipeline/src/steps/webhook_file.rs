@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use recado_domain::event::{EventState, webhook_file_key};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
-use recado_ports::ports::{Conversations, FetchedFile, FileBytes, Inbox, PortResult, Queues};
+use recado_ports::ports::{FetchedFile, FileBytes, PortResult};
 use recado_ports::time_limit::run_within;
 use serde_json::Value;
 use std::error::Error;
 
 /// Stores the file that the webhook of `event` holds, in half of the time that a webhook has. Returns `false` if it is not stored.
-pub(crate) async fn keep_webhook_file(deps: &impl Deps, event: &EventId, base64: String) -> bool {
+pub(crate) async fn keep_webhook_file(deps: &Deps, event: &EventId, base64: String) -> bool {
     // Base64 has four characters for three bytes.
     let settings = deps.settings();
     if base64.len() as u64 / 4 * 3 > settings.file_bytes_max.saturating_add(2) {
@@ -36,7 +36,7 @@ pub(crate) async fn keep_webhook_file(deps: &impl Deps, event: &EventId, base64:
 }
 
 /// Returns the file that the webhook of `message` held. `None`: it held none, or the file cannot be read now.
-pub(crate) async fn open_webhook_file(deps: &impl Deps, message: &Message) -> Option<FetchedFile> {
+pub(crate) async fn open_webhook_file(deps: &Deps, message: &Message) -> Option<FetchedFile> {
     let key = message.webhook_file_key()?;
     let base64 = match deps.queues().find_payload(&key).await {
         Ok(Some(Value::String(base64))) => base64,
@@ -57,7 +57,7 @@ pub(crate) async fn open_webhook_file(deps: &impl Deps, message: &Message) -> Op
 
 /// Deletes the file that the webhook of `message` held, once the message does not wait for it any more. If that fails, the file
 /// expires.
-pub(crate) async fn delete_used_webhook_file(deps: &impl Deps, message: &Message) {
+pub(crate) async fn delete_used_webhook_file(deps: &Deps, message: &Message) {
     if let Some(key) = message.webhook_file_key()
         && !is_waited_for(message)
     {
@@ -67,7 +67,7 @@ pub(crate) async fn delete_used_webhook_file(deps: &impl Deps, message: &Message
 
 /// Deletes the file that the webhook of `event` held. It stays if the message of the event waits for it, or the event can be
 /// redriven. The event is settled. If that fails, the file expires.
-pub(crate) async fn delete_unneeded_webhook_file(deps: &impl Deps, event: &EventId) {
+pub(crate) async fn delete_unneeded_webhook_file(deps: &Deps, event: &EventId) {
     match find_waiting_message(deps, event).await {
         Ok(false) => delete_or_let_expire(deps, &webhook_file_key(event)).await,
         Ok(true) => {}
@@ -79,7 +79,7 @@ pub(crate) async fn delete_unneeded_webhook_file(deps: &impl Deps, event: &Event
 }
 
 /// Returns `true` if a message of `event` waits for the file of its webhook, or may still be stored.
-async fn find_waiting_message(deps: &impl Deps, event: &EventId) -> PortResult<bool> {
+async fn find_waiting_message(deps: &Deps, event: &EventId) -> PortResult<bool> {
     let Some(record) = deps.store().find_event(event).await? else {
         return Ok(false);
     };
@@ -99,7 +99,7 @@ fn is_waited_for(message: &Message) -> bool {
     file.is_some_and(|file| file.next_fetch_time().is_some())
 }
 
-async fn delete_or_let_expire(deps: &impl Deps, key: &str) {
+async fn delete_or_let_expire(deps: &Deps, key: &str) {
     if let Err(error) = deps.queues().delete_payload(key).await {
         tracing::warn!(
             error = &error as &dyn Error,

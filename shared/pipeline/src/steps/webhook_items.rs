@@ -18,9 +18,7 @@ use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
-use recado_ports::ports::{
-    ConfigurationStore, Deliveries, InboundEntry, Inbox, PortResult, Queues, RecordEventOutcome, System,
-};
+use recado_ports::ports::{InboundEntry, PortResult, RecordEventOutcome};
 use recado_ports::records::notices::put_notice;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -49,7 +47,7 @@ pub struct IngestReport {
 /// Stores every part of a webhook, or returns an error. After an error the provider must repeat the webhook; parts that
 /// are stored already do no harm.
 pub async fn ingest(
-    deps: &impl Deps,
+    deps: &Deps,
     items: Vec<WebhookItem>,
     correlation: &CorrelationId,
 ) -> PortResult<IngestReport> {
@@ -94,7 +92,7 @@ pub async fn ingest(
 
 /// Records and enqueues events. The files of those that were settled before are not needed.
 async fn record_events(
-    deps: &impl Deps,
+    deps: &Deps,
     events: Vec<WebhookEvent>,
     correlation: &CorrelationId,
 ) -> PortResult<Vec<RecordEventOutcome>> {
@@ -117,7 +115,7 @@ async fn record_events(
 }
 
 /// Keeps a sign that a contact types, where typing is waited for. A failure has no effect: nobody waits then.
-async fn keep_typing(deps: &impl Deps, update: &TypingUpdate) {
+async fn keep_typing(deps: &Deps, update: &TypingUpdate) {
     if deps.settings().typing.is_on()
         && let Err(error) = typing_signs::keep_sign(deps, update).await
     {
@@ -131,7 +129,7 @@ async fn keep_typing(deps: &impl Deps, update: &TypingUpdate) {
 /// A delivery status; with the provider and the instance if it tells of a charge.
 type ReportedStatus = (StatusUpdate, Option<(Provider, ExternalId)>);
 
-async fn record_statuses(deps: &impl Deps, statuses: Vec<ReportedStatus>) -> PortResult<()> {
+async fn record_statuses(deps: &Deps, statuses: Vec<ReportedStatus>) -> PortResult<()> {
     let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);
     stream::iter(statuses)
         .map(|(status, charged)| async move {
@@ -155,7 +153,7 @@ async fn record_statuses(deps: &impl Deps, statuses: Vec<ReportedStatus>) -> Por
 
 /// Returns what a status adds to the sums of the instance's tenant and agent. `None`: the instance is not configured.
 async fn find_charge(
-    deps: &impl Deps,
+    deps: &Deps,
     status: &StatusUpdate,
     provider: Provider,
     external: &ExternalId,
@@ -174,7 +172,7 @@ async fn find_charge(
 /// Returns the notices whose proof is valid for their account: the provider's own proof, or that of an instance of the
 /// account.
 async fn filter_credible_notices(
-    deps: &impl Deps,
+    deps: &Deps,
     told: Vec<(Notice, Option<ExternalId>)>,
 ) -> PortResult<Vec<Notice>> {
     let mut credible = Vec::with_capacity(told.len());
@@ -202,7 +200,7 @@ async fn filter_credible_notices(
     Ok(credible)
 }
 
-async fn record_notices(deps: &impl Deps, notices: Vec<Notice>) -> PortResult<()> {
+async fn record_notices(deps: &Deps, notices: Vec<Notice>) -> PortResult<()> {
     let expires = add_duration(deps.system().now(), NOTICE_RETENTION);
     stream::iter(notices)
         .map(|notice| async move { put_notice(deps.store(), &notice, expires).await })
@@ -219,7 +217,7 @@ fn list_with_files(jobs: &[InboundJob]) -> Vec<Option<EventId>> {
 
 /// Records each event as pending and enqueues those that are not settled, in their order. Returns what recording each of
 /// them found.
-async fn record_and_enqueue(deps: &impl Deps, jobs: Vec<InboundJob>) -> PortResult<Vec<RecordEventOutcome>> {
+async fn record_and_enqueue(deps: &Deps, jobs: Vec<InboundJob>) -> PortResult<Vec<RecordEventOutcome>> {
     if let Some(both) = deps.queues().record_and_enqueue(&jobs) {
         return both.await;
     }
@@ -243,14 +241,14 @@ async fn record_and_enqueue(deps: &impl Deps, jobs: Vec<InboundJob>) -> PortResu
     Ok(found)
 }
 
-async fn record_event(deps: &impl Deps, job: InboundJob) -> PortResult<(InboundJob, RecordEventOutcome)> {
+async fn record_event(deps: &Deps, job: InboundJob) -> PortResult<(InboundJob, RecordEventOutcome)> {
     let found = deps.store().record_event(&job).await?;
     Ok((job, found))
 }
 
 /// Builds the job of an event. A large body and a file are stored first.
 async fn build_inbound_job(
-    deps: &impl Deps,
+    deps: &Deps,
     event: WebhookEvent,
     correlation: CorrelationId,
 ) -> PortResult<InboundJob> {

@@ -22,14 +22,14 @@ pub(crate) async fn list_working_instances(
 }
 
 /// All tenants, page by page, sorted by their ids.
-pub(crate) struct TenantPages<'a, S> {
-    store: &'a S,
+pub(crate) struct TenantPages<'a> {
+    store: &'a dyn Table,
     /// The next page; `None`: all were read.
     next: Option<PageRequest>,
 }
 
-impl<'a, S: Table> TenantPages<'a, S> {
-    pub(crate) fn begin(store: &'a S) -> Self {
+impl<'a> TenantPages<'a> {
+    pub(crate) fn begin(store: &'a dyn Table) -> Self {
         Self {
             store,
             next: Some(first_page()),
@@ -48,8 +48,8 @@ impl<'a, S: Table> TenantPages<'a, S> {
 }
 
 /// The working instances of all tenants, page by page.
-pub(crate) struct WorkingPages<'a, S> {
-    store: &'a S,
+pub(crate) struct WorkingPages<'a> {
+    store: &'a dyn Table,
     disabled: HashSet<TenantId>,
     /// The budgets of the tenants that have one.
     pub(crate) budgets: Vec<(TenantId, MonthlyBudget)>,
@@ -57,8 +57,8 @@ pub(crate) struct WorkingPages<'a, S> {
     next: Option<PageRequest>,
 }
 
-impl<'a, S: Table> WorkingPages<'a, S> {
-    pub(crate) async fn begin(store: &'a S) -> PortResult<Self> {
+impl<'a> WorkingPages<'a> {
+    pub(crate) async fn begin(store: &'a dyn Table) -> PortResult<Self> {
         let (mut disabled, mut budgets) = (HashSet::new(), Vec::new());
         let mut pages = TenantPages::begin(store);
         while let Some(tenants) = pages.next_page().await? {

@@ -18,11 +18,10 @@ use look::look_at_installation;
 use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decide_alerts, find_conditions};
 use recado_domain::config::{AlertConfig, AlertDestination};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{Gauges, PortResult, QueueDepths, System, UsageRecords, WriteOutcome};
+use recado_ports::ports::{InstallationStore, PortResult, QueueDepths, System, WriteOutcome};
 use recado_ports::records::alerts::{
     ALERTS_PER_COMMIT, commit_alerts, list_live_alerts, read_alert_watch, save_alert_watch,
 };
-use recado_ports::table::Table;
 
 /// Greatest number of live alerts that are read.
 const LIVE_MAX: usize = 10_000;
@@ -43,9 +42,9 @@ pub struct AlertReport {
 
 /// Runs one pass: compares what holds now with the live alerts, and stores what changed with its notifications.
 pub async fn evaluate_alerts(
-    store: &(impl Table + Gauges + UsageRecords),
-    depths: &impl QueueDepths,
-    system: &impl System,
+    store: &dyn InstallationStore,
+    depths: &dyn QueueDepths,
+    system: &dyn System,
     known_state: KnownState<'_>,
 ) -> PortResult<AlertReport> {
     let now = system.now();

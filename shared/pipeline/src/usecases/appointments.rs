@@ -14,7 +14,7 @@ use recado_domain::effects::{Booking, Journal, ToolName};
 use recado_domain::ids::{CalendarId, InstanceId, TenantId, ThreadId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::tools::CalendarFunction;
-use recado_ports::ports::{Page, PortResult, System};
+use recado_ports::ports::{Page, PortResult};
 use recado_ports::records::effects::list_booked_journals;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub struct Appointment {
 
 /// Lists the appointments of a tenant that are not over, those that begin the soonest first: `limit` of those behind `after`.
 pub async fn list_appointments(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: Option<&TenantId>,
     limit: usize,
@@ -133,7 +133,7 @@ impl KnownCalendars {
     /// Returns the function of a calendar that a tool stands for; `None` if the agent has the tool no more.
     async fn find_function(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         tenant: &TenantId,
         named: &ToolName,
     ) -> PortResult<Option<CalendarFunction>> {
@@ -149,7 +149,7 @@ impl KnownCalendars {
 
 /// Returns the newest conversation of a contact, which is read once.
 async fn find_contact_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     known: &mut BTreeMap<ThreadId, Option<Conversation>>,
     thread: &ThreadId,
 ) -> PortResult<Option<Conversation>> {

@@ -10,7 +10,7 @@ use recado_ports::records::audit::{self, AuditFilter};
 
 /// Lists the entries within the caller's scope that match `filter`, the newest first.
 pub async fn list_audit(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     mut filter: AuditFilter,
     page: &PageRequest,
@@ -30,7 +30,7 @@ pub async fn list_audit(
 }
 
 /// Notes that `caller` reads the webhook secrets of its instances.
-pub async fn note_secrets_read(deps: &impl Deps, caller: &Caller) -> PortResult<()> {
+pub async fn note_secrets_read(deps: &Deps, caller: &Caller) -> PortResult<()> {
     let (kind, object) = match caller.scope.tenant() {
         Some(tenant) => ("tenant", tenant.as_str()),
         None => ("installation", "all"),
@@ -45,7 +45,7 @@ pub async fn note_secrets_read(deps: &impl Deps, caller: &Caller) -> PortResult<
 }
 
 /// Notes that `caller` reads the webhook secret of one instance.
-pub async fn note_secret_read(deps: &impl Deps, caller: &Caller, instance: &Instance) -> PortResult<()> {
+pub async fn note_secret_read(deps: &Deps, caller: &Caller, instance: &Instance) -> PortResult<()> {
     let action = AuditAction::WebhookSecretsRead;
     let id = instance.id.as_str();
     let read = AuditedAction::on_object(action, Some(&instance.tenant), "instance", id);

@@ -17,9 +17,7 @@ use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_ports::ports::{
-    ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
-};
+use recado_ports::ports::{ConversationFilter, HistoryError, PageRequest, PortResult};
 
 /// Limits of one catch-up on demand: a function of the API has 29 seconds.
 const ON_DEMAND: CatchUpLimits = CatchUpLimits {
@@ -30,7 +28,7 @@ const ON_DEMAND: CatchUpLimits = CatchUpLimits {
 /// Reads the messages that an instance missed since `since` and processes those that are not known. Without `since`, it
 /// starts at the newest known message of a contact.
 pub async fn catch_up(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &InstanceId,
     since: Option<Timestamp>,
@@ -41,7 +39,7 @@ pub async fn catch_up(
 
 /// Tells what [`catch_up`] would do. The provider's history is read, and nothing is stored.
 pub async fn preview_catch_up(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &InstanceId,
     since: Option<Timestamp>,
@@ -51,7 +49,7 @@ pub async fn preview_catch_up(
 }
 
 async fn run_catch_up(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (id, since): (&InstanceId, Option<Timestamp>),
     purpose: HistoryUse,
@@ -105,7 +103,7 @@ async fn run_catch_up(
 }
 
 /// Returns the time of the newest known message of a contact of this instance; `None` if there is none.
-async fn find_last_inbound(deps: &impl Deps, id: &InstanceId) -> PortResult<Option<Timestamp>> {
+async fn find_last_inbound(deps: &Deps, id: &InstanceId) -> PortResult<Option<Timestamp>> {
     let filter = ConversationFilter {
         instance: Some(id.clone()),
         ..ConversationFilter::default()

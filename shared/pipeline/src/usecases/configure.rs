@@ -10,7 +10,7 @@ use recado_domain::config::{
 use recado_domain::ids::{AgentId, InstanceId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use recado_domain::tools::Tool;
-use recado_ports::ports::{PortError, PortResult, Providers};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use serde::Serialize;
 use serde_json::json;
@@ -195,14 +195,14 @@ fn describe_nearest(nearest: Option<&str>) -> String {
 }
 
 /// Returns the configuration within the caller's scope.
-pub async fn read_configuration(deps: &impl Deps, caller: &Caller) -> PortResult<ConfigDocument> {
+pub async fn read_configuration(deps: &Deps, caller: &Caller) -> PortResult<ConfigDocument> {
     load_configuration(deps.store(), caller.scope.tenant()).await
 }
 
 /// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged. With
 /// [`ApplyOptions::prune`], all others are removed instead, or disabled. A caller of one tenant changes that tenant alone.
 pub async fn apply_configuration(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     mut change: ConfigDocument,
     options: ApplyOptions,
@@ -285,7 +285,7 @@ fn collect_entries<T: ConfigEntry>(
 /// Brings the document into its providers' forms and checks it. Returns the part of the configuration within the caller's
 /// scope that the document touches, and what is to be removed of it.
 async fn check_document(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     change: &mut ConfigDocument,
     options: ApplyOptions,
@@ -338,7 +338,7 @@ async fn check_document(
 }
 
 /// Checks the base URLs that tokens of tenants named, once it is known which these are.
-fn check_named_hosts(deps: &impl Deps, change: &ConfigDocument) -> Result<(), ConfigError> {
+fn check_named_hosts(deps: &Deps, change: &ConfigDocument) -> Result<(), ConfigError> {
     for instance in change.instances.iter().filter(|one| one.named_by_tenant) {
         deps.providers().normalize(instance.clone())?;
     }

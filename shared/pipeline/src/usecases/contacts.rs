@@ -42,7 +42,7 @@ pub enum ContactError {
 /// Notes in the audit what `caller` does with a contact, on each instance that knows it, or the first. Its
 /// thread, a keyed hash, stands for it. Where there is no instance, the keyed hash of its number does.
 async fn audit_contacts(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     action: AuditAction,
     (query, contacts): (&ContactQuery, &[FoundContact]),

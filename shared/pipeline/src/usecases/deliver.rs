@@ -38,7 +38,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{Conversations, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::scheduled_messages;
 pub use scheduling::{cancel_scheduled, find_scheduled};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ struct CheckedDelivery {
 /// Accepts a message that a client wants to send on `instance`. The message is stored and its send job enqueued, or the
 /// message is scheduled. A repeated request with the same key returns the first request's message.
 pub async fn accept_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     instance: &InstanceId,
     send: DeliverRequest,
@@ -141,7 +141,7 @@ pub async fn accept_message(
 
 /// Accepts a message. `invitation` is the one that it is, if it is one: the conversation notes its guest.
 async fn accept_for_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     instance: &InstanceId,
     send: DeliverRequest,
@@ -192,7 +192,7 @@ async fn accept_for_guest(
 }
 
 async fn make_send_claim(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     to: &ContactAddress,
     send: &DeliverRequest,
@@ -219,7 +219,7 @@ async fn make_send_claim(
 /// Returns the message of the first request with this key; `None` if the key was not used. If the message is still open, its send job is
 /// enqueued again, because a crash may have prevented it. If the first request was a different one, the error is `KeyReused`.
 async fn return_repeated_send(
-    deps: &impl Deps,
+    deps: &Deps,
     claim: Option<&IdempotencyClaim>,
 ) -> Result<Option<AcceptedMessage>, DeliverError> {
     match (claim, find_claimed(deps, claim).await?) {
@@ -234,7 +234,7 @@ async fn return_repeated_send(
 /// Returns the message that the first request with a key made. If it is still open, its send job is enqueued again, under its own
 /// correlation id.
 async fn return_claimed_message(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     held: HeldKey,
 ) -> Result<AcceptedMessage, DeliverError> {

@@ -16,9 +16,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::rate::Rate;
-use recado_ports::ports::{
-    Gauges, InstanceStates, OpenWork, PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
-};
+use recado_ports::ports::{OpenWork, PortError, PortResult, QueueDepth, QueueDepths};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +114,7 @@ pub struct Health {
 }
 
 /// Writes a record of a reserved instance, to check that the store accepts writes, also those of new events.
-pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<()> {
+pub async fn check_store_writes(deps: &Deps, at: Timestamp) -> PortResult<()> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
     let confirm = InstanceChange::Confirm(at);
@@ -129,9 +127,9 @@ pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<(
 /// Assesses the health of the instance `wanted`, or of all within the caller's scope that are not disabled. `show` is given
 /// each assessed instance, sorted by their ids: of ten thousand, those of one page are in memory at once. `None` if `wanted`
 /// does not exist there. The queues are shared by all tenants, so the health of one tenant does not contain them.
-pub async fn assess_health<D: QueueDepths>(
-    deps: &impl Deps,
-    depths: &D,
+pub async fn assess_health(
+    deps: &Deps,
+    depths: &dyn QueueDepths,
     caller: &Caller,
     wanted: Option<&InstanceId>,
     show: impl FnMut(&InstanceHealth) + Send,
@@ -187,11 +185,7 @@ pub async fn assess_health<D: QueueDepths>(
 }
 
 /// Returns an instance by its id, as it is stored now. `None`: it is unknown or outside the caller's scope.
-async fn find_stored_instance(
-    deps: &impl Deps,
-    caller: &Caller,
-    id: &InstanceId,
-) -> PortResult<Option<Instance>> {
+async fn find_stored_instance(deps: &Deps, caller: &Caller, id: &InstanceId) -> PortResult<Option<Instance>> {
     let names = ConfigNames {
         instances: BTreeSet::from([id.clone()]),
         ..ConfigNames::default()
@@ -245,7 +239,7 @@ impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
     }
 
     /// Assesses all instances that work, page by page. The next page is read meanwhile.
-    async fn add_working_instances(&mut self, deps: &impl Deps) -> PortResult<()> {
+    async fn add_working_instances(&mut self, deps: &Deps) -> PortResult<()> {
         let mut pages = WorkingPages::begin(deps.store()).await?;
         let mut page = pages.next_page().await?;
         while let Some(instances) = page {
@@ -257,7 +251,7 @@ impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
     }
 
     /// Assesses some instances, whose states are read at once.
-    async fn add_instances(&mut self, deps: &impl Deps, instances: Vec<Instance>) -> PortResult<()> {
+    async fn add_instances(&mut self, deps: &Deps, instances: Vec<Instance>) -> PortResult<()> {
         let ids: Vec<InstanceId> = instances.iter().map(|instance| instance.id.clone()).collect();
         let mut states = deps.store().read_instance_states(&ids).await?;
         for instance in instances {

@@ -8,14 +8,14 @@ use recado_domain::dead_letter::{QueueName, unreadable_letter_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretParts;
-use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult, System};
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::list_entries;
 use recado_ports::records::dead_letters::find_failure_time;
 use std::sync::Arc;
 
 /// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;
 /// here nobody would be told. `why` is the reason and must not contain text of the body.
-pub async fn keep_unreadable_webhook(deps: &impl Deps, body: &str, why: String) -> PortResult<()> {
+pub async fn keep_unreadable_webhook(deps: &Deps, body: &str, why: String) -> PortResult<()> {
     let id = unreadable_letter_id(QueueName::Inbound, body);
     if find_failure_time(deps.store(), &id).await?.is_some() {
         return Ok(());
@@ -26,7 +26,7 @@ pub async fn keep_unreadable_webhook(deps: &impl Deps, body: &str, why: String) 
 /// Returns the instance that `provider` calls `external`, whose configuration says what proves its webhooks; `None` if it
 /// is not configured.
 pub async fn find_proving_instance(
-    deps: &impl Deps,
+    deps: &Deps,
     provider: Provider,
     external: &ExternalId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {
@@ -37,7 +37,7 @@ pub async fn find_proving_instance(
 /// Where nobody has the name, a secret with a salt is one of an entry that is gone, and counts no more: what it brings would be
 /// kept for a redrive, when the name may be another's. One without a salt counts: nothing of it is applied.
 pub async fn is_secret_accepted(
-    deps: &impl Deps,
+    deps: &Deps,
     provider: Provider,
     external: &ExternalId,
     shown: &[SecretParts],
@@ -53,7 +53,7 @@ pub async fn is_secret_accepted(
 
 /// Lists what `provider` calls its configured instances, among the first thousand instances of the installation. Strangers
 /// can ask for it, so it reads no more.
-pub async fn list_external_ids(deps: &impl Deps, provider: Provider) -> PortResult<Vec<ExternalId>> {
+pub async fn list_external_ids(deps: &Deps, provider: Provider) -> PortResult<Vec<ExternalId>> {
     const PAGES: usize = 2;
     let mut page = PageRequest {
         limit: 500,

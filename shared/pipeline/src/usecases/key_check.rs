@@ -12,10 +12,7 @@ use recado_domain::config::Instance;
 use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    ConfigurationStore, Conversations, CredentialState, InstanceStates, Llm, OverdueWork, PortResult,
-    Providers, RecordIndexes, System,
-};
+use recado_ports::ports::{CredentialState, OverdueWork, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 use std::collections::BTreeSet;
 
@@ -68,7 +65,7 @@ pub struct FoundKeys {
 
 /// Looks for the keys of each configured instance. No provider and no model is asked. Instances are read page by page, so
 /// that the memory does not grow with their number.
-pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<FoundKeys> {
+pub async fn find_instance_keys(deps: &Deps) -> PortResult<FoundKeys> {
     let has_key = has_model_key(deps).await;
     let mut found = FoundKeys {
         all_simulated: true,
@@ -91,20 +88,20 @@ pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<FoundKeys> {
 }
 
 /// Returns `true` if there is a key for the model. One that cannot be read now counts as there: the first turn finds out.
-async fn has_model_key(deps: &impl Deps) -> bool {
+async fn has_model_key(deps: &Deps) -> bool {
     deps.llm().has_key().await.unwrap_or(true)
 }
 
 /// Returns `true` if a model of the installation answers. An agent that the user runs, or with a key of its own, needs none; what
 /// it lacks, its first turn finds out.
-async fn needs_installation_key(deps: &impl Deps, instance: &Instance) -> bool {
+async fn needs_installation_key(deps: &Deps, instance: &Instance) -> bool {
     match deps.store().instance_config(&instance.id).await {
         Ok(Some(bound)) => bound.agent.http.is_none() && bound.agent.model_key.is_none(),
         _ => true,
     }
 }
 
-async fn look_for_keys(deps: &impl Deps, instance: Instance, has_key: bool) -> InstanceKeys {
+async fn look_for_keys(deps: &Deps, instance: Instance, has_key: bool) -> InstanceKeys {
     let credential = deps.providers().check_credential(&instance).await;
     let may_lack = !has_key && credential != CredentialState::Simulated;
     InstanceKeys {
@@ -116,7 +113,7 @@ async fn look_for_keys(deps: &impl Deps, instance: Instance, has_key: bool) -> I
 
 /// Tells in the log which secrets are not there that entries of the configuration name. Such an entry does not work, and all else does:
 /// the entry of one tenant must not keep the others from being served.
-pub async fn tell_missing_secrets(deps: &impl Deps) -> PortResult<()> {
+pub async fn tell_missing_secrets(deps: &Deps) -> PortResult<()> {
     for missing in find_all_missing(deps).await? {
         let (entry, why) = (missing.entry, missing.why);
         tracing::error!(
@@ -131,7 +128,7 @@ pub async fn tell_missing_secrets(deps: &impl Deps) -> PortResult<()> {
 
 /// Looks for the keys of each instance and stores which are missing. An instance whose key was missing and is there now is
 /// asked for its connection, and its waiting messages and turns are enqueued.
-pub async fn record_instance_keys(deps: &impl Deps) -> PortResult<()> {
+pub async fn record_instance_keys(deps: &Deps) -> PortResult<()> {
     let has_key = has_model_key(deps).await;
     let mut with_new_key = BTreeSet::new();
     let mut pages = WorkingPages::begin(deps.store()).await?;
@@ -157,7 +154,7 @@ pub async fn record_instance_keys(deps: &impl Deps) -> PortResult<()> {
 }
 
 /// Stores whether the model's key is missing. Returns `true` if it was missing and is there now.
-async fn record_model_key(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<bool> {
+async fn record_model_key(deps: &Deps, keys: &InstanceKeys) -> PortResult<bool> {
     let id = &keys.instance.id;
     if keys.model_key_missing {
         record_missing_model_key(deps, id, &generate_correlation_id(deps.system())).await?;
@@ -171,7 +168,7 @@ async fn record_model_key(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<b
     Ok(deps.store().change_instance_state(id, &state, &there).await?.done)
 }
 
-async fn record_credential(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<()> {
+async fn record_credential(deps: &Deps, keys: &InstanceKeys) -> PortResult<()> {
     let id = &keys.instance.id;
     match keys.credential {
         CredentialState::Missing(_) => {
@@ -191,7 +188,7 @@ async fn record_credential(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<
 }
 
 /// Enqueues the turns of these instances in which the agent owes an answer.
-async fn enqueue_owed_turns(deps: &impl Deps, instances: &BTreeSet<InstanceId>) -> PortResult<()> {
+async fn enqueue_owed_turns(deps: &Deps, instances: &BTreeSet<InstanceId>) -> PortResult<()> {
     let soon = add_duration(deps.system().now(), OWED_WITHIN);
     for work in deps.store().list_overdue(soon, TURNS_AT_ONCE).await? {
         if let OverdueWork::Owed(id) = work {
@@ -202,7 +199,7 @@ async fn enqueue_owed_turns(deps: &impl Deps, instances: &BTreeSet<InstanceId>) 
 }
 
 async fn enqueue_owed_turn(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &ConversationId,
     instances: &BTreeSet<InstanceId>,
 ) -> PortResult<()> {

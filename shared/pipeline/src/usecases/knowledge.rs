@@ -103,7 +103,7 @@ pub struct ListedKnowledge {
 
 /// Lists the sources of an agent.
 pub async fn list_sources(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
 ) -> Result<ListedKnowledge, KnowledgeError> {
@@ -118,7 +118,7 @@ pub async fn list_sources(
 
 /// Returns a source of an agent with its blocks.
 pub async fn show_source(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
     id: &SourceId,
@@ -134,7 +134,7 @@ pub async fn show_source(
 
 /// Finds the blocks of an agent's sources that answer a question best. There are `limit` at most, also where the model is shown all.
 pub async fn search_knowledge(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
     question: &str,
@@ -157,7 +157,7 @@ pub async fn search_knowledge(
 }
 
 /// Returns the tenant of a configured agent in the caller's scope.
-async fn find_tenant(deps: &impl Deps, caller: &Caller, agent: &AgentId) -> Result<TenantId, KnowledgeError> {
+async fn find_tenant(deps: &Deps, caller: &Caller, agent: &AgentId) -> Result<TenantId, KnowledgeError> {
     let mut names = ConfigNames::default();
     names.agents.insert(agent.clone());
     let found = find_named_entries(deps.store(), &names).await?;
@@ -172,7 +172,7 @@ async fn find_tenant(deps: &impl Deps, caller: &Caller, agent: &AgentId) -> Resu
 
 /// Reads the present snapshot of an agent; the empty one before the first.
 async fn read_present(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Result<KnowledgeSnapshot, KnowledgeError> {
@@ -184,10 +184,7 @@ async fn read_present(
 }
 
 /// Reads the snapshot that a record names. If it was replaced meanwhile, the newer one is read.
-async fn read_snapshot_of(
-    deps: &impl Deps,
-    known: &AgentKnowledge,
-) -> Result<KnowledgeSnapshot, KnowledgeError> {
+async fn read_snapshot_of(deps: &Deps, known: &AgentKnowledge) -> Result<KnowledgeSnapshot, KnowledgeError> {
     let Some(bytes) = read_snapshot(deps, &known.tenant, &known.agent, known.snapshot.as_ref()).await? else {
         return Ok(KnowledgeSnapshot::default());
     };

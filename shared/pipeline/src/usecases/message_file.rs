@@ -6,7 +6,7 @@ use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
-use recado_ports::ports::{Conversations, FileBytes, Files, PortResult, System};
+use recado_ports::ports::{FileBytes, PortResult};
 
 /// The stored file of a message.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub enum FileSource {
 /// Opens the stored file of a message. `None`: the message or its file does not exist, is not here yet, or is outside the
 /// caller's scope.
 pub async fn open_message_file(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &MessageId,
 ) -> PortResult<Option<MessageFileContent>> {
@@ -47,7 +47,7 @@ pub async fn open_message_file(
 /// Opens the stored file of a message for whoever has its link, which is valid until the second `until`. `None`: the link is over or
 /// was not made here, or there is no file.
 pub async fn open_linked_file(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &MessageId,
     until: i64,
     proof: &str,
@@ -65,7 +65,7 @@ pub async fn open_linked_file(
     }
 }
 
-async fn open_stored_file(deps: &impl Deps, message: &Message) -> PortResult<Option<MessageFileContent>> {
+async fn open_stored_file(deps: &Deps, message: &Message) -> PortResult<Option<MessageFileContent>> {
     let stored = message.file.as_ref().and_then(|file| file.stored());
     let (Some(stored), Some(key)) = (stored, message.file_key()) else {
         return Ok(None);

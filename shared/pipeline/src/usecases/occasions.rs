@@ -17,7 +17,7 @@ use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
-use recado_ports::ports::{Page, PageRequest, PortError, PortResult, RecordRemoval};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::guests::{GuestOutcome, find_guest_of_phone, save_guest};
 use recado_ports::records::{guests as guest_records, occasions as occasion_records};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -98,7 +98,7 @@ pub struct ListedOccasion {
 
 /// Lists the occasions of a tenant.
 pub async fn list_occasions(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     page: &PageRequest,
@@ -113,7 +113,7 @@ pub async fn list_occasions(
 
 /// Returns an occasion.
 pub async fn find_occasion(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &OccasionId,
@@ -128,7 +128,7 @@ pub async fn find_occasion(
 }
 
 async fn add_page_changes(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     occasions: Vec<Occasion>,
 ) -> PortResult<Vec<ListedOccasion>> {
@@ -145,7 +145,7 @@ async fn add_page_changes(
 
 /// Returns a guest of an occasion.
 pub async fn find_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     (occasion, guest): (&OccasionId, &GuestId),
@@ -155,7 +155,7 @@ pub async fn find_guest(
 }
 
 async fn find_stored_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     (occasion, guest): (&OccasionId, &GuestId),
 ) -> Result<Guest, OccasionRequestError> {
@@ -166,7 +166,7 @@ async fn find_stored_guest(
 
 /// Lists the guests of an occasion.
 pub async fn list_guests(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     occasion: &OccasionId,
@@ -179,7 +179,7 @@ pub async fn list_guests(
 /// Adds guests to an occasion, each by itself: a row that is refused leaves the others alone, and the same list again changes
 /// nothing.
 pub async fn add_guests(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     occasion: &OccasionId,
@@ -212,7 +212,7 @@ pub async fn add_guests(
 /// Deletes a guest with its invitations. The messages that invited it belong to their conversation and stay there. This is also how
 /// a guest without a phone number is erased, whom nothing but its id names.
 pub async fn delete_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     (occasion, guest): (&OccasionId, &GuestId),
@@ -269,7 +269,7 @@ enum NotAdded {
 
 /// Adds a guest, or changes the one with the same id, or else with the same number.
 async fn add_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     of: (&Tenant, &Occasion),
     row: Result<GuestRow, GuestListError>,
 ) -> Result<AddedGuest, NotAdded> {
@@ -310,7 +310,7 @@ async fn add_guest(
 }
 
 /// Returns the stored guest with the id of `new`, or, where no id was given, with its number.
-async fn find_known(deps: &impl Deps, new: &Guest, has_id: bool) -> PortResult<Option<Versioned<Guest>>> {
+async fn find_known(deps: &Deps, new: &Guest, has_id: bool) -> PortResult<Option<Versioned<Guest>>> {
     let (store, tenant, occasion) = (deps.store(), &new.tenant, &new.occasion);
     match &new.phone_key {
         Some(phone) if !has_id => find_guest_of_phone(store, tenant, phone, occasion).await,

@@ -35,10 +35,7 @@ use recado_domain::conversation::{
 };
 use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
-use recado_ports::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, Gauges, Page, PageRequest, PortError, PortResult,
-    System, WriteOutcome,
-};
+use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub use seen::record_seen;
 pub use unacknowledged::list_unacknowledged;
@@ -96,7 +93,7 @@ impl From<OutgoingContentError> for OperateError {
 
 /// Lists conversations, the most recently active first.
 pub async fn list_conversations(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     filter: ConversationFilter,
     page: &PageRequest,
@@ -106,14 +103,14 @@ pub async fn list_conversations(
 }
 
 /// Returns the time up to which a search by the texts of messages covers them. `None`: this installation searches no texts.
-pub async fn find_searched_time(deps: &impl Deps) -> Result<Option<Timestamp>, OperateError> {
+pub async fn find_searched_time(deps: &Deps) -> Result<Option<Timestamp>, OperateError> {
     Ok(deps.store().find_searched_time().await?)
 }
 
 /// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns
 /// that other conversation. A conversation outside the caller's scope counts as unknown.
 pub async fn find_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
 ) -> Result<Conversation, OperateError> {
@@ -134,7 +131,7 @@ pub async fn find_conversation(
 
 /// Explains, for each conversation, the answer that it owes: who or what it waits for. `None` if it owes none.
 pub async fn explain_owed_answers(
-    deps: &impl Deps,
+    deps: &Deps,
     conversations: &[Conversation],
 ) -> Result<Vec<Option<ExplainedAnswer>>, OperateError> {
     Ok(answer_view::explain_owed_answers(deps, conversations).await?)
@@ -142,7 +139,7 @@ pub async fn explain_owed_answers(
 
 /// Lists a conversation's messages, the newest first: those of the contact with their answers, and each with its cost.
 pub async fn list_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     page: &PageRequest,
@@ -160,11 +157,7 @@ pub async fn list_messages(
 }
 
 /// Returns a message with its delivery.
-pub async fn find_message(
-    deps: &impl Deps,
-    caller: &Caller,
-    id: &MessageId,
-) -> Result<MessageView, OperateError> {
+pub async fn find_message(deps: &Deps, caller: &Caller, id: &MessageId) -> Result<MessageView, OperateError> {
     let view = find_message_view(deps, caller, id).await?;
     view.ok_or(OperateError::NotFound("message"))
 }
@@ -172,7 +165,7 @@ pub async fn find_message(
 /// Takes a conversation over (`manual`) or gives it back to the agent (`ai`). After a give-back, messages that nobody
 /// answered are owed an answer again.
 pub async fn set_conversation_mode(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     mode: ConversationMode,
@@ -195,7 +188,7 @@ pub async fn set_conversation_mode(
 
 /// Writes the conversation with this mode, if it has another one. `noted`: the audit has the change already.
 async fn write_mode(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (id, mode): (&ConversationId, ConversationMode),
     correlation: &CorrelationId,
@@ -234,7 +227,7 @@ async fn write_mode(
 
 /// Takes a conversation over, until the agent comes back as its instance says. Returns `false` if people had it already.
 async fn take_over_until_return(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
     now: Timestamp,
 ) -> PortResult<bool> {
@@ -249,7 +242,7 @@ async fn take_over_until_return(
 
 /// Lists the conversations in which a person owes an answer, those that wait the longest first.
 pub async fn list_waiting_conversations(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     filter: ConversationFilter,
     page: &PageRequest,
@@ -261,7 +254,7 @@ pub async fn list_waiting_conversations(
 /// Resolves a conversation, unless a message newer than `seen` came in. `seen` is the newest ordinal that the operator
 /// saw; `None`: all messages. A newer message is an error.
 pub async fn resolve_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     seen: Option<Ordinal>,

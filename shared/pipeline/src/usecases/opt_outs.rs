@@ -6,7 +6,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
-use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::opt_outs;
 
@@ -22,14 +22,14 @@ pub enum UnsubscribeError {
 }
 
 /// Returns `true` if this installation made the token of a link. It reads nothing of the person.
-pub async fn is_unsubscribe_token(deps: &impl Deps, token: &str) -> PortResult<bool> {
+pub async fn is_unsubscribe_token(deps: &Deps, token: &str) -> PortResult<bool> {
     let key = load_identity_key(deps).await?;
     Ok(UnsubscribeToken::open_token(&key, token).is_some())
 }
 
 /// Ends messages for the person of a link. The same link may be followed again. A link outlives its tenant: nothing is stored for a
 /// tenant that was removed or is being removed, and nothing is sent for it either.
-pub async fn unsubscribe_by_link(deps: &impl Deps, token: &str) -> Result<(), UnsubscribeError> {
+pub async fn unsubscribe_by_link(deps: &Deps, token: &str) -> Result<(), UnsubscribeError> {
     let key = load_identity_key(deps).await?;
     let opened = UnsubscribeToken::open_token(&key, token).ok_or(UnsubscribeError::UnknownLink)?;
     let names = ConfigNames {
@@ -55,7 +55,7 @@ pub async fn unsubscribe_by_link(deps: &impl Deps, token: &str) -> Result<(), Un
 
 /// Lists the preferences of a tenant's recipients. `None`: the tenant is outside the caller's scope.
 pub async fn list_opt_outs(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &TenantId,
     page: &PageRequest,

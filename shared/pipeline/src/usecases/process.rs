@@ -34,16 +34,14 @@ use recado_domain::event::{
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{
-    ConfigurationStore, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
-};
+use recado_ports::ports::{EventFinish, PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::removed_instances::was_instance_removed;
 use serde_json::Value;
 use tracing::Instrument;
 
 /// Processes one message of the queue `inbound`, received for the `receives`th time.
-pub async fn process(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
+pub async fn process(deps: &Deps, body: &str, receives: u32) -> Verdict {
     let job: InboundJob = match queue_message::parse_queue_message(deps, QueueName::Inbound, body).await {
         Ok(job) => job,
         Err(verdict) => return verdict,
@@ -66,7 +64,7 @@ pub async fn process(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
     .await
 }
 
-async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
+async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
     if receives >= REQUEUE_AFTER_RECEIVES && queue_message::reenqueue_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
@@ -108,7 +106,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
 
 /// Reads the event's body and applies the event, unless the event must wait.
 async fn handle_event(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     receives: u32,
@@ -153,7 +151,7 @@ async fn handle_event(
 }
 
 /// Deletes the stored body of an event that is applied: nobody needs it any more. If that fails, the body expires.
-async fn delete_applied_body(deps: &impl Deps, job: &InboundJob) {
+async fn delete_applied_body(deps: &Deps, job: &InboundJob) {
     if let EventPayload::Stored(key) = &job.payload
         && let Err(error) = deps.queues().delete_payload(key).await
     {
@@ -163,7 +161,7 @@ async fn delete_applied_body(deps: &impl Deps, job: &InboundJob) {
 
 /// Deletes the file that the event's webhook held if no message of the event waits for it: the event was an echo, or its message
 /// is not stored.
-async fn delete_left_file(deps: &impl Deps, job: &InboundJob) {
+async fn delete_left_file(deps: &Deps, job: &InboundJob) {
     if job.has_file {
         delete_unneeded_webhook_file(deps, &job.event).await;
     }
@@ -171,7 +169,7 @@ async fn delete_left_file(deps: &impl Deps, job: &InboundJob) {
 
 /// Gives up an event that no further attempt can help.
 async fn give_up_as_poison(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     receives: u32,
     error: &PortError,
@@ -193,7 +191,7 @@ enum AppliedEvent {
 
 /// Applies an event.
 async fn apply_inbound(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: InboundEvent,
@@ -221,7 +219,7 @@ async fn apply_inbound(
 }
 
 /// Finishes an event that changes nothing.
-async fn ignore_event(deps: &impl Deps, job: &InboundJob, tenant: Option<&Tenant>) -> PortResult<()> {
+async fn ignore_event(deps: &Deps, job: &InboundJob, tenant: Option<&Tenant>) -> PortResult<()> {
     measure::count_ignored_event(job.provider);
     let processed = ProcessingRecord {
         started_at: deps.system().now(),
@@ -235,7 +233,7 @@ async fn ignore_event(deps: &impl Deps, job: &InboundJob, tenant: Option<&Tenant
 
 /// Finishes an event whose message is not stored, and stores the reason.
 async fn leave_event_out(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     (started_at, reason): (Timestamp, Reason),
@@ -251,7 +249,7 @@ async fn leave_event_out(
 
 /// Marks the event as applied and stores how it was processed.
 async fn finish_event(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     tenant: Option<&Tenant>,
     (processed, reason): (ProcessingRecord, Option<Reason>),
@@ -265,7 +263,7 @@ async fn finish_event(
 
 /// Builds the end of an event that is applied now.
 fn build_event_finish(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     tenant: Option<&Tenant>,
     processed: ProcessingRecord,
@@ -289,7 +287,7 @@ fn build_event_finish(
 
 /// Returns `true` if the event is no longer pending. The turn job of an applied event is sent again: a crash may have
 /// prevented it.
-async fn is_settled_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
+async fn is_settled_event(deps: &Deps, job: &InboundJob) -> PortResult<bool> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(true);
     };
@@ -300,7 +298,7 @@ async fn is_settled_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool
 }
 
 /// Sends the turn job of an applied event again. The event was finished before the job was sent.
-async fn resend_turn(deps: &impl Deps, job: &InboundJob, record: &EventRecord) -> PortResult<()> {
+async fn resend_turn(deps: &Deps, job: &InboundJob, record: &EventRecord) -> PortResult<()> {
     let follow_up = record.processed.map(|processed| processed.enqueued);
     let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
         return Ok(());
@@ -317,7 +315,7 @@ async fn resend_turn(deps: &impl Deps, job: &InboundJob, record: &EventRecord) -
 
 /// Returns a verdict if the event must wait; `None` if it can be applied now.
 async fn check_must_wait(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundEvent,
@@ -339,7 +337,7 @@ async fn check_must_wait(
     }
 }
 
-async fn load_event_payload(deps: &impl Deps, job: &InboundJob) -> PortResult<Value> {
+async fn load_event_payload(deps: &Deps, job: &InboundJob) -> PortResult<Value> {
     match &job.payload {
         EventPayload::Inline(value) => Ok(value.clone()),
         EventPayload::Stored(key) => deps

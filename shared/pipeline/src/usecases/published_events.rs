@@ -4,7 +4,7 @@ use crate::Deps;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedKind};
-use recado_ports::ports::{PortResult, PublishedEvents, PublishedPage};
+use recado_ports::ports::{PortResult, PublishedPage};
 
 /// The number of events that are read at a time where only some kinds are wanted.
 const SCANNED: usize = 500;
@@ -42,7 +42,7 @@ impl EventQuery {
 }
 
 /// Lists the events within the caller's scope, the oldest first.
-pub async fn list_events(deps: &impl Deps, caller: &Caller, query: &EventQuery) -> PortResult<PublishedPage> {
+pub async fn list_events(deps: &Deps, caller: &Caller, query: &EventQuery) -> PortResult<PublishedPage> {
     let asked = query.tenant.as_ref();
     let tenant = match &caller.scope {
         Scope::Installation => asked,
@@ -68,7 +68,7 @@ pub async fn list_events(deps: &impl Deps, caller: &Caller, query: &EventQuery) 
 
 /// Reads the log until enough events are found.
 async fn scan_events(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: Option<&TenantId>,
     start: EventCursor,
     query: &EventQuery,

@@ -46,10 +46,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
 use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{
-    Conversations, InstanceStates, OutboundEntry, OutboxStore, OverdueWork, PortResult, Queues, System,
-    WriteOutcome,
-};
+use recado_ports::ports::{OutboundEntry, OverdueWork, PortResult, WriteOutcome};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;
 use std::collections::BTreeSet;
@@ -75,7 +72,7 @@ enum ReconcileAction {
 }
 
 /// Runs one pass. A failure at one record does not keep the others waiting.
-pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
+pub async fn reconcile(deps: &Deps) -> PortResult<ReconcileReport> {
     let now = deps.system().now();
     let until = add_duration(now, overdue_effects::BEGIN_WITHIN);
     let work = list_overdue_work(deps.store(), now, PASS_LIMIT).await?;
@@ -119,7 +116,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
 }
 
 /// Reads the state of the installation, asks providers in turn for theirs, and stores the sample of the minute.
-async fn look_at_installation(deps: &impl Deps, began: Timestamp, done: &mut ReconcileReport) {
+async fn look_at_installation(deps: &Deps, began: Timestamp, done: &mut ReconcileReport) {
     let read = read_installation(deps.store(), deps.system().now()).await;
     let Some(mut reading) = done.count_failure("no sample was stored", read.map(Some)) else {
         return;
@@ -138,7 +135,7 @@ async fn look_at_installation(deps: &impl Deps, began: Timestamp, done: &mut Rec
 }
 
 /// Runs the checks that are due in this minute.
-async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
+async fn run_checks(deps: &Deps, done: &mut ReconcileReport) {
     let pictures = contact_pictures::fetch_due_pictures(deps).await;
     done.pictures = done.count_failure("pictures were not asked for", pictures);
     if inactivity::is_check_minute(deps.system().now()) {
@@ -165,7 +162,7 @@ fn is_secret_minute(now: Timestamp) -> bool {
 }
 
 /// Handles an overdue record, unless `end` has come: a pass begins nothing that might keep what comes after it waiting.
-async fn reconcile_item(deps: &impl Deps, item: OverdueWork, end: Timestamp) -> PortResult<ReconcileAction> {
+async fn reconcile_item(deps: &Deps, item: OverdueWork, end: Timestamp) -> PortResult<ReconcileAction> {
     if deps.system().now() >= end {
         // It is still due a minute later.
         return Ok(ReconcileAction::Nothing);
@@ -224,7 +221,7 @@ const ENQUEUED: SignedDuration = SignedDuration::from_mins(5);
 /// of an instance that cannot send for longer, because its opening releases them. So waiting messages do not fill the
 /// pass and hide others. Returns `false` if no job was enqueued.
 async fn enqueue_overdue_sends(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &ConversationId,
     newest: Ordinal,
 ) -> PortResult<bool> {
@@ -265,7 +262,7 @@ async fn enqueue_overdue_sends(
 /// Gives up the first of `open`, a closed instance's messages, that waited too long since their last state change.
 /// Returns the others. Usually the parked conversation's record is due then; a lost send job leaves a conversation that
 /// was never parked.
-async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
+async fn give_up_oldest(deps: &Deps, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
     let (now, limit) = (deps.system().now(), deps.settings().parked_max);
     let waited_too_long = |message: &Outgoing| {
         let since = message.out.last_changed_at();
@@ -282,7 +279,7 @@ async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec
 
 /// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
 /// can send.
-async fn postpone_messages(deps: &impl Deps, open: Vec<Outgoing>, until: Timestamp) -> PortResult<()> {
+async fn postpone_messages(deps: &Deps, open: Vec<Outgoing>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
         if matches!(message.out.state, OutboxState::Dead { .. }) {
             move_to_dead_letters(deps, message).await?;
@@ -302,7 +299,7 @@ async fn postpone_messages(deps: &impl Deps, open: Vec<Outgoing>, until: Timesta
 
 /// Enqueues a turn for an answer that is owed. Returns `false` if the agent owes no answer or the conversation was
 /// changed meanwhile.
-async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<bool> {
+async fn enqueue_owed_turn(deps: &Deps, id: &ConversationId) -> PortResult<bool> {
     let Some(mut conversation) = deps.store().find_conversation(id).await? else {
         return Ok(false);
     };
@@ -331,7 +328,7 @@ async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<
     Ok(true)
 }
 
-async fn probe_instance(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
+async fn probe_instance(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     let Some(bound) = find_enabled_instance(deps, instance).await? else {
         return Ok(());
     };
@@ -346,7 +343,7 @@ async fn probe_instance(deps: &impl Deps, instance: &InstanceId) -> PortResult<(
 
 /// Handles a parked conversation that is due. If its instance is open, the conversation is released. Otherwise messages
 /// that waited too long are given up, each by its own age.
-async fn handle_overdue_parked(deps: &impl Deps, parked: &ParkedConversation) -> PortResult<()> {
+async fn handle_overdue_parked(deps: &Deps, parked: &ParkedConversation) -> PortResult<()> {
     let now = deps.system().now();
     let state = deps.store().read_instance_state(&parked.instance).await?;
     if state.connection == ConnectionStatus::Open && !state.is_on_trial() {
@@ -378,7 +375,7 @@ async fn handle_overdue_parked(deps: &impl Deps, parked: &ParkedConversation) ->
 /// Gives up a message that waited too long. Returns `false` if the messages behind it must wait. A message that is
 /// being sent is judged by its outcome, or by the end of its lease if no outcome comes. A message that is dead already
 /// gets the dead letter that a crash prevented.
-async fn give_up_expired(deps: &impl Deps, mut message: Outgoing) -> PortResult<bool> {
+async fn give_up_expired(deps: &Deps, mut message: Outgoing) -> PortResult<bool> {
     let now = deps.system().now();
     if matches!(message.out.state, OutboxState::Dead { .. }) {
         return move_to_dead_letters(deps, message).await;

@@ -26,7 +26,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
 use recado_ports::deps::ExclusiveTurn;
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use step_times::StepTimes;
 use steps::check_hours::check_hours;
 use steps::check_limits::check_limits;
@@ -52,7 +52,7 @@ use typing::SeenMessages;
 
 /// Runs a turn job. The function that runs it ends at `deadline`, if it ends.
 pub(crate) async fn handle_turn_job(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &TurnJob,
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
@@ -72,7 +72,7 @@ pub(crate) async fn handle_turn_job(
 }
 
 /// Takes the steps of a turn, one a line. Each may end the turn.
-async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(), TurnStop> {
+async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), TurnStop> {
     let (began_at, mut times) = (deps.system().now(), StepTimes::default());
     let reads = read_conversation(deps, &job.conversation);
     let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
@@ -102,7 +102,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(),
 
 /// Takes the steps of a turn up to the lease. Returns the right to run as an exclusive turn too, if it needs that.
 async fn prepare_turn<'a>(
-    deps: &'a impl Deps,
+    deps: &'a Deps,
     (job, time): (&'a TurnJob, TurnTime),
     mut conversation: Conversation,
     newest: Vec<Message>,
@@ -157,7 +157,7 @@ async fn prepare_turn<'a>(
 
 /// Takes the steps that draft the reply and commit it. If the turn ends before the commit, its lease is released.
 async fn answer_turn(
-    deps: &impl Deps,
+    deps: &Deps,
     mut turn: Box<LeasedTurn<'_>>,
     seen: &SeenMessages,
     times: &mut StepTimes,
@@ -185,7 +185,7 @@ async fn answer_turn(
 
 /// Takes the steps that draft the reply, and holds it until it may leave. A turn without a reply waits for nothing.
 async fn draft_held_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     times: &mut StepTimes,
 ) -> Result<DraftedReply, TurnStop> {
@@ -198,7 +198,7 @@ async fn draft_held_reply(
 
 /// Takes the steps that draft the reply.
 async fn draft_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     times: &mut StepTimes,
 ) -> Result<DraftedReply, TurnStop> {

@@ -16,9 +16,7 @@ use recado_domain::access::Caller;
 use recado_domain::alert::MissingSecret;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{
-    ConfigurationStore, ConnectionAnswer, CredentialState, DiskSpace, Gauges, PortResult, Providers, System,
-};
+use recado_ports::ports::{ConnectionAnswer, CredentialState, DiskSpace, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::dead_letters::count_dead_letters;
 use tool_servers::check_tool_servers;
@@ -77,7 +75,7 @@ pub struct SelfCheck {
 /// asked: not every process has the model's key. Agents that users run and servers of tools are asked everywhere: their secrets are
 /// the tenant's.
 pub async fn check_installation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     wanted: Option<&InstanceId>,
     asks_models: bool,
@@ -138,7 +136,7 @@ pub async fn check_installation(
     }))
 }
 
-async fn check_instance(deps: &impl Deps, instance: Instance) -> InstanceCheck {
+async fn check_instance(deps: &Deps, instance: Instance) -> InstanceCheck {
     let credential = deps.providers().check_credential(&instance).await;
     let connection = match (&credential, deps.store().instance_config(&instance.id).await) {
         (CredentialState::Present, Ok(Some(bound))) => Some(deps.providers().query_connection(&bound).await),

@@ -38,7 +38,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::{InvalidTransition, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
-use recado_ports::ports::{OutboxStore, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use std::collections::VecDeque;
 use tracing::Instrument;
 
@@ -84,7 +84,7 @@ fn require_written(outcome: WriteOutcome) -> StepResult {
 }
 
 /// Gives up a message. The handling of the message is finished then.
-async fn give_up(deps: &impl Deps, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
+async fn give_up(deps: &Deps, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
     let given_up = Box::pin(give_up_message(deps, message, reason, why)).await?;
     given_up.then_some(()).ok_or(RETRY_SOON)
 }
@@ -103,7 +103,7 @@ struct SendContext<'a> {
 
 /// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
 /// the provider's time-out and 5 seconds.
-fn deadline_is_too_near(deps: &impl Deps, context: SendContext<'_>, now: Timestamp) -> bool {
+fn deadline_is_too_near(deps: &Deps, context: SendContext<'_>, now: Timestamp) -> bool {
     let need = deps
         .settings()
         .provider_timeout
@@ -115,7 +115,7 @@ fn deadline_is_too_near(deps: &impl Deps, context: SendContext<'_>, now: Timesta
 
 /// Handles a send job. `receives` is how often the queue has delivered it. No attempt begins that may not end before `deadline`.
 pub(crate) async fn handle_send_job(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &SendJob,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -134,7 +134,7 @@ pub(crate) async fn handle_send_job(
 }
 
 async fn work_on_job(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &SendJob,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -184,7 +184,7 @@ async fn work_on_job(
 
 /// Handles one of the messages that a send job includes.
 async fn handle_listed_message(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     job: &SendJob,
     epochs: &NewestEpochs,
@@ -206,7 +206,7 @@ async fn handle_listed_message(
 
 /// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for
 /// these. If an earlier attempt turns out to have been sent, the reply is marked as sent instead.
-async fn cancel_unless_sent(deps: &impl Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
+async fn cancel_unless_sent(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
     unknown_outcome::settle_if_already_sent(deps, context, message).await?;
     cancel::cancel_void_reply(deps, message).await
 }
@@ -216,7 +216,7 @@ async fn cancel_unless_sent(deps: &impl Deps, context: SendContext<'_>, message:
 /// another group. A void reply, and a message whose time is over, is cancelled here instead: nothing waits for it. What its own group
 /// would pass over is passed over here, too: otherwise the groups would hand the job to each other without end.
 async fn move_to_other_group(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     job: &SendJob,
     message: &Outgoing,
@@ -234,11 +234,7 @@ async fn move_to_other_group(
     Err(Stop::Later(Verdict::Done))
 }
 
-async fn handle_open_message(
-    deps: &impl Deps,
-    context: SendContext<'_>,
-    mut message: Outgoing,
-) -> StepResult {
+async fn handle_open_message(deps: &Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
     let now = deps.system().now();
     match message.out.state {
         OutboxState::Queued => {

@@ -21,7 +21,7 @@ use recado_domain::invitations::{BATCH_PERMIT, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::EmailJob;
-use recado_ports::ports::{EmailError, EmailSenders, PortResult, System, WriteOutcome};
+use recado_ports::ports::{EmailError, EmailSenders, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::invitations::{find_invitation, save_invitation};
 use recado_ports::table::Versioned;
@@ -51,8 +51,8 @@ const OUTCOME_TRIES: usize = 3;
 /// Handles the job of an e-mail. `receives` is how often the queue has delivered it. No attempt begins that may not end before
 /// `deadline`.
 pub(crate) async fn handle_email_job(
-    deps: &impl Deps,
-    senders: &impl EmailSenders,
+    deps: &Deps,
+    senders: &dyn EmailSenders,
     job: &EmailJob,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -70,8 +70,8 @@ pub(crate) async fn handle_email_job(
 }
 
 async fn work_on_job(
-    deps: &impl Deps,
-    senders: &impl EmailSenders,
+    deps: &Deps,
+    senders: &dyn EmailSenders,
     job: &EmailJob,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -127,7 +127,7 @@ fn find_sender<'a>(tenant: &'a Tenant, id: &EmailSenderId) -> Option<&'a EmailSe
     tenant.email_senders.iter().find(|sender| sender.id == *id)
 }
 
-fn limits(deps: &impl Deps) -> EmailLimits {
+fn limits(deps: &Deps) -> EmailLimits {
     EmailLimits {
         attempts: deps.settings().attempts.outbound,
         patience: deps.settings().parked_max,
@@ -135,7 +135,7 @@ fn limits(deps: &impl Deps) -> EmailLimits {
 }
 
 /// Returns the time of the attempt after this one.
-fn next_attempt(deps: &impl Deps, attempts: u32, now: Timestamp) -> Timestamp {
+fn next_attempt(deps: &Deps, attempts: u32, now: Timestamp) -> Timestamp {
     let backoff = &deps.settings().delivery_backoff;
     add_duration(
         now,
@@ -144,10 +144,7 @@ fn next_attempt(deps: &impl Deps, attempts: u32, now: Timestamp) -> Timestamp {
 }
 
 /// Settles an attempt whose worker ended without storing its outcome: nobody knows it.
-async fn settle_crashed_attempt(
-    deps: &impl Deps,
-    mut invitation: Versioned<Invitation>,
-) -> PortResult<Verdict> {
+async fn settle_crashed_attempt(deps: &Deps, mut invitation: Versioned<Invitation>) -> PortResult<Verdict> {
     let tenant = find_tenant(deps, &invitation.record.tenant).await?;
     let now = deps.system().now();
     let Some(outbox) = outbox_of(&mut invitation) else {
@@ -167,7 +164,7 @@ async fn settle_crashed_attempt(
 }
 
 /// Writes a changed e-mail, and decides when its job comes back. The dead letter of one that was given up is made at once.
-async fn store_and_follow(deps: &impl Deps, mut invitation: Versioned<Invitation>) -> PortResult<Verdict> {
+async fn store_and_follow(deps: &Deps, mut invitation: Versioned<Invitation>) -> PortResult<Verdict> {
     if save_outbox(deps, &mut invitation).await? == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);
     }
@@ -191,8 +188,8 @@ async fn store_and_follow(deps: &impl Deps, mut invitation: Versioned<Invitation
 
 /// Gives an e-mail to its carrier, once.
 async fn attempt_email(
-    deps: &impl Deps,
-    senders: &impl EmailSenders,
+    deps: &Deps,
+    senders: &dyn EmailSenders,
     mut invitation: Versioned<Invitation>,
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
@@ -253,7 +250,7 @@ fn find_lateness(outbox: &EmailOutbox, permit: Timestamp, now: Timestamp) -> Opt
 
 /// Writes the result of a transition, if it was allowed.
 async fn store_change(
-    deps: &impl Deps,
+    deps: &Deps,
     invitation: Versioned<Invitation>,
     changed: Result<(), InvalidEmailTransition>,
 ) -> PortResult<Verdict> {
@@ -266,7 +263,7 @@ async fn store_change(
 /// Asks whether the e-mail may leave now. `Some`: it may not, and this is the verdict on its job. One that is not to leave any more and
 /// may have been sent before keeps its outbox, which says so.
 async fn check_permission(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     invitation: &mut Versioned<Invitation>,
 ) -> PortResult<Option<Verdict>> {
@@ -304,8 +301,8 @@ async fn check_permission(
 
 /// Asks the carrier, and stores the outcome.
 async fn make_attempt(
-    deps: &impl Deps,
-    senders: &impl EmailSenders,
+    deps: &Deps,
+    senders: &dyn EmailSenders,
     mut invitation: Versioned<Invitation>,
     (sender, email): (&EmailSender, &Email),
 ) -> PortResult<Verdict> {
@@ -339,12 +336,7 @@ async fn make_attempt(
 }
 
 /// Returns what an error of a carrier means for the e-mail, and when it is asked again.
-fn judge_failure(
-    deps: &impl Deps,
-    outbox: &EmailOutbox,
-    error: &EmailError,
-    now: Timestamp,
-) -> FailedAttempt {
+fn judge_failure(deps: &Deps, outbox: &EmailOutbox, error: &EmailError, now: Timestamp) -> FailedAttempt {
     let why = error.to_string();
     let after = |pause| add_duration(now, pause);
     let next = next_attempt(deps, outbox.attempts, now);

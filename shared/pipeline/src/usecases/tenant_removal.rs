@@ -15,7 +15,7 @@ use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::{load_configuration, replace_configuration};
 use recado_ports::records::tokens::{delete_token, list_tokens};
 
@@ -81,7 +81,7 @@ pub enum RemovalError {
 /// Removes a part of a tenant, or tells what there is of it. [`RemovalReport::done`] tells whether the request must be
 /// repeated.
 pub async fn remove_tenant(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &TenantId,
     options: RemovalOptions,
@@ -122,7 +122,7 @@ pub async fn remove_tenant(
 
 /// Returns the time after which no worker works for the tenant any more: none has the configuration of before, and those
 /// that read it then are done.
-fn settling_time(deps: &impl Deps) -> SignedDuration {
+fn settling_time(deps: &Deps) -> SignedDuration {
     let settings = deps.settings();
     let longest = settings.turn_lease.max(settings.send_lease);
     settings.config_ttl.saturating_add(longest)
@@ -130,7 +130,7 @@ fn settling_time(deps: &impl Deps) -> SignedDuration {
 
 /// Begins the removal: from now on the tenant does not work, and its webhooks are acknowledged and ignored.
 async fn begin_removal(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     document: &ConfigDocument,
     tenant: &Tenant,
@@ -170,7 +170,7 @@ async fn begin_removal(
     })
 }
 
-async fn revoke_tokens(deps: &impl Deps, tenant: &TenantId) -> PortResult<usize> {
+async fn revoke_tokens(deps: &Deps, tenant: &TenantId) -> PortResult<usize> {
     let page = PageRequest {
         limit: TOKENS,
         cursor: None,

@@ -72,11 +72,7 @@ pub enum TokenError {
 }
 
 /// Creates a token with a random text. A caller of one tenant creates tokens of that tenant.
-pub async fn create_token(
-    deps: &impl Deps,
-    caller: &Caller,
-    new: NewToken,
-) -> Result<CreatedToken, TokenError> {
+pub async fn create_token(deps: &Deps, caller: &Caller, new: NewToken) -> Result<CreatedToken, TokenError> {
     let name = new.name.as_str();
     let fine = name.is_ascii() && name.len() <= NAME_MAX && name.trim() == name;
     if !fine || new.name.is_reserved() {
@@ -121,7 +117,7 @@ pub async fn create_token(
 
 /// Returns the tenant of a token that `caller` names. A tenant outside the caller's scope counts as unknown.
 async fn choose_tenant(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     wanted: Option<TenantId>,
 ) -> Result<Option<TenantId>, TokenError> {
@@ -148,14 +144,14 @@ async fn choose_tenant(
 }
 
 /// Generates the text of a token or a session: 256 random bits, as two nonces, behind a prefix.
-fn generate_random_text(system: &impl System, prefix: &str) -> Secret {
+fn generate_random_text(system: &dyn System, prefix: &str) -> Secret {
     let (first, second) = (generate_nonce(system), generate_nonce(system));
     Secret::from_generated(format!("{prefix}{first}{second}"))
 }
 
 /// Lists the tokens within the caller's scope, or those of `tenant`.
 pub async fn list_tokens(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: Option<&TenantId>,
     page: &PageRequest,
@@ -173,7 +169,7 @@ pub async fn list_tokens(
 /// Revokes a token of `tenant` (if absent, of the caller's own scope). A token outside the caller's scope counts as
 /// unknown.
 pub async fn revoke_token(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: Option<&TenantId>,
     name: &TokenName,
@@ -193,7 +189,7 @@ pub async fn revoke_token(
 
 /// Returns the caller whose token has the text `shown`; `None` if there is no such token, or it has expired. A text that
 /// cannot be a token's is refused without a read.
-pub async fn find_caller(deps: &impl Deps, shown: &str) -> PortResult<Option<Caller>> {
+pub async fn find_caller(deps: &Deps, shown: &str) -> PortResult<Option<Caller>> {
     let digits = shown.strip_prefix(PREFIX).unwrap_or_default();
     if digits.len() != DIGITS || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Ok(None);

@@ -15,7 +15,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult, RecordIndexes};
+use recado_ports::ports::PortResult;
 pub use timeline::{TimelineEntry, TimelineStage};
 
 /// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.
@@ -45,7 +45,7 @@ pub struct MessageTrace {
 /// it; to a reply, the newest message that it covers; to each message, its event. `None`: the event or message does not
 /// exist or is outside the caller's scope.
 pub async fn find_trace(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     wanted: &TraceTarget,
 ) -> PortResult<Option<MessageTrace>> {
@@ -85,11 +85,7 @@ pub async fn find_trace(
 
 /// Returns an event; `None` if it does not exist or is outside the caller's scope. An event is of the tenant of its
 /// instance as configured now.
-async fn find_event_within(
-    deps: &impl Deps,
-    caller: &Caller,
-    id: &EventId,
-) -> PortResult<Option<EventRecord>> {
+async fn find_event_within(deps: &Deps, caller: &Caller, id: &EventId) -> PortResult<Option<EventRecord>> {
     let Some(event) = deps.store().find_event(id).await? else {
         return Ok(None);
     };
@@ -105,7 +101,7 @@ async fn find_event_within(
 }
 
 async fn sort_trace(
-    deps: &impl Deps,
+    deps: &Deps,
     mut events: Vec<EventRecord>,
     mut messages: Vec<Message>,
 ) -> PortResult<MessageTrace> {
@@ -125,7 +121,7 @@ async fn sort_trace(
     })
 }
 
-async fn load_events(deps: &impl Deps, messages: &[Message]) -> PortResult<Vec<EventRecord>> {
+async fn load_events(deps: &Deps, messages: &[Message]) -> PortResult<Vec<EventRecord>> {
     let mut events = Vec::new();
     for id in messages.iter().filter_map(|message| message.event.as_ref()) {
         events.extend(deps.store().find_event(id).await?);
@@ -145,7 +141,7 @@ pub struct TimelineResult {
 /// Returns a message's timeline. The timeline of a contact's message goes up to the reply that covers it; that of a
 /// reply begins with the message that it covers. `None`: the message does not exist or is outside the caller's scope.
 pub async fn load_timeline(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &MessageId,
 ) -> PortResult<Option<TimelineResult>> {

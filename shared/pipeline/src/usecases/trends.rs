@@ -7,7 +7,7 @@ use recado_domain::config::Instance;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::trend::{SampledMinutes, TrendPeriod, Trends};
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::samples::list_samples;
 
@@ -41,7 +41,7 @@ pub struct TrendReport {
 /// Makes the trends of what a request names, within the caller's scope. Returns `None` if its tenant or its instance does
 /// not exist there.
 pub async fn read_trends(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: &TrendRequest,
 ) -> PortResult<Option<TrendReport>> {
@@ -75,7 +75,7 @@ pub async fn read_trends(
 }
 
 async fn read_minutes(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: Option<&TenantId>,
     since: Timestamp,
 ) -> PortResult<SampledMinutes> {

@@ -14,7 +14,7 @@ use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ pub struct UsageLine {
 /// Lists what models used, within the caller's scope, in the order of the names. Returns `None` if the tenant or the conversation
 /// does not exist there.
 pub async fn read_usage(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: &UsageRequest,
 ) -> PortResult<Option<Vec<UsageLine>>> {
@@ -139,7 +139,7 @@ pub async fn read_usage(
 
 /// Lists the stored sums of the tenants that are asked for. `None`: the tenant does not exist.
 async fn list_stored_sums(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: &UsageRequest,
 ) -> PortResult<Option<Vec<UsageSum>>> {
@@ -176,7 +176,7 @@ async fn list_stored_sums(
 /// Lists what the stored replies of a conversation used, its recordings, its discarded drafts and its charged messages. `None`: the
 /// conversation does not exist.
 async fn list_sums_of_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: &UsageRequest,
     id: &ConversationId,

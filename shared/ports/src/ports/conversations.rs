@@ -1,5 +1,6 @@
 use super::{CommitOutcome, Page, PageRequest, PortResult, SearchWords, WriteOutcome};
 use crate::table::{Write, WriteResult};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::access::Scope;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
@@ -7,7 +8,6 @@ use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantI
 use recado_domain::message::Message;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
-use std::future::Future;
 
 /// Conditions for a list of conversations. A field that is `None` sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,115 +58,92 @@ pub struct EffectGuard {
 }
 
 /// A store of conversations, their messages and the newest signs of contacts' typing.
+#[async_trait]
 pub trait Conversations: Send + Sync {
     /// Returns the newest conversation of a thread, active or resolved, by a strong read. `None`: the thread has no
     /// conversation.
-    fn find_latest_conversation(
-        &self,
-        thread: &ThreadId,
-    ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
+    async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>>;
 
     /// Returns a conversation by a strong read; `None` if it does not exist.
-    fn find_conversation(
-        &self,
-        id: &ConversationId,
-    ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
+    async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>>;
 
     /// Returns the conversation and its newest `limit` messages, by ordinal, in one strong read. Both are as they were
     /// at one time: the newest message is the conversation's `last`, and no ordinal is missing. If they cannot be read
     /// so, an error is returned. `None`: the conversation does not exist.
-    fn find_with_history(
+    async fn find_with_history(
         &self,
         id: &ConversationId,
         limit: usize,
-    ) -> impl Future<Output = PortResult<Option<(Conversation, Vec<Message>)>>> + Send;
+    ) -> PortResult<Option<(Conversation, Vec<Message>)>>;
 
     /// Returns the first `limit` messages with an ordinal above `after`, by ordinal, by a strong read.
-    fn list_messages_after(
+    async fn list_messages_after(
         &self,
         id: &ConversationId,
         after: Ordinal,
         limit: usize,
-    ) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
+    ) -> PortResult<Vec<Message>>;
 
     /// Writes a conversation if its `rev` is the stored `rev` plus one. [`WriteOutcome::Conflict`]: another writer
     /// changed it.
-    fn update_conversation(
-        &self,
-        conversation: &Conversation,
-    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome>;
 
     /// Writes a conversation as [`Self::update_conversation`] does, and adds `used` to the sums of its tenant in the same
     /// transaction.
-    fn update_conversation_with_use(
+    async fn update_conversation_with_use(
         &self,
         conversation: &Conversation,
         used: &[UsageSum],
-    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    ) -> PortResult<WriteOutcome>;
 
     /// Stores a new message of a conversation in one transaction. The transaction writes the conversation as
     /// [`Self::update_conversation`] does (with a `rev` of 1 it must not exist yet), the message (open if it is queued)
     /// and makes the writes `beside` as [`Table::write`](crate::table::Table::write) does. [`CommitOutcome::Refused`] takes precedence
     /// over [`CommitOutcome::Conflict`].
-    fn commit_message(
+    async fn commit_message(
         &self,
         conversation: &Conversation,
         message: &Message,
         beside: &[Write],
-    ) -> impl Future<Output = PortResult<CommitOutcome>> + Send;
+    ) -> PortResult<CommitOutcome>;
 
     /// Stores the agent's reply in one transaction. The transaction writes the conversation as
     /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
     /// reply was split (10 at most). All of them are stored as open, or nothing is written. The same transaction makes the writes
     /// `beside` as [`Table::write`](crate::table::Table::write) does: if one is refused, the result is [`WriteOutcome::Conflict`]. It adds what
     /// the reply used ([`recado_domain::usage::usage_of_reply`]) to the sums of its tenant.
-    fn commit_reply(
+    async fn commit_reply(
         &self,
         conversation: &Conversation,
         parts: &[Message],
         beside: &[Write],
-    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    ) -> PortResult<WriteOutcome>;
 
     /// Makes writes as [`Table::write`](crate::table::Table::write) does, if the conversation is as `guard` says. All is one transaction, which
     /// only looks at the conversation. `None`: it is not, whatever of the writes is refused, and nothing was written.
-    fn write_guarded(
-        &self,
-        guard: &EffectGuard,
-        writes: &[Write],
-    ) -> impl Future<Output = PortResult<Option<WriteResult>>> + Send;
+    async fn write_guarded(&self, guard: &EffectGuard, writes: &[Write]) -> PortResult<Option<WriteResult>>;
 
     /// Lists the conversations that match `filter`, the most recently active first.
-    fn search_conversations(
+    async fn search_conversations(
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
+    ) -> PortResult<Page<Conversation>>;
 
     /// Returns the time up to which a search by the texts of messages covers them: what was stored later is not found yet. `None`:
     /// this store searches no texts.
-    fn find_searched_time(&self) -> impl Future<Output = PortResult<Option<Timestamp>>> + Send;
+    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>>;
 
     /// Lists a conversation's messages, the newest first. An open message is returned in its current state.
-    fn list_messages(
-        &self,
-        id: &ConversationId,
-        page: &PageRequest,
-    ) -> impl Future<Output = PortResult<Page<Message>>> + Send;
+    async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>>;
 
     /// Returns one message in its current state; `None` if it does not exist.
-    fn find_message(&self, id: &MessageId) -> impl Future<Output = PortResult<Option<Message>>> + Send;
+    async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>>;
 
     /// Keeps a sign of typing of the contact of `thread`, in place of an earlier one, for
     /// [`TYPING_SIGN_KEPT`](recado_domain::typing::TYPING_SIGN_KEPT). It may be lost: the reply then comes as if nobody typed.
-    fn put_typing_sign(
-        &self,
-        thread: &ThreadId,
-        sign: &TypingSign,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()>;
 
     /// Returns the newest sign that is kept of these threads, which are one person's, in one read. It need not be strong.
-    fn find_typing_sign(
-        &self,
-        threads: &[ThreadId],
-    ) -> impl Future<Output = PortResult<Option<TypingSign>>> + Send;
+    async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>>;
 }

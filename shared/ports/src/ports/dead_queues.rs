@@ -1,8 +1,8 @@
 use super::PortResult;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
-use std::future::Future;
 
 /// A message that was received from a dead-letter queue.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,25 +30,23 @@ impl std::fmt::Debug for DeadQueueMessage {
 }
 
 /// The dead-letter queues, and the redrive of dead letters to their own queues.
+#[async_trait]
 pub trait DeadLetterQueues: Send + Sync {
     /// Receives at most ten messages from the dead-letter queue of `queue`. They are not handed out again for a few
     /// seconds, so that the next call returns others. An empty result means that all messages were seen, as far as the
     /// queue can tell.
-    fn receive_dead_messages(
-        &self,
-        queue: QueueName,
-    ) -> impl Future<Output = PortResult<Vec<DeadQueueMessage>>> + Send;
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>>;
 
     /// Removes a received message. A message that is already gone is no error.
-    fn remove_dead_message(&self, copy: &DeadQueueMessage) -> impl Future<Output = PortResult<()>> + Send;
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()>;
 
     /// Sends the content of a dead letter to its own queue, marked with the failure that the redrive undoes. A message is
     /// also marked with `by`, the name of the token that ordered the redrive. A body that could not be read is sent
     /// unchanged. `deduplication` must be new for every redrive.
-    fn enqueue_redrive(
+    async fn enqueue_redrive(
         &self,
         dead_letter: &DeadLetter,
         by: &TokenName,
         deduplication: &str,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    ) -> PortResult<()>;
 }

@@ -1,7 +1,7 @@
+use async_trait::async_trait;
 use recado_domain::ids::TenantId;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use std::future::{Future, ready};
 use std::time::Duration;
 
 /// A document that is to be read.
@@ -48,14 +48,15 @@ impl From<TextGap> for ReadingFailure {
 }
 
 /// A reader of the text of documents.
+#[async_trait]
 pub trait DocumentReader: Send + Sync {
     /// Reads the text of a document, within limits of time and memory. Returns before `within` is over.
-    fn read_document(
+    async fn read_document(
         &self,
         document: DocumentToRead<'_>,
         within: Duration,
-    ) -> impl Future<Output = Result<ReadDocument, ReadingFailure>> + Send {
+    ) -> Result<ReadDocument, ReadingFailure> {
         drop((document, within));
-        ready(Err(TextGap::OtherType.into()))
+        Err(TextGap::OtherType.into())
     }
 }

@@ -1,7 +1,7 @@
 use super::ToolFailure;
+use async_trait::async_trait;
 use recado_domain::effects::{EffectAction, EffectEntry, Journal};
 use serde_json::Value;
-use std::future::{Future, ready};
 
 /// The answer to the one call of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,87 +53,55 @@ pub enum SettlingAbility {
 }
 
 /// An agent's tool that acts. No call of it is repeated by its client: an answer to a repeat says nothing about the first.
+#[async_trait]
 pub trait EffectTool: Send + Sync {
     /// Returns how it can be found out how an effect of the tool ended.
     fn settling_ability(&self) -> SettlingAbility;
 
     /// Returns what a call with these arguments would change. It may look at the other side, and changes nothing. `journal` is
     /// that of the thread.
-    fn plan_effect(
-        &self,
-        arguments: &Value,
-        journal: &Journal,
-    ) -> impl Future<Output = Result<EffectAction, ToolFailure>> + Send {
+    async fn plan_effect(&self, arguments: &Value, journal: &Journal) -> Result<EffectAction, ToolFailure> {
         let _ = (arguments, journal);
-        ready(Ok(EffectAction::Other))
+        Ok(EffectAction::Other)
     }
 
     /// Makes the one call of an effect, with the entry's id. A change names the version that was read.
-    fn call_effect(&self, entry: &EffectEntry) -> impl Future<Output = CallAnswer> + Send;
+    async fn call_effect(&self, entry: &EffectEntry) -> CallAnswer;
 
     /// Asks whether the effect happened. Changes nothing.
-    fn ask_effect(&self, entry: &EffectEntry) -> impl Future<Output = AskAnswer> + Send;
+    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer;
 
     /// Puts a fence, so that a request of the effect that comes late finds nothing to do: a marked event under the effect's id,
     /// or a touch of the event on condition of the version that was read.
-    fn put_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send;
+    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer;
 
     /// Removes the fence of an effect that failed, if one stands there.
-    fn remove_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send;
-}
-
-impl<T: EffectTool> EffectTool for &T {
-    fn settling_ability(&self) -> SettlingAbility {
-        (**self).settling_ability()
-    }
-
-    fn plan_effect(
-        &self,
-        arguments: &Value,
-        journal: &Journal,
-    ) -> impl Future<Output = Result<EffectAction, ToolFailure>> + Send {
-        (**self).plan_effect(arguments, journal)
-    }
-
-    fn call_effect(&self, entry: &EffectEntry) -> impl Future<Output = CallAnswer> + Send {
-        (**self).call_effect(entry)
-    }
-
-    fn ask_effect(&self, entry: &EffectEntry) -> impl Future<Output = AskAnswer> + Send {
-        (**self).ask_effect(entry)
-    }
-
-    fn put_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
-        (**self).put_fence(entry)
-    }
-
-    fn remove_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
-        (**self).remove_fence(entry)
-    }
+    async fn remove_fence(&self, entry: &EffectEntry) -> FenceAnswer;
 }
 
 /// A tool that is not there any more, or has no kind that acts: nothing is called, and nobody answers for its effects.
 #[derive(Debug, Clone, Copy)]
 pub struct MissingEffectTool;
 
+#[async_trait]
 impl EffectTool for MissingEffectTool {
     fn settling_ability(&self) -> SettlingAbility {
         SettlingAbility::Asked
     }
 
-    fn call_effect(&self, _: &EffectEntry) -> impl Future<Output = CallAnswer> + Send {
-        ready(CallAnswer::Refused(None))
+    async fn call_effect(&self, _: &EffectEntry) -> CallAnswer {
+        CallAnswer::Refused(None)
     }
 
-    fn ask_effect(&self, _: &EffectEntry) -> impl Future<Output = AskAnswer> + Send {
-        ready(AskAnswer::Unanswered)
+    async fn ask_effect(&self, _: &EffectEntry) -> AskAnswer {
+        AskAnswer::Unanswered
     }
 
-    fn put_fence(&self, _: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
-        ready(FenceAnswer::Unanswered)
+    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+        FenceAnswer::Unanswered
     }
 
-    fn remove_fence(&self, _: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
-        ready(FenceAnswer::Unanswered)
+    async fn remove_fence(&self, _: &EffectEntry) -> FenceAnswer {
+        FenceAnswer::Unanswered
     }
 }

@@ -1,6 +1,6 @@
+use async_trait::async_trait;
 use recado_domain::config::EmailSender;
 use recado_domain::email::Email;
-use std::future::Future;
 use std::time::Duration;
 
 /// An e-mail that its carrier accepted.
@@ -58,18 +58,12 @@ impl EmailError {
 }
 
 /// The carriers of e-mail.
+#[async_trait]
 pub trait EmailSenders: Send + Sync {
     /// Gives an e-mail to the carrier of a sender, once, within some seconds. An e-mail that is given again must be equal, with the
     /// same id.
-    fn send_email(
-        &self,
-        sender: &EmailSender,
-        email: &Email,
-    ) -> impl Future<Output = Result<AcceptedEmail, EmailError>> + Send;
+    async fn send_email(&self, sender: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError>;
 
     /// Checks the credential of a sender without sending. Returns what was found, in words for people.
-    fn check_email_sender(
-        &self,
-        sender: &EmailSender,
-    ) -> impl Future<Output = Result<String, EmailError>> + Send;
+    async fn check_email_sender(&self, sender: &EmailSender) -> Result<String, EmailError>;
 }

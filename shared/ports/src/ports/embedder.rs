@@ -1,5 +1,5 @@
+use async_trait::async_trait;
 use recado_domain::knowledge::VectorGap;
-use std::future::{Future, ready};
 use std::time::Duration;
 
 /// Vectors of texts.
@@ -68,6 +68,7 @@ impl EmbeddingError {
 }
 
 /// An embedding model, which makes vectors of texts.
+#[async_trait]
 pub trait Embedder: Send + Sync {
     /// Returns the name of the embedding model; `None` if there is none.
     fn embedding_model(&self) -> Option<&str> {
@@ -76,12 +77,8 @@ pub trait Embedder: Send + Sync {
 
     /// Makes a vector of each text, in one attempt within this time: the caller repeats what may pass. A failure is one of all
     /// texts.
-    fn embed_texts(
-        &self,
-        texts: &[String],
-        within: Duration,
-    ) -> impl Future<Output = Result<Embeddings, EmbeddingError>> + Send {
+    async fn embed_texts(&self, texts: &[String], within: Duration) -> Result<Embeddings, EmbeddingError> {
         let _ = (texts, within);
-        ready(Err(EmbeddingError::NotConfigured))
+        Err(EmbeddingError::NotConfigured)
     }
 }

@@ -1,9 +1,9 @@
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::PostError;
-use std::future::Future;
 
 /// A post of an event to an endpoint.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +30,8 @@ pub struct PostAnswer {
 }
 
 /// The way to the endpoints of tenants.
+#[async_trait]
 pub trait EndpointPosts: Send + Sync {
     /// Posts an event within some seconds. The same event may be posted again: the endpoint gets its id, and so recognizes it.
-    fn post_event(
-        &self,
-        post: EndpointPost<'_>,
-    ) -> impl Future<Output = Result<PostAnswer, PostError>> + Send;
+    async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError>;
 }

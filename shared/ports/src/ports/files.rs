@@ -1,9 +1,9 @@
 use super::{PortError, PortResult};
+use async_trait::async_trait;
 use futures::Stream;
 use recado_domain::content::Media;
 use recado_domain::message::FileLoss;
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -88,29 +88,21 @@ pub enum FileError {
 }
 
 /// A store of the bytes of files. Bytes are kept until they are deleted.
+#[async_trait]
 pub trait Files: Send + Sync {
     /// Stores `bytes` under `key` when all have come, and replaces what was stored there. If `bytes` ends with an error,
     /// that error is returned, and what was stored before stays.
-    fn put_file(
-        &self,
-        key: &str,
-        mime_type: &str,
-        bytes: FileBytes,
-    ) -> impl Future<Output = Result<(), FileError>> + Send;
+    async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError>;
 
     /// Returns the bytes under `key`; `None` if there are none.
-    fn open_file(&self, key: &str) -> impl Future<Output = PortResult<Option<FileBytes>>> + Send;
+    async fn open_file(&self, key: &str) -> PortResult<Option<FileBytes>>;
 
     /// Deletes the bytes under `key`. Bytes that do not exist are no error.
-    fn delete_file(&self, key: &str) -> impl Future<Output = PortResult<()>> + Send;
+    async fn delete_file(&self, key: &str) -> PortResult<()>;
 
     /// Returns a URL under which anybody can read the bytes for some minutes, with this header `Content-Disposition`. `None`:
     /// the store has no such URLs, and the API serves the bytes.
-    fn sign_file_url(
-        &self,
-        _key: &str,
-        _disposition: &str,
-    ) -> impl Future<Output = PortResult<Option<String>>> + Send {
-        std::future::ready(Ok(None))
+    async fn sign_file_url(&self, _key: &str, _disposition: &str) -> PortResult<Option<String>> {
+        Ok(None)
     }
 }

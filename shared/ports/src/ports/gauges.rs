@@ -1,4 +1,5 @@
 use super::{ConversationFilter, Page, PageRequest, PortResult};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::alert::{PersonWait, UnacknowledgedLook};
 use recado_domain::config::Instance;
@@ -10,7 +11,6 @@ use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
-use std::future::Future;
 
 /// The number of messages in a queue. On AWS these are estimates of SQS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,9 +33,10 @@ impl QueueDepth {
 }
 
 /// A source of the queues' depths.
+#[async_trait]
 pub trait QueueDepths: Send + Sync + 'static {
     /// Returns the depth of `queue`.
-    fn read_queue_depth(&self, queue: QueueName) -> impl Future<Output = PortResult<QueueDepth>> + Send;
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth>;
 }
 
 /// An outgoing message that is open.
@@ -103,70 +104,60 @@ pub struct OpenWork {
 }
 
 /// The store's numbers for monitors, and its lists of what needs a look. They may be some seconds old: no decision may rest on them.
+#[async_trait]
 pub trait Gauges: Send + Sync {
     /// Returns the open work of the instances `of`, or of all (`None`), about `limit` records of each kind at most: the
     /// longest overdue ones. Work of other instances has no influence on the answer.
-    fn read_open_work(
-        &self,
-        of: Option<&[Instance]>,
-        limit: usize,
-    ) -> impl Future<Output = PortResult<OpenWork>> + Send;
+    async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork>;
 
     /// Returns the space on the disk that holds the records. `None`: they are not on a disk of the installation.
-    fn read_disk_space(&self) -> impl Future<Output = PortResult<Option<DiskSpace>>> + Send {
-        std::future::ready(Ok(None))
+    async fn read_disk_space(&self) -> PortResult<Option<DiskSpace>> {
+        Ok(None)
     }
 
     /// Returns when the oldest webhook came whose event is acknowledged and not among the records yet. `None`: none waits, or an
     /// event is recorded before it is acknowledged.
-    fn read_oldest_intake(&self) -> impl Future<Output = PortResult<Option<Timestamp>>> + Send {
-        std::future::ready(Ok(None))
+    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
+        Ok(None)
     }
 
     /// Proves by a write that new events can be acknowledged. Where the records' own writes prove it, nothing is done.
-    fn prove_intake_write(&self) -> impl Future<Output = PortResult<()>> + Send {
-        std::future::ready(Ok(()))
+    async fn prove_intake_write(&self) -> PortResult<()> {
+        Ok(())
     }
 
     /// Returns the states of instances that do not work as they should: not open, silent, or without the model's key.
     /// About `limit` are returned at most. An instance that just opened may be among them.
-    fn list_troubled_instances(
-        &self,
-        limit: usize,
-    ) -> impl Future<Output = PortResult<TroubledInstances>> + Send;
+    async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances>;
 
     /// Returns the conversations in which a person owes an answer since `before` or earlier, about `limit` at most:
     /// those that wait for the shortest time.
-    fn list_waiting_for_person(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> impl Future<Output = PortResult<WaitingForPerson>> + Send;
+    async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson>;
 
     /// Lists the conversations in which a person owes an answer ([`Conversation::person_owed_since`]) and that match `filter`.
     /// Those that wait the longest come first. A page may hold fewer items than its limit.
-    fn list_waiting_conversations(
+    async fn list_waiting_conversations(
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
+    ) -> PortResult<Page<Conversation>>;
 
     /// Counts, by instance, the messages whose acknowledgement is missing at `range.1` and was not yet at `range.0`. About
     /// `limit` instances are returned at most, and about `limit` messages are counted of one.
-    fn count_unacknowledged(
+    async fn count_unacknowledged(
         &self,
         range: (Timestamp, Timestamp),
         limit: usize,
-    ) -> impl Future<Output = PortResult<UnacknowledgedCounts>> + Send;
+    ) -> PortResult<UnacknowledgedCounts>;
 
     /// Lists the messages whose acknowledgement is missing at `now` and that match `filter`; those of one instance the oldest
     /// first. A page may hold fewer items than its limit.
-    fn list_unacknowledged(
+    async fn list_unacknowledged(
         &self,
         filter: &UnacknowledgedFilter,
         now: Timestamp,
         page: &PageRequest,
-    ) -> impl Future<Output = PortResult<Page<UnacknowledgedMessage>>> + Send;
+    ) -> PortResult<Page<UnacknowledgedMessage>>;
 }
 
 /// The instances with messages whose acknowledgement is missing.

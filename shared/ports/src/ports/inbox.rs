@@ -1,4 +1,5 @@
 use super::PortResult;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -6,7 +7,6 @@ use recado_domain::event::{EventRecord, InboundJob, MessagePosition, ProcessingR
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use std::future::Future;
 
 /// The result of recording an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,72 +57,56 @@ pub enum StoreInboundOutcome {
 }
 
 /// A store of events and of the messages that they bring.
+#[async_trait]
 pub trait Inbox: Send + Sync {
     /// Records `job` as a pending event if its id is new. An expired record counts as absent.
-    fn record_event(&self, job: &InboundJob) -> impl Future<Output = PortResult<RecordEventOutcome>> + Send;
+    async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome>;
 
     /// Returns an event's record by a strong read; `None` if it does not exist.
-    fn find_event(&self, id: &EventId) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
+    async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>>;
 
     /// Stores an inbound message in one transaction. The event must be pending and have no message yet; its record gets
     /// the message's position (`stored`), and with `write.finish` the event becomes applied, as by [`Self::finish_event`].
     /// The conversation must be as it was read, and becomes `write.conversation`. The message is added.
-    fn store_inbound(
-        &self,
-        write: InboundWrite<'_>,
-    ) -> impl Future<Output = PortResult<StoreInboundOutcome>> + Send;
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome>;
 
     /// Marks a pending event as applied or dead at `at`. Without a `dead_letter` it becomes applied, its payload is removed,
     /// and its record expires at `expires`. With one, which is of the failure at `at`, it becomes dead with that reason and
     /// keeps its payload for a redrive. The same write stores the dead letter, in place of one with its id: that is of an
     /// earlier failure. An event whose record cannot be read is settled too, and may lose its payload. `false`, and nothing is
     /// stored: the event is not pending.
-    fn settle_event(
+    async fn settle_event(
         &self,
         id: &EventId,
         dead_letter: Option<&DeadLetter>,
         at: Timestamp,
         expires: Timestamp,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
+    ) -> PortResult<bool>;
 
     /// Marks a pending event as applied, as [`Self::settle_event`] does without a dead letter. The same write stores the
     /// record of its processing, and the reason for which its message was left out.
-    fn finish_event(&self, id: &EventId, finish: &EventFinish)
-    -> impl Future<Output = PortResult<()>> + Send;
+    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()>;
 
     /// Sets a pending event's attempts to `attempts` if they are still `seen`. `false`: the event does not exist, is not
     /// pending, or another worker changed its attempts.
-    fn set_event_attempts(
-        &self,
-        id: &EventId,
-        seen: u32,
-        attempts: u32,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
+    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool>;
 
     /// Moves an event from `dead` to `pending` if it failed at `failed_at`. Its attempts become 0 and its reason is removed.
     /// `false`: the event is not dead, or it failed at another time.
-    fn revive_event(
-        &self,
-        id: &EventId,
-        failed_at: Timestamp,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
+    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool>;
 
     /// Moves an event from `dead` to `applied` for good if it failed at `failed_at`. The reason becomes `purged` and the
     /// payload is removed, so that nobody can redrive the event. The record expires at `expires`. `false`: the event is
     /// not dead, or it failed at another time.
-    fn purge_event(
+    async fn purge_event(
         &self,
         id: &EventId,
         failed_at: Timestamp,
         at: Timestamp,
         expires: Timestamp,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
+    ) -> PortResult<bool>;
 
     /// Stores that a pending event is enqueued again at `at`. Returns the event, whose `again` counts this time too; `None`
     /// if the event is not pending.
-    fn record_reenqueue(
-        &self,
-        id: &EventId,
-        at: Timestamp,
-    ) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>>;
 }

@@ -1,7 +1,7 @@
 use super::document_reader::{DocumentToRead, ReadingFailure};
+use async_trait::async_trait;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, NearVector, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
-use std::future::{Future, ready};
 use std::time::Duration;
 
 /// The vectors that a snapshot in memory has.
@@ -46,38 +46,36 @@ pub struct FetchedDocument {
 pub struct PageFailure(pub String);
 
 /// A library that splits documents into blocks, keeps the indexes of snapshots in memory and searches them.
+#[async_trait]
 pub trait KnowledgeLibrary: Send + Sync {
     /// Splits a document into blocks of at most `block_characters`. Its title counts among the words of each block.
-    fn split_document(
+    async fn split_document(
         &self,
         title: &str,
         document: DocumentToRead<'_>,
         block_characters: usize,
-    ) -> impl Future<Output = Result<SplitDocument, ReadingFailure>> + Send {
+    ) -> Result<SplitDocument, ReadingFailure> {
         let _ = (title, document, block_characters);
-        ready(Err(TextGap::OtherType.into()))
+        Err(TextGap::OtherType.into())
     }
 
     /// Fetches the document to which a URL leads, of at most `bytes_max` bytes. With `private_hosts` the URL may lead to this machine or
     /// into a private network; otherwise it must be a public host, and so must be all to which it redirects.
-    fn fetch_page(
+    async fn fetch_page(
         &self,
         url: &str,
         private_hosts: bool,
         bytes_max: u64,
         within: Duration,
-    ) -> impl Future<Output = Result<FetchedDocument, PageFailure>> + Send {
+    ) -> Result<FetchedDocument, PageFailure> {
         let _ = (url, private_hosts, bytes_max, within);
-        ready(Err(PageFailure("no pages are fetched here".to_owned())))
+        Err(PageFailure("no pages are fetched here".to_owned()))
     }
 
     /// Finds the words of sources anew that an earlier version found in another way. The next file then has them
     /// ([`recado_domain::knowledge::KnowledgeSource::analysis`]).
-    fn renew_analysis(
-        &self,
-        snapshot: KnowledgeSnapshot,
-    ) -> impl Future<Output = Result<KnowledgeSnapshot, LibraryError>> + Send {
-        ready(Ok(snapshot))
+    async fn renew_analysis(&self, snapshot: KnowledgeSnapshot) -> Result<KnowledgeSnapshot, LibraryError> {
+        Ok(snapshot)
     }
 
     /// Returns `true` if the index of a snapshot is in memory.
@@ -87,13 +85,9 @@ pub trait KnowledgeLibrary: Send + Sync {
     }
 
     /// Builds the index of a snapshot's file and keeps it in memory for a while.
-    fn load_snapshot(
-        &self,
-        name: &SnapshotName,
-        bytes: Vec<u8>,
-    ) -> impl Future<Output = Result<(), LibraryError>> + Send {
+    async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
         drop(bytes);
-        ready(Err(LibraryError(format!("{} has no library", name.as_str()))))
+        Err(LibraryError(format!("{} has no library", name.as_str())))
     }
 
     /// Returns the vectors that a snapshot has; `None` if it has none, or is not in memory.
@@ -104,13 +98,13 @@ pub trait KnowledgeLibrary: Send + Sync {
 
     /// Finds the blocks that answer a question best, at most `limit`, or all that the model is shown. Says nothing of the
     /// way of search. `None`: the index is not in memory.
-    fn search_snapshot(
+    async fn search_snapshot(
         &self,
         name: &SnapshotName,
         question: SearchedQuestion<'_>,
         limit: usize,
-    ) -> impl Future<Output = Option<FoundBlocks>> + Send {
+    ) -> Option<FoundBlocks> {
         let _ = (name, question, limit);
-        ready(None)
+        None
     }
 }

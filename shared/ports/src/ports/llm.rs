@@ -1,4 +1,5 @@
 use super::PortResult;
+use async_trait::async_trait;
 use recado_domain::config::{CredentialRef, HttpAgent};
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::ids::Ordinal;
@@ -8,7 +9,6 @@ use recado_domain::model_files::FileOmission;
 use recado_domain::usage::ModelUse;
 use serde_json::{Map, Value};
 use std::fmt;
-use std::future::Future;
 use std::time::Duration;
 
 /// The author of a text in the conversation.
@@ -216,21 +216,21 @@ pub struct HttpAgentRequest<'a> {
 }
 
 /// A language model.
+#[async_trait]
 pub trait Llm: Send + Sync {
     /// Returns `true` if there is a key for the real model now. It is not tried.
-    fn has_key(&self) -> impl Future<Output = PortResult<bool>> + Send {
-        std::future::ready(Ok(true))
+    async fn has_key(&self) -> PortResult<bool> {
+        Ok(true)
     }
 
     /// Lists the names of the models that the key opens. Empty if they cannot be asked for.
-    fn list_models(&self) -> impl Future<Output = Vec<String>> + Send {
-        std::future::ready(Vec::new())
+    async fn list_models(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Asks the model for the next reply. Retries failures that may pass (429, 5xx, overloaded), honouring
     /// `retry-after`, within [`LlmRequest::within`].
-    fn generate_reply(&self, request: &LlmRequest)
-    -> impl Future<Output = Result<LlmReply, LlmError>> + Send;
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError>;
 
     /// Finds the files of a request that the model does not open, with the reasons. No request is made.
     fn find_unopened_files(&self, request: &LlmRequest) -> Vec<(Ordinal, FileOmission)> {
@@ -240,31 +240,25 @@ pub trait Llm: Send + Sync {
 
     /// Finds the files for which the model refused a request ([`LlmError::FilesRefused`]), by few small requests, in half of
     /// [`LlmRequest::within`]. `None`: the model refuses a request without files, too.
-    fn find_refused_files(&self, request: &LlmRequest) -> impl Future<Output = Option<RefusedFiles>> + Send {
+    async fn find_refused_files(&self, request: &LlmRequest) -> Option<RefusedFiles> {
         let _ = request;
-        std::future::ready(None)
+        None
     }
 
     /// Asks an agent that the user runs for the next reply. `None`: it says that nothing is to be answered. Failures that may pass
     /// are repeated as those of a model are, and an answer that cannot be read counts as one.
-    fn ask_http_agent(
-        &self,
-        request: &HttpAgentRequest<'_>,
-    ) -> impl Future<Output = Result<Option<LlmReply>, LlmError>> + Send {
+    async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
         let _ = request;
-        std::future::ready(Err(LlmError::Unavailable(
+        Err(LlmError::Unavailable(
             "no agent of users is asked here".to_owned(),
-        )))
+        ))
     }
 
     /// Asks an agent that the user runs whether it takes requests: any answer of the class 2xx says that it does.
-    fn check_http_agent(
-        &self,
-        request: &HttpAgentRequest<'_>,
-    ) -> impl Future<Output = Result<(), LlmError>> + Send {
+    async fn check_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<(), LlmError> {
         let _ = request;
-        std::future::ready(Err(LlmError::Unavailable(
+        Err(LlmError::Unavailable(
             "no agent of users is asked here".to_owned(),
-        )))
+        ))
     }
 }

@@ -1,8 +1,8 @@
 use super::PortResult;
 use crate::records::find_kind;
+use async_trait::async_trait;
 use recado_domain::Timestamp;
 use recado_domain::moving::{MovedRecord, RecordKind};
-use std::future::Future;
 
 /// A page of the records of a store, of any kinds.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,24 +30,25 @@ pub enum ImportBegin {
 ///
 /// Nobody else may work on the store meanwhile. What it puts replaces what it has under the same key, so that an import which was
 /// cut off is run again from its beginning.
+#[async_trait]
 pub trait MovableRecords: Send + Sync {
     /// Returns whether the store keeps records of this kind.
     fn keeps_kind(&self, kind: RecordKind) -> bool;
 
     /// Reads records from a place on, the first page from none. Together the pages hold each record once. What has expired may
     /// be left out.
-    fn read_moved_records(&self, place: Option<&str>) -> impl Future<Output = PortResult<MovedPage>> + Send;
+    async fn read_moved_records(&self, place: Option<&str>) -> PortResult<MovedPage>;
 
     /// Stores records with all that the store makes of them by itself. No event is published, and nothing is enqueued.
-    fn put_moved_records(&self, records: &[MovedRecord]) -> impl Future<Output = PortResult<()>> + Send;
+    async fn put_moved_records(&self, records: &[MovedRecord]) -> PortResult<()>;
 
     /// Notes that the export of this name is being taken, if the store is empty or has begun to. Until
     /// [`Self::finish_import`] nothing else works on the store. What every installation makes is deleted
     /// ([`crate::table::Kind::is_idle`]).
-    fn begin_import(&self, export: &str) -> impl Future<Output = PortResult<ImportBegin>> + Send;
+    async fn begin_import(&self, export: &str) -> PortResult<ImportBegin>;
 
     /// Notes that the export of this name was taken whole.
-    fn finish_import(&self, export: &str, now: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
+    async fn finish_import(&self, export: &str, now: Timestamp) -> PortResult<()>;
 }
 
 /// Returns whether an installation makes records of this kind although nobody uses it.
@@ -60,7 +61,7 @@ fn is_idle_kind(kind: RecordKind) -> bool {
 }
 
 /// Finds a kind of which a store holds records that an unused installation does not have.
-pub async fn find_used_kind(store: &impl MovableRecords) -> PortResult<Option<RecordKind>> {
+pub async fn find_used_kind(store: &dyn MovableRecords) -> PortResult<Option<RecordKind>> {
     let mut place: Option<String> = None;
     loop {
         let page = store.read_moved_records(place.as_deref()).await?;

@@ -1,6 +1,6 @@
+use async_trait::async_trait;
 use recado_domain::alert::Notification;
 use recado_domain::config::AlertDestination;
-use std::future::Future;
 
 /// The reason why a notification was not delivered. Each may pass: an operator can mend it while it is retried. The
 /// texts hold no secret and no personal data.
@@ -15,12 +15,13 @@ pub enum ChannelError {
 }
 
 /// The ways to the destinations of notifications.
+#[async_trait]
 pub trait NotificationChannels: Send + Sync {
     /// Delivers a notification within some seconds. The same notification may be delivered again: the channel gives
     /// its id, so that the receiver recognizes it.
-    fn deliver_notification(
+    async fn deliver_notification(
         &self,
         destination: &AlertDestination,
         notification: &Notification,
-    ) -> impl Future<Output = Result<(), ChannelError>> + Send;
+    ) -> Result<(), ChannelError>;
 }

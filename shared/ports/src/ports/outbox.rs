@@ -1,11 +1,11 @@
 use super::{PortResult, WriteOutcome};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use std::future::Future;
 
 /// The state that a conversation must have for an agent's message to be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,66 +46,61 @@ pub struct DeliveryLink {
 
 /// A store of outgoing messages. Open messages are stored in a list of their own, so that one strong read finds all of a
 /// contact's. A `dead` message counts as open until its dead letter exists.
+#[async_trait]
 pub trait OutboxStore: Send + Sync {
     /// Lists a contact's open messages, by conversation and ordinal, by a strong read. If a part of a reply is listed,
     /// its earlier parts that are open are listed too.
-    fn list_open_messages(&self, thread: &ThreadId) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
+    async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>>;
 
     /// Writes an open message if its `out.rev` is the stored one plus one. If `landed` is given, the in-flight note of
     /// that attempt is removed in the same transaction.
-    fn save_open_message(
+    async fn save_open_message(
         &self,
         message: &Message,
         landed: Option<&InFlightSend>,
-    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    ) -> PortResult<WriteOutcome>;
 
     /// Claims a message for sending in one transaction. The transaction writes the message as
     /// [`Self::save_open_message`] does (its state is `sending` now), checks `guard` and stores the in-flight note
     /// `flight`. A stored claim with the same nonce is the caller's own, because the client library repeated the
     /// request: the result is [`ClaimOutcome::Claimed`].
-    fn claim_message(
+    async fn claim_message(
         &self,
         message: &Message,
         guard: Option<&ClaimGuard>,
         flight: &InFlightSend,
-    ) -> impl Future<Output = PortResult<ClaimOutcome>> + Send;
+    ) -> PortResult<ClaimOutcome>;
 
     /// Closes a message that is no longer open, in one transaction. The message leaves the open list and its record
     /// becomes final (`out.rev` is the open message's plus one). The in-flight note `landed` is removed. `link` connects
     /// the delivery record with the message (a status that came first is kept). The conversation, if given, is written
     /// as in [`super::Conversations::update_conversation`].
-    fn settle_message(
+    async fn settle_message(
         &self,
         message: &Message,
         landed: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
-    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    ) -> PortResult<WriteOutcome>;
 
     /// Writes a message that is not open, if its `out.rev` is the stored one plus one. If it became `queued` or `dead`
     /// again, it is open again. An open message is a conflict here; a message that is not open is a conflict in
     /// [`Self::save_open_message`].
-    fn update_closed_message(
-        &self,
-        message: &Message,
-    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome>;
 
     /// Lists the in-flight sends of an instance by a strong read. These are sends whose outcome is not stored yet, and
     /// sends that were repeated without their outcome ever being known. A note is kept for at least
     /// [`InFlightSend::RETENTION`], unless the provider tells the outcome of its attempt.
-    fn list_in_flight(
-        &self,
-        instance: &InstanceId,
-    ) -> impl Future<Output = PortResult<Vec<InFlightSend>>> + Send;
+    async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>>;
 
     /// Stores the provider's id of the echo that is assigned to this attempt; `echo` says how sure that is. The same id
     /// again is the same echo. `false`, and nothing is written: the note is gone, or it has another echo that is as
     /// sure.
-    fn record_echo(
+    async fn record_echo(
         &self,
         instance: &InstanceId,
         flight: &InFlightSend,
         id: &str,
         echo: Echo,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
+    ) -> PortResult<bool>;
 }

@@ -1,5 +1,6 @@
 use super::files::{FetchedFile, FileError, FileRequest};
 use super::history::{HistoryError, HistoryPage, HistorySpan};
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -14,7 +15,6 @@ use recado_domain::outbox::HeldStatus;
 use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
 use serde_json::Value;
-use std::future::Future;
 use std::time::Duration;
 
 /// A message that is to be sent through a provider.
@@ -178,6 +178,7 @@ pub enum SendEvidence {
 }
 
 /// The providers, as the use cases see them.
+#[async_trait]
 pub trait Providers: Send + Sync {
     /// Returns a provider's capabilities.
     fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
@@ -197,8 +198,8 @@ pub trait Providers: Send + Sync {
 
     /// Returns `true` if the instance is simulated: its replies are the simulated model's, and its messages go to the
     /// simulated provider.
-    fn is_simulated(&self, _instance: &Instance) -> impl Future<Output = bool> + Send {
-        std::future::ready(false)
+    async fn is_simulated(&self, _instance: &Instance) -> bool {
+        false
     }
 
     /// Returns `true` if a question is sent to the instance's contacts as numbered text. A provider may have no menus, or none
@@ -208,116 +209,103 @@ pub trait Providers: Send + Sync {
     }
 
     /// Looks for the instance's key or token, without asking the provider.
-    fn check_credential(&self, _instance: &Instance) -> impl Future<Output = CredentialState> + Send {
-        std::future::ready(CredentialState::Present)
+    async fn check_credential(&self, _instance: &Instance) -> CredentialState {
+        CredentialState::Present
     }
 
     /// Looks for the secret that another entry of the configuration names, such as a calendar.
-    fn check_secret(&self, _reference: &CredentialRef) -> impl Future<Output = CredentialState> + Send {
-        std::future::ready(CredentialState::Present)
+    async fn check_secret(&self, _reference: &CredentialRef) -> CredentialState {
+        CredentialState::Present
     }
 
     /// Sends a message, in at most the provider's time-out.
-    fn send_message(
-        &self,
-        bound: &InstanceConfig,
-        message: &OutgoingMessage,
-    ) -> impl Future<Output = SendOutcome> + Send;
+    async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome;
 
     /// Asks the provider for the state of its connection.
-    fn query_connection(&self, bound: &InstanceConfig) -> impl Future<Output = ConnectionAnswer> + Send;
+    async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer;
 
     /// Asks the provider how WhatsApp judges the number. `None`: the provider could not be asked, or does not tell.
-    fn query_standing(&self, _bound: &InstanceConfig) -> impl Future<Output = Option<SeenStanding>> + Send {
-        std::future::ready(None)
+    async fn query_standing(&self, _bound: &InstanceConfig) -> Option<SeenStanding> {
+        None
     }
 
     /// Asks the provider if a template exists, is approved and takes these values. The answer may be one of the last
     /// `age_max`; one with which no message is sent is never older than a minute.
-    fn check_template(
+    async fn check_template(
         &self,
         _bound: &InstanceConfig,
         _template: &MessageTemplate,
         _age_max: SignedDuration,
-    ) -> impl Future<Output = TemplateAnswer> + Send {
-        std::future::ready(TemplateAnswer::Unclear)
+    ) -> TemplateAnswer {
+        TemplateAnswer::Unclear
     }
 
     /// Looks for evidence that `message`, claimed at `claimed_at`, was sent. The search covers the contact's chat under
     /// the recipient's address and under the contact's other addresses, `also`.
-    fn find_send_evidence(
+    async fn find_send_evidence(
         &self,
         bound: &InstanceConfig,
         message: &OutgoingMessage,
         also: &[ContactAddress],
         claimed_at: Timestamp,
-    ) -> impl Future<Output = SendEvidence> + Send;
+    ) -> SendEvidence;
 
     /// Marks messages of the contact as read, the oldest first. The provider does what it can; failures are not reported.
-    fn mark_messages_read(
+    async fn mark_messages_read(
         &self,
         bound: &InstanceConfig,
         address: &ContactAddress,
         provider_message_ids: &[String],
-    ) -> impl Future<Output = ()> + Send;
+    );
 
     /// Shows the contact, who wrote the message of this id last, that an answer is being typed. That lasts for
     /// [`ProviderCapabilities::typing_lasts`] after the call began, or ends with a message. A request may take as long; the
     /// caller may cancel it when there is nothing more to type. Failures are not reported.
-    fn show_typing(
-        &self,
-        bound: &InstanceConfig,
-        address: &ContactAddress,
-        provider_message_id: &str,
-    ) -> impl Future<Output = ()> + Send;
+    async fn show_typing(&self, bound: &InstanceConfig, address: &ContactAddress, provider_message_id: &str);
 
     /// Fetches the file of a message of this instance, within the bounds of the request. The bytes may come with an error
     /// at their end.
-    fn fetch_file(
+    async fn fetch_file(
         &self,
         _bound: &InstanceConfig,
         _file: &FileRequest<'_>,
-    ) -> impl Future<Output = Result<FetchedFile, FileError>> + Send {
-        std::future::ready(Err(FileError::Unavailable {
+    ) -> Result<FetchedFile, FileError> {
+        Err(FileError::Unavailable {
             why: "it has no files",
-        }))
+        })
     }
 
     /// Asks the provider for the content that it has stored of a message, by the provider's id of the message. `None`: it has none,
     /// cannot be asked, or tells none.
-    fn fetch_stored_content(
+    async fn fetch_stored_content(
         &self,
         _bound: &InstanceConfig,
         _provider_message_id: &str,
-    ) -> impl Future<Output = Option<Content>> + Send {
-        std::future::ready(None)
+    ) -> Option<Content> {
+        None
     }
 
     /// Asks the provider for the linked identity of the recipient of a message that is not acknowledged. `None`: as far as the provider
     /// knows the message is acknowledged or has failed, it has not stored the message, knows no identity, or cannot be asked.
-    fn find_unacknowledged_identity(
+    async fn find_unacknowledged_identity(
         &self,
         _bound: &InstanceConfig,
         _send: UnacknowledgedSend<'_>,
-    ) -> impl Future<Output = Option<ContactAddress>> + Send {
-        std::future::ready(None)
+    ) -> Option<ContactAddress> {
+        None
     }
 
     /// Asks the provider for the picture that a contact shows.
-    fn fetch_picture(
-        &self,
-        _bound: &InstanceConfig,
-        _address: &ContactAddress,
-    ) -> impl Future<Output = PictureAnswer> + Send {
-        std::future::ready(PictureAnswer::Unclear)
+    async fn fetch_picture(&self, _bound: &InstanceConfig, _address: &ContactAddress) -> PictureAnswer {
+        PictureAnswer::Unclear
     }
 
     /// Reads one page (the first is 1) of the provider's history in `span`. Messages that came in since an earlier page
     /// was read may have shifted messages to pages that were already read: then `total` has grown.
-    fn read_history_page(
+    async fn read_history_page(
         &self,
         bound: &InstanceConfig,
         span: HistorySpan,
         page: u32,
-    ) -> impl Future<Output = Result<HistoryPage, HistoryError>> + Send;
+    ) -> Result<HistoryPage, HistoryError>;
 }

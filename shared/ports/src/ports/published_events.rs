@@ -1,8 +1,8 @@
 use super::PortResult;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use std::future::Future;
 
 /// A published event with its place in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,22 +27,20 @@ pub struct PublishedPage {
 /// The store publishes an event when it stores the change that the event tells of, or, on AWS, soon after. A reader that follows [`PublishedPage::next`]
 /// sees every event of its tenant that is kept, those of a conversation in the order of their changes, and none appears behind a
 /// cursor that was given out.
+#[async_trait]
 pub trait PublishedEvents: Send + Sync {
     /// Lists the events after a place: those of a tenant, or (`None`) of all tenants and of the installation. At most `limit`.
     /// A place ahead of the log is refused as [`PortError::Invalid`](super::PortError::Invalid): another log gave it.
-    fn list_published_events(
+    async fn list_published_events(
         &self,
         tenant: Option<&TenantId>,
         after: EventCursor,
         limit: usize,
-    ) -> impl Future<Output = PortResult<PublishedPage>> + Send;
+    ) -> PortResult<PublishedPage>;
 
     /// Returns the place before the oldest event that was published at `since` or later; behind all if there is none.
-    fn find_cursor_before(&self, since: Timestamp) -> impl Future<Output = PortResult<EventCursor>> + Send;
+    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor>;
 
     /// Returns the place behind the newest event.
-    fn find_newest_cursor(
-        &self,
-        tenant: Option<&TenantId>,
-    ) -> impl Future<Output = PortResult<EventCursor>> + Send;
+    async fn find_newest_cursor(&self, tenant: Option<&TenantId>) -> PortResult<EventCursor>;
 }

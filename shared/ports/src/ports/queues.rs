@@ -1,5 +1,7 @@
 use super::{DeliveryLink, InboundWrite, PortResult, RecordEventOutcome, StoreInboundOutcome, WriteOutcome};
 use crate::table::Write;
+use async_trait::async_trait;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -9,7 +11,6 @@ use recado_domain::message::Message;
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::future::{Future, Ready};
 use std::time::Duration;
 
 /// An event that is to be enqueued.
@@ -56,96 +57,89 @@ pub struct CommittedReply<'a> {
 
 /// The queues, the schedule and the store of large bodies. Queue messages are wake-up jobs: they may come twice, late,
 /// or after another worker did the work.
+#[async_trait]
 pub trait Queues: Send + Sync {
     /// Enqueues events on `inbound` in their order (FIFO, group = [`InboundJob::group`]). An error means that some of
     /// them may not be enqueued; those of a group that are enqueued are its first ones.
-    fn enqueue_inbound(&self, events: &[InboundEntry]) -> impl Future<Output = PortResult<()>> + Send;
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()>;
 
     /// Records events as pending and enqueues those that are not settled, all in one transaction. Records and queue must
     /// lie in one database. Returns what recording found of each ([`RecordEventOutcome`]). An error means that none of them
     /// was recorded or enqueued. A pending event that is repeated is enqueued under its own id as deduplication id.
     ///
     /// `None`: records and queue lie apart, and nothing is done. The caller records each event and then enqueues it.
-    fn record_and_enqueue(
-        &self,
-        _events: &[InboundJob],
-    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
-        None::<Ready<PortResult<Vec<RecordEventOutcome>>>>
+    fn record_and_enqueue<'a>(
+        &'a self,
+        _events: &'a [InboundJob],
+    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
+        None
     }
 
     /// Stores a message with its turn job, the end of its event and the acknowledgement, in one transaction. The acknowledgement
     /// is of the queue message that the caller handles. Only [`StoreInboundOutcome::Stored`] means that anything was written.
     ///
     /// `None`: records and queues lie apart, and nothing is done. The caller takes these steps one after the other.
-    fn store_and_finish(
-        &self,
-        _applied: &AppliedMessage<'_>,
-    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
-        None::<Ready<PortResult<StoreInboundOutcome>>>
+    fn store_and_finish<'a>(
+        &'a self,
+        _applied: &'a AppliedMessage<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
+        None
     }
 
     /// Commits a reply with its jobs and the acknowledgement of the queue message that the caller handles, in one transaction.
     /// A conflict means that nothing was written.
     ///
     /// `None`: as for [`Self::store_and_finish`].
-    fn commit_and_enqueue(
-        &self,
-        _reply: &CommittedReply<'_>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
-        None::<Ready<PortResult<WriteOutcome>>>
+    fn commit_and_enqueue<'a>(
+        &'a self,
+        _reply: &'a CommittedReply<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
+        None
     }
 
     /// Settles a sent message as [`super::OutboxStore::settle_message`] does, with the acknowledgement, in one transaction. A
     /// conflict means that nothing was written.
     ///
     /// `None`: as for [`Self::store_and_finish`].
-    fn settle_and_acknowledge(
-        &self,
-        _message: &Message,
-        _landed: Option<&InFlightSend>,
-        _link: Option<&DeliveryLink>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
-        None::<Ready<PortResult<WriteOutcome>>>
+    fn settle_and_acknowledge<'a>(
+        &'a self,
+        _message: &'a Message,
+        _landed: Option<&'a InFlightSend>,
+        _link: Option<&'a DeliveryLink>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
+        None
     }
 
     /// Enqueues a job on `turns` that is handed out after `delay`, 15 minutes at most.
-    fn enqueue_turns_job(
-        &self,
-        job: &TurnsJob,
-        delay: Duration,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()>;
 
     /// Schedules a job that comes on `turns` at `at` (EventBridge Scheduler is precise to a minute). The schedule survives
     /// restarts. There is one per [`TurnsJob::schedule_key`] and minute; an existing one is not changed.
-    fn schedule_turns_job(
-        &self,
-        job: &TurnsJob,
-        at: Timestamp,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()>;
 
     /// Enqueues jobs on `outbound` in their order (FIFO, group = [`OutboundJob::queue_group`]), in few requests. An error means
     /// that some of them may not be enqueued.
-    fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> impl Future<Output = PortResult<()>> + Send;
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()>;
 
     /// Sends the copy of a dead letter to its queue's dead-letter queue. People read it there, or redrive it from a
     /// console. The body is the one that the queue itself would carry, marked `redrive`, with the dead letter's fields
     /// beside it.
-    fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()>;
 
     /// Stores a body that is too large for a queue message. The same key again replaces the body.
-    fn put_payload(&self, key: &str, payload: &Value) -> impl Future<Output = PortResult<()>> + Send;
+    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()>;
 
     /// Restarts the retention of a stored body, as if it were stored now. So a body exists as long as a message or a
     /// dead letter names it. `false`: there is no body under this key.
-    fn renew_payload(&self, key: &str) -> impl Future<Output = PortResult<bool>> + Send;
+    async fn renew_payload(&self, key: &str) -> PortResult<bool>;
 
     /// Returns a body that [`Self::put_payload`] stored; `None` if there is none under this key.
-    fn find_payload(&self, key: &str) -> impl Future<Output = PortResult<Option<Value>>> + Send;
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>>;
 
     /// Deletes a stored body. A body that does not exist is no error.
-    fn delete_payload(&self, key: &str) -> impl Future<Output = PortResult<()>> + Send;
+    async fn delete_payload(&self, key: &str) -> PortResult<()>;
 
     /// Deletes the messages of these groups from `inbound`, where the queue can. SQS cannot: there the messages come,
     /// find their events settled, and go.
-    fn delete_inbound(&self, groups: &BTreeSet<String>) -> impl Future<Output = PortResult<()>> + Send;
+    async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()>;
 }

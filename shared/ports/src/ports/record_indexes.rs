@@ -1,4 +1,5 @@
 use super::PortResult;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{
@@ -7,7 +8,6 @@ use recado_domain::ids::{
 use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledId;
-use std::future::Future;
 
 /// The records that carry one correlation id.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,21 +80,18 @@ pub enum OverdueWork {
 /// `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`, `ParkedConversation::release_due_at`,
 /// `Message::file_due_at`). The store keeps that time in an index together with what [`OverdueWork`] names of the record.
 /// [`list_overdue_work`](crate::overdue_work::list_overdue_work) adds the records of the table that are due.
+#[async_trait]
 pub trait RecordIndexes: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
     /// so that many of one kind do not hide another.
-    fn list_overdue(
-        &self,
-        now: Timestamp,
-        limit: usize,
-    ) -> impl Future<Output = PortResult<Vec<OverdueWork>>> + Send;
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>>;
 
     /// Returns the records that carry `correlation`, in any order, at most `limit` in all. They are those of `tenant`, or of
     /// all tenants (`None`). An event is of the tenant of its instance as configured now. No processing step depends on it.
-    fn find_by_correlation(
+    async fn find_by_correlation(
         &self,
         correlation: &CorrelationId,
         tenant: Option<&TenantId>,
         limit: usize,
-    ) -> impl Future<Output = PortResult<CorrelatedRecords>> + Send;
+    ) -> PortResult<CorrelatedRecords>;
 }

@@ -1,8 +1,9 @@
+use async_trait::async_trait;
 use jiff::Timestamp;
-use std::future::Future;
 use std::time::Duration;
 
 /// The clock and the source of random numbers. The use cases use no others, so that a simulation can control both.
+#[async_trait]
 pub trait System: Send + Sync {
     /// Returns the current time, cut to milliseconds.
     fn now(&self) -> Timestamp;
@@ -11,5 +12,5 @@ pub trait System: Send + Sync {
     fn random_u64(&self) -> u64;
 
     /// Waits for `duration`.
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
+    async fn sleep(&self, duration: Duration);
 }

@@ -1,10 +1,10 @@
-use super::{EffectTool, MissingEffectTool, ToolFailure};
+use super::{EffectTool, ToolFailure};
+use async_trait::async_trait;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::effects::EffectId;
 use recado_domain::tools::{McpListing, Tool};
 use serde_json::Value;
-use std::future::Future;
 use std::time::Duration;
 
 /// The limits of a call.
@@ -31,88 +31,84 @@ pub enum EventLook {
 }
 
 /// The tools of agents.
+#[async_trait]
 pub trait Tools: Send + Sync {
     /// Checks the arguments of a call against the tool's schema, within a time limit. The error tells the model what to mend. The
     /// schema and the arguments are written by strangers: a check that takes too long is given up, and the call refused.
-    fn check_arguments(
-        &self,
-        tool: &Tool,
-        arguments: &Value,
-        within: Duration,
-    ) -> impl Future<Output = Result<(), String>> + Send {
+    async fn check_arguments(&self, tool: &Tool, arguments: &Value, within: Duration) -> Result<(), String> {
         let _ = within;
-        std::future::ready(tool.check_arguments(arguments))
+        tool.check_arguments(arguments)
     }
 
     /// Calls a tool that reads. The arguments fit their schema. Returns the part of the answer that the model may read, without
     /// secrets. A call may be repeated, by this turn or another.
-    fn call_tool(
+    async fn call_tool(
         &self,
         tool: &Tool,
         arguments: &Value,
         limits: ToolLimits,
-    ) -> impl Future<Output = Result<String, ToolFailure>> + Send {
+    ) -> Result<String, ToolFailure> {
         let _ = (tool, arguments, limits);
-        std::future::ready(Err(ToolFailure::Failed("there are no tools here".to_owned())))
+        Err(ToolFailure::Failed("there are no tools here".to_owned()))
     }
 
     /// Lists the tools of a tool's server of the Model Context Protocol, also those that are not allowed. The server may have
     /// told them to an earlier turn.
-    fn list_server_tools(
+    async fn list_server_tools(
         &self,
         tool: &Tool,
         limits: ToolLimits,
-    ) -> impl Future<Output = Result<Vec<McpListing>, ToolFailure>> + Send {
+    ) -> Result<Vec<McpListing>, ToolFailure> {
         let _ = (tool, limits);
-        std::future::ready(Err(ToolFailure::Failed("there are no servers here".to_owned())))
+        Err(ToolFailure::Failed("there are no servers here".to_owned()))
     }
 
     /// Asks a calendar when it is busy within `span`. Changes nothing.
-    fn query_busy_times(
+    async fn query_busy_times(
         &self,
         calendar: &Calendar,
         span: TimeSpan,
-    ) -> impl Future<Output = Result<Vec<TimeSpan>, ToolFailure>> + Send {
+    ) -> Result<Vec<TimeSpan>, ToolFailure> {
         let _ = (calendar, span);
-        std::future::ready(Err(ToolFailure::Failed("there are no calendars here".to_owned())))
+        Err(ToolFailure::Failed("there are no calendars here".to_owned()))
     }
 
     /// Asks a calendar for an event that was booked. Changes nothing. A calendar that is not there is a failure.
-    fn look_at_event(
-        &self,
-        calendar: &Calendar,
-        event: &EffectId,
-    ) -> impl Future<Output = Result<EventLook, ToolFailure>> + Send {
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
         let _ = (calendar, event);
-        std::future::ready(Err(ToolFailure::Failed("there are no calendars here".to_owned())))
+        Err(ToolFailure::Failed("there are no calendars here".to_owned()))
     }
 
     /// Asks a calendar whether an event other than `own` takes some of a time. Changes nothing.
-    fn has_other_event(
+    async fn has_other_event(
         &self,
         calendar: &Calendar,
         own: &EffectId,
         time: TimeSpan,
-    ) -> impl Future<Output = Result<bool, ToolFailure>> + Send {
+    ) -> Result<bool, ToolFailure> {
         let _ = (calendar, own, time);
-        std::future::ready(Ok(false))
+        Ok(false)
     }
 
     /// Shows people in an event of a calendar whether the contact confirmed it. May be repeated.
-    fn mark_event_confirmed(
+    async fn mark_event_confirmed(
         &self,
         calendar: &Calendar,
         event: &EffectId,
         is_confirmed: bool,
-    ) -> impl Future<Output = Result<(), ToolFailure>> + Send {
+    ) -> Result<(), ToolFailure> {
         let _ = (calendar, event, is_confirmed);
-        std::future::ready(Ok(()))
+        Ok(())
     }
 
     /// Opens a tool that acts. This is the one place where a kind of tool meets the steps of an effect. `None`: the tool has
     /// no kind that acts.
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+    fn open_effect_tool<'a>(
+        &'a self,
+        tool: &'a Tool,
+        private_hosts: bool,
+    ) -> Option<Box<dyn EffectTool + 'a>> {
         let _ = (tool, private_hosts);
-        None::<MissingEffectTool>
+        None
     }
 }

@@ -1,7 +1,7 @@
+use async_trait::async_trait;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{TextGap, TokenUsage};
 use std::fmt;
-use std::future::{Future, ready};
 use std::time::Duration;
 
 /// A recording that is to be transcribed.
@@ -101,6 +101,7 @@ impl TranscriptionError {
 }
 
 /// A transcriber of recordings.
+#[async_trait]
 pub trait Transcriber: Send + Sync {
     /// Returns the reason for which no recording of so many bytes is transcribed, where it is known without them.
     /// `simulated` is that of the recording.
@@ -115,11 +116,8 @@ pub trait Transcriber: Send + Sync {
     }
 
     /// Transcribes a recording, in one attempt: the caller repeats what may pass.
-    fn transcribe_recording(
-        &self,
-        recording: Recording,
-    ) -> impl Future<Output = Result<Transcript, TranscriptionError>> + Send {
+    async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         drop(recording);
-        ready(Err(TranscriptionError::NotConfigured))
+        Err(TranscriptionError::NotConfigured)
     }
 }

@@ -3,7 +3,7 @@
 use super::audit::format_sort_time;
 use super::list_due_ids;
 use crate::page::join_pages;
-use crate::ports::{Conversations, EffectGuard, PageRequest, PortResult, WRITE_TRIES};
+use crate::ports::{EffectGuard, PageRequest, PortResult, Store, WRITE_TRIES};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
     find_with_version, list_led, list_records, remove_record,
@@ -113,8 +113,8 @@ pub async fn is_journal_unchanged(table: &dyn Table, known: &Versioned<Journal>)
 /// which was read, and takes each cell of `takes`. A cell can be taken that nobody holds, whose holder expired, or that the event holds already.
 /// [`JournalOutcome::Stopped`] takes precedence over [`JournalOutcome::Conflict`], and that over [`JournalOutcome::CellTaken`].
 /// Afterwards `journal` may be changed and saved again.
-pub async fn store_begun_effect<S: Conversations + Table>(
-    store: &S,
+pub async fn store_begun_effect(
+    store: &dyn Store,
     guard: &EffectGuard,
     journal: &mut Versioned<Journal>,
     takes: &[HeldCell],
@@ -128,16 +128,16 @@ pub async fn store_begun_effect<S: Conversations + Table>(
 
 /// Writes a journal if the stored one is that which was read. Takes and frees cells in the same transaction. Cells are taken as
 /// [`store_begun_effect`] does. A cell that another event holds by now is not freed. Afterwards `journal` may be changed and saved again.
-pub async fn save_journal_with_cells<S: Conversations + Table>(
-    store: &S,
+pub async fn save_journal_with_cells(
+    store: &dyn Store,
     journal: &mut Versioned<Journal>,
     change: &JournalChange,
 ) -> PortResult<JournalOutcome> {
     write_with_cells(store, None, journal, change).await
 }
 
-async fn write_with_cells<S: Conversations + Table>(
-    store: &S,
+async fn write_with_cells(
+    store: &dyn Store,
     guard: Option<&EffectGuard>,
     journal: &mut Versioned<Journal>,
     change: &JournalChange,

@@ -4,7 +4,7 @@ use super::claims::{
     HeldClaim, InvitationClaim, expect_free_claims, read_free_claims, save_with_claims, write_claims,
 };
 use super::list_due_ids;
-use crate::ports::{CommitOutcome, Conversations, Page, PageRequest, PortError, PortResult, WriteOutcome};
+use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Change, Condition, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led,
@@ -161,8 +161,8 @@ pub async fn begin_invitation(
 
 /// Stores a new invitation with its message in one transaction: the invitation and its claims as [`begin_invitation`] does, and
 /// conversation and message as [`Conversations::commit_message`] does.
-pub async fn commit_invitation<S: Conversations + Table>(
-    store: &S,
+pub async fn commit_invitation(
+    store: &dyn Store,
     committed: &CommittedInvitation<'_>,
     now: Timestamp,
 ) -> PortResult<InvitationCommit> {

@@ -3,6 +3,7 @@
 use super::failure::McpFailure;
 use super::{McpAnswer, McpCall, McpServers, within};
 use crate::HttpTools;
+use async_trait::async_trait;
 use recado_domain::effects::EffectEntry;
 use recado_domain::tools::{McpAsk, McpServer, Tool};
 use recado_ports::ports::{
@@ -57,6 +58,7 @@ impl<'a, S: Secrets> McpEffects<'a, S> {
     }
 }
 
+#[async_trait]
 impl<S: Secrets> EffectTool for McpEffects<'_, S> {
     fn settling_ability(&self) -> SettlingAbility {
         match self.find_question() {

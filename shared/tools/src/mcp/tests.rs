@@ -2,7 +2,7 @@
 
 use crate::mcp::McpServers;
 use crate::tests::{CANARY, Keys};
-use crate::{HttpTools, mcp::McpEffects};
+use crate::{HttpTools, mcp::acting::McpEffects};
 use jiff::Timestamp;
 use recado_domain::effects::{EffectEntry, EffectId};
 use recado_domain::tools::{SchemaError, Tool};

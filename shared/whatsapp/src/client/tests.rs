@@ -10,6 +10,7 @@ mod uploads;
 
 use super::*;
 use crate::stand_in::{Does, StandIn};
+use async_trait::async_trait;
 use recado_domain::config::{Agent, CredentialRef, Instance, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
@@ -52,6 +53,7 @@ impl Secrets for Keys {
 #[derive(Clone)]
 pub(super) struct Still;
 
+#[async_trait]
 impl System for Still {
     fn now(&self) -> Timestamp {
         from_unix_millis(1_760_000_000_000)

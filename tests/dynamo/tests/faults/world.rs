@@ -1,5 +1,6 @@
 //! A database whose time passes only while somebody waits.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_aws::{AwsError, DynamoStore};
 use recado_domain::millis::add_millis;
@@ -34,6 +35,7 @@ impl Virtual {
     }
 }
 
+#[async_trait]
 impl System for Virtual {
     fn now(&self) -> Timestamp {
         add_millis(BASE, self.passed.load(Ordering::SeqCst))

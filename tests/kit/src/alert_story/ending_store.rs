@@ -1,7 +1,6 @@
 //! A store at one of whose calls the process ends.
 
-use crate::delegate_calls;
-use futures::future::BoxFuture;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
@@ -55,54 +54,103 @@ impl<S> EndingStore<'_, S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> Table for EndingStore<'_, S> {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        Box::pin(self.around("get", self.inner.get(key)))
+    async fn get(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        self.around("get", self.inner.get(key)).await
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        Box::pin(self.around("get_cached", self.inner.get_cached(key)))
+    async fn get_cached(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        self.around("get_cached", self.inner.get_cached(key)).await
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
-        Box::pin(self.around("get_many", self.inner.get_many(keys)))
+    async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<StoredItem>> {
+        self.around("get_many", self.inner.get_many(keys)).await
     }
 
-    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
-        Box::pin(self.around("write", self.inner.write(writes)))
+    async fn write(&self, writes: &[Write]) -> PortResult<WriteResult> {
+        self.around("write", self.inner.write(writes)).await
     }
 
-    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
-        Box::pin(self.around("page", self.inner.page(query)))
+    async fn page(&self, query: &Query) -> PortResult<ItemPage> {
+        self.around("page", self.inner.page(query)).await
     }
 
-    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
-        Box::pin(self.around("count", self.inner.count(query)))
+    async fn count(&self, query: &Query) -> PortResult<u64> {
+        self.around("count", self.inner.count(query)).await
     }
 
-    fn list_due<'a>(
-        &'a self,
-        kind: &'a Kind,
-        now: Timestamp,
-        limit: usize,
-    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
-        Box::pin(self.around("list_due", self.inner.list_due(kind, now, limit)))
+    async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>> {
+        self.around("list_due", self.inner.list_due(kind, now, limit))
+            .await
     }
 }
 
+#[async_trait]
 impl<S: Store> Gauges for EndingStore<'_, S> {
-    delegate_calls! {
-        read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
-        list_troubled_instances(limit: usize) -> TroubledInstances;
-        list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
-        list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
-        count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
-        list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
+    async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
+        self.around("read_open_work", self.inner.read_open_work(of, limit))
+            .await
+    }
+
+    async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
+        self.around(
+            "list_troubled_instances",
+            self.inner.list_troubled_instances(limit),
+        )
+        .await
+    }
+
+    async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson> {
+        self.around(
+            "list_waiting_for_person",
+            self.inner.list_waiting_for_person(before, limit),
+        )
+        .await
+    }
+
+    async fn list_waiting_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        self.around(
+            "list_waiting_conversations",
+            self.inner.list_waiting_conversations(filter, page),
+        )
+        .await
+    }
+
+    async fn count_unacknowledged(
+        &self,
+        range: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> PortResult<UnacknowledgedCounts> {
+        self.around(
+            "count_unacknowledged",
+            self.inner.count_unacknowledged(range, limit),
+        )
+        .await
+    }
+
+    async fn list_unacknowledged(
+        &self,
+        filter: &UnacknowledgedFilter,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> PortResult<Page<UnacknowledgedMessage>> {
+        self.around(
+            "list_unacknowledged",
+            self.inner.list_unacknowledged(filter, now, page),
+        )
+        .await
     }
 }
 
+#[async_trait]
 impl<S: Store> UsageRecords for EndingStore<'_, S> {
-    delegate_calls! {
-        list_usage(tenant: &TenantId, from: Date, to: Date) -> Vec<UsageSum>;
+    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+        self.around("list_usage", self.inner.list_usage(tenant, from, to))
+            .await
     }
 }

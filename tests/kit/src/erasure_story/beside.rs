@@ -34,7 +34,7 @@ pub struct PersonBeside<'a> {
 }
 
 /// Stores what there is of a person beside its messages, the newest of which are in `conversation`.
-pub async fn store_beside<S: Store>(
+pub async fn store_beside<S: Store + Clone + 'static>(
     store: &S,
     fixture: &Fixture,
     conversation: &ConversationId,
@@ -91,7 +91,12 @@ fn invite_by_email(by_message: &Invitation, person: PersonBeside<'_>, now: Times
 }
 
 /// The agent handed the conversation over with a note, and has a journal. A person wrote a note and gave a label.
-async fn leave_note<S: Store>(store: &S, mut conversation: Conversation, mark: &str, now: Timestamp) {
+async fn leave_note<S: Store + Clone + 'static>(
+    store: &S,
+    mut conversation: Conversation,
+    mark: &str,
+    now: Timestamp,
+) {
     conversation.hand_over_note = Some(HandOverNote {
         text: format!("nota-{mark}"),
         at: now,

@@ -1,6 +1,7 @@
 //! The clock of an erasure's story.
 
 use crate::builders::far_ahead;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::millis::add_millis;
 use recado_ports::ports::System;
@@ -27,6 +28,7 @@ impl Default for ErasureClock {
     }
 }
 
+#[async_trait]
 impl System for ErasureClock {
     fn now(&self) -> Timestamp {
         add_millis(far_ahead(), self.passed_ms.load(Ordering::SeqCst))

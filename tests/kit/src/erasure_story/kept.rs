@@ -8,7 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, Ordinal, TenantId};
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::operate::dead_letters::redrive_dead_letter;
-use recado_ports::ports::{DeadLetterQueues, Files, PageRequest, Queues, Store, VectorStore};
+use recado_ports::ports::{PageRequest, QueuePorts, Store};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 
 /// Makes a tenant with the same ids in each run.
@@ -31,7 +31,7 @@ fn keep_fixtures() -> [Fixture; 2] {
     [keep_fixture("kept"), keep_fixture("neighbour")]
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S, Q> {
+impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S, Q> {
     /// Fills a store that is to be kept: with the same ids each time.
     pub async fn fill_kept(store: S, queues: Q, clock: ErasureClock) -> Self {
         Self::over(store, queues, clock, keep_fixtures()).fill().await

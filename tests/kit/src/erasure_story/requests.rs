@@ -6,12 +6,12 @@ use crate::stored_effect::{count_held_cells, half_hour};
 use recado_domain::access::Caller;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
-use recado_ports::ports::{DeadLetterQueues, Files, Queues, Store, System, VectorStore};
+use recado_ports::ports::{QueuePorts, Store, System};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-impl<S: Store, Q: Queues + DeadLetterQueues + Files + VectorStore> ErasureSite<S, Q> {
+impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S, Q> {
     fn query(&self) -> ContactQuery {
         ContactQuery {
             tenant: self.fixture.bound.tenant.id.clone(),

@@ -63,7 +63,7 @@ pub(super) fn link_delivery(fixture: &Fixture, sent: &Message, policy: &Retentio
     }
 }
 
-impl<S: Store> Story<S> {
+impl<S: Store + Clone + 'static> Story<S> {
     /// Stores the records beside conversations; `delivery` is that of a message that was sent.
     pub(super) async fn store_beside(&self, fixture: &Fixture, delivery: DeliveryLink) -> RecordsBeside {
         let (store, tenant) = (&self.deps.store, &fixture.bound.tenant);

@@ -2,6 +2,7 @@
 //! dead letter names is kept longer.
 
 use crate::world::{Setup, Time};
+use async_trait::async_trait;
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
@@ -23,7 +24,6 @@ use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
 use recado_pipeline::{Components, Settings, deliver, handle_outbound_message, operate, process, upload};
 use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
-use recado_testkit::delegate_calls;
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -62,13 +62,26 @@ fn fails(left: &AtomicU32) -> PortResult<()> {
     }
 }
 
+#[async_trait]
 impl Queues for Bucket {
-    delegate_calls! { directly:
-        enqueue_inbound(events: &[InboundEntry]) -> ();
-        schedule_turns_job(job: &TurnsJob, at: Timestamp) -> ();
-        enqueue_outbound(entries: &[OutboundEntry]) -> ();
-        enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
-        delete_inbound(groups: &BTreeSet<String>) -> ();
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
+        self.inner.enqueue_inbound(events).await
+    }
+
+    async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
+        self.inner.schedule_turns_job(job, at).await
+    }
+
+    async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
+        self.inner.enqueue_outbound(entries).await
+    }
+
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        self.inner.enqueue_dead_copy(dead_letter).await
+    }
+
+    async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()> {
+        self.inner.delete_inbound(groups).await
     }
 
     async fn delete_payload(&self, key: &str) -> PortResult<()> {
@@ -111,10 +124,14 @@ impl Queues for Bucket {
     }
 }
 
+#[async_trait]
 impl Files for Bucket {
-    delegate_calls! { directly:
-        open_file(key: &str) -> Option<FileBytes>;
-        delete_file(key: &str) -> ();
+    async fn open_file(&self, key: &str) -> PortResult<Option<FileBytes>> {
+        self.inner.open_file(key).await
+    }
+
+    async fn delete_file(&self, key: &str) -> PortResult<()> {
+        self.inner.delete_file(key).await
     }
 
     async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
@@ -122,8 +139,10 @@ impl Files for Bucket {
     }
 }
 
+#[async_trait]
 impl VectorStore for Bucket {}
 
+#[async_trait]
 impl DeadLetterQueues for Bucket {
     /// What was received is hidden from then on.
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
@@ -169,16 +188,14 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
         parked_max: SignedDuration::from_hours(patience_days * 24),
         ..world.settings.clone()
     };
-    Components {
-        store: world.store.clone(),
+    Components::new(
+        world.store.clone(),
         queues,
-        providers: world.providers.clone(),
-        llm: crate::world::Model::default(),
-        system: world.system.clone(),
+        world.providers.clone(),
+        crate::world::Model::default(),
+        world.system.clone(),
         settings,
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    }
+    )
 }
 
 /// A message with an upload, to an instance that has just closed.

@@ -1,5 +1,6 @@
 //! The other side of tools that act: it does what is asked, and forgets to answer as a test says.
 
+use async_trait::async_trait;
 use recado_domain::effects::{EffectEntry, EffectId};
 use recado_pipeline::ports::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, SettlingAbility};
 use std::collections::VecDeque;
@@ -41,7 +42,8 @@ impl Counter {
     }
 }
 
-impl EffectTool for Counter {
+#[async_trait]
+impl EffectTool for &Counter {
     fn settling_ability(&self) -> SettlingAbility {
         if self.is_blind.load(Ordering::SeqCst) {
             SettlingAbility::Blind

@@ -4,6 +4,7 @@
 use crate::answers::first_answer;
 use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
+use async_trait::async_trait;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::answer::AnswerReason;
@@ -160,6 +161,7 @@ impl Calendar {
     }
 }
 
+#[async_trait]
 impl EffectTool for Calendar {
     fn settling_ability(&self) -> SettlingAbility {
         self.ability
@@ -306,7 +308,7 @@ impl<'a> Draft<'a> {
 
     async fn perform(
         &mut self,
-        tool: &impl EffectTool,
+        tool: &dyn EffectTool,
         name: &str,
         action: EffectAction,
     ) -> Result<EffectEnd, EffectStop> {
@@ -315,7 +317,7 @@ impl<'a> Draft<'a> {
         perform_effect(world, tool, &self.guard, &mut self.drafted, request, deadline).await
     }
 
-    async fn book(&mut self, tool: &impl EffectTool, span: CellSpan) -> Result<EffectEnd, EffectStop> {
+    async fn book(&mut self, tool: &dyn EffectTool, span: CellSpan) -> Result<EffectEnd, EffectStop> {
         self.perform(tool, "book", EffectAction::Book { span }).await
     }
 
@@ -326,7 +328,7 @@ impl<'a> Draft<'a> {
     }
 
     /// One attempt of another worker to settle the newest entry.
-    async fn settle(&self, tool: &impl EffectTool) -> SettlingEnd {
+    async fn settle(&self, tool: &dyn EffectTool) -> SettlingEnd {
         let journal = self.stored().await;
         let entry = journal.entries.last().unwrap();
         let place = (journal.tenant_and_thread(), entry.number);
@@ -648,10 +650,10 @@ async fn a_begin_that_took_too_long_to_store_is_followed_by_no_call() {
         add_millis(setup.now(), 60_000),
     );
     // The clock is read before the write, and after it: 6 seconds later, of the 5 that the entry has beside its call.
-    let readings = AtomicUsize::new(0);
-    let world = interrupt(&setup.world, |asks| {
+    let (readings, time) = (AtomicUsize::new(0), setup.world.system.clone());
+    let world = interrupt(&setup.world, move |asks| {
         if asks == Asks::Clock && readings.fetch_add(1, Ordering::Relaxed) == 1 {
-            setup.pass(6);
+            time.pass(6_000);
         }
     });
     let guard = draft.guard.clone();

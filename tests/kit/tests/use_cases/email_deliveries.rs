@@ -3,6 +3,7 @@
 use crate::interruptions::{Asks, interrupt};
 use crate::invitations::{occasion_id, page, request, setup_with, try_invite, view};
 use crate::world::Setup;
+use async_trait::async_trait;
 use futures::executor::block_on;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
@@ -23,6 +24,7 @@ use recado_pipeline::records::occasions::{list_invitation_templates, put_invitat
 use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,6 +47,7 @@ impl Carriers {
     }
 }
 
+#[async_trait]
 impl EmailSenders for Carriers {
     async fn send_email(&self, sender: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError> {
         self.given.lock().unwrap().push(email.clone());
@@ -78,7 +81,7 @@ fn sender(kind: EmailSenderKind) -> EmailSender {
 /// A tenant with a sender of a kind, the template `invite` for e-mails, and the guest `g1`.
 pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup {
     let mut setup = setup_with(rules).await;
-    setup.world.settings.public_url = Some("https://recado.example".to_owned());
+    setup.world.deps_mut().settings.public_url = Some("https://recado.example".to_owned());
     let mut document = setup.fixture.document();
     document.tenants[0].email_senders = vec![sender(kind)];
     recado_pipeline::records::configuration::put_configuration(&setup.world.store, &document)
@@ -425,7 +428,7 @@ async fn a_worker_that_stalls_after_its_attempt_was_stored_does_not_ask_the_carr
 #[tokio::test]
 async fn of_two_workers_that_begin_one_attempt_one_asks_the_carrier() {
     let setup = setup(EmailSenderKind::Smtp, DeliveryRules::default()).await;
-    let carriers = Carriers::default();
+    let carriers = Arc::new(Carriers::default());
     let id = invite(&setup).await;
     let received = setup
         .world
@@ -434,13 +437,15 @@ async fn of_two_workers_that_begin_one_attempt_one_asks_the_carrier() {
     let job = succeed(received).await.remove(0);
     // The other worker does all of its work when this one has read the record and not yet stored its attempt.
     let is_first = AtomicBool::new(true);
-    let world = interrupt(&setup.world, |asks| {
+    let other_worker = (setup.world.clone(), Arc::clone(&carriers), job.body.clone());
+    let world = interrupt(&setup.world, move |asks| {
         if asks == Asks::Number && is_first.swap(false, Ordering::Relaxed) {
-            let other = handle_outbound_message(&setup.world, &carriers, &job.body, 1, None);
+            let (world, carriers, body) = &other_worker;
+            let other = handle_outbound_message(world, &**carriers, body, 1, None);
             assert_eq!(block_on(other), Verdict::Done);
         }
     });
-    let verdict = handle_outbound_message(&world, &carriers, &job.body, 1, None).await;
+    let verdict = handle_outbound_message(&world, &*carriers, &job.body, 1, None).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
     assert_eq!(carriers.given(), 1);
     assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
@@ -478,6 +483,7 @@ async fn an_email_whose_process_was_killed_is_settled_at_the_start() {
 /// Carriers that take an e-mail and never answer.
 struct Hanging<'a>(&'a Carriers);
 
+#[async_trait]
 impl EmailSenders for Hanging<'_> {
     async fn send_email(&self, _: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError> {
         self.0.given.lock().unwrap().push(email.clone());

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 /// Three contacts whose turns are due: two sent a picture, the third a text.
 async fn begin() -> (Setup, Vec<TurnsJob>) {
     let mut setup = setup().await;
-    setup.world.exclusive_turns = ExclusiveTurns::one_at_a_time();
+    setup.world.deps_mut().exclusive_turns = ExclusiveTurns::one_at_a_time();
     let (second, third) = (setup.fixture.other_contact(), setup.fixture.other_contact());
     for (contact, id) in [(&setup.fixture, "A"), (&second, "B")] {
         setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
@@ -63,7 +63,7 @@ async fn a_turn_with_files_waits_for_another_one_and_a_turn_without_files_does_n
 #[tokio::test]
 async fn turns_with_files_run_side_by_side_where_memory_is_not_limited() {
     let (mut setup, jobs) = begin().await;
-    setup.world.exclusive_turns = ExclusiveTurns::default();
+    setup.world.deps_mut().exclusive_turns = ExclusiveTurns::default();
     assert_eq!(run_meanwhile(&setup, &jobs).await, [Verdict::Done, Verdict::Done]);
 }
 

@@ -1,10 +1,12 @@
 //! Lets something else happen at a place where a worker reads the clock or draws a random number.
 
 use crate::world::{Model, Provider, Time, World};
+use async_trait::async_trait;
 use recado_domain::Timestamp;
 use recado_embedded::Embedded;
+use recado_pipeline::Components;
 use recado_pipeline::ports::System;
-use recado_pipeline::{Components, RetryLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a worker asks its system for.
@@ -17,9 +19,19 @@ pub(crate) enum Asks {
 /// The time of a world. Something happens each time that it is asked, before it answers.
 pub(crate) struct Interrupted<F> {
     time: Time,
-    happens: F,
+    happens: Arc<F>,
 }
 
+impl<F> Clone for Interrupted<F> {
+    fn clone(&self) -> Self {
+        Self {
+            time: self.time.clone(),
+            happens: Arc::clone(&self.happens),
+        }
+    }
+}
+
+#[async_trait]
 impl<F: Fn(Asks) + Send + Sync> System for Interrupted<F> {
     fn now(&self) -> Timestamp {
         (self.happens)(Asks::Clock);
@@ -37,21 +49,19 @@ impl<F: Fn(Asks) + Send + Sync> System for Interrupted<F> {
 }
 
 /// The same world for a worker to whom `happens` happens.
-pub(crate) fn interrupt<F: Fn(Asks) + Send + Sync>(
+pub(crate) fn interrupt<F: Fn(Asks) + Send + Sync + 'static>(
     world: &World,
     happens: F,
 ) -> Components<Embedded, Embedded, Provider, Model, Interrupted<F>> {
-    Components {
-        store: world.store.clone(),
-        queues: world.queues.clone(),
-        providers: world.providers.clone(),
-        llm: Model::default(),
-        system: Interrupted {
+    Components::new(
+        world.store.clone(),
+        world.queues.clone(),
+        world.providers.clone(),
+        Model::default(),
+        Interrupted {
             time: world.system.clone(),
-            happens,
+            happens: Arc::new(happens),
         },
-        settings: world.settings.clone(),
-        retry_lock: RetryLock::default(),
-        exclusive_turns: world.exclusive_turns.clone(),
-    }
+        world.settings.clone(),
+    )
 }

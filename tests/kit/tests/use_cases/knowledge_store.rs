@@ -16,7 +16,7 @@ use recado_pipeline::knowledge::{
 use recado_pipeline::ports::OutboxStore;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::settings::RewriteWay;
-use recado_pipeline::{Components, RetryLock, Verdict, handle_turns_message};
+use recado_pipeline::{Components, Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::kept_queues::{KeptQueues, KillPoint};
 use recado_testkit::kept_vectors::{KeptVectors, VectorMood};
@@ -37,16 +37,14 @@ fn open_world(setup: &Setup, queues: KeptQueues<Time>, vectors: usize) -> World 
     let mut settings = setup.world.settings.clone();
     settings.rewriting.way = RewriteWay::Off;
     settings.knowledge = KnowledgeLimits { blocks: 50, vectors };
-    Components {
-        store: setup.world.store.clone(),
+    Components::new(
+        setup.world.store.clone(),
         queues,
-        providers: setup.world.providers.clone(),
+        setup.world.providers.clone(),
         llm,
-        system: setup.world.system.clone(),
+        setup.world.system.clone(),
         settings,
-        retry_lock: RetryLock::default(),
-        exclusive_turns: setup.world.exclusive_turns.clone(),
-    }
+    )
 }
 
 struct Desk {
@@ -80,7 +78,7 @@ impl Desk {
     }
 
     fn set_room(&mut self, vectors: usize) {
-        self.world.settings.knowledge.vectors = vectors;
+        self.world.deps_mut().settings.knowledge.vectors = vectors;
     }
 
     async fn add_to(&self, agent: &AgentId, title: &str, text: &str) -> AddedSource {

@@ -1,6 +1,7 @@
 //! Messages to one contact keep their order, whatever becomes of its conversations.
 
 use crate::world::{Model, Setup, Time};
+use async_trait::async_trait;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
@@ -89,11 +90,13 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
 }
 
 /// The time of the setup; at the first look at the clock, something else happens from beginning to end.
+#[derive(Clone)]
 struct Meanwhile {
     time: Time,
-    happens: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    happens: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
 }
 
+#[async_trait]
 impl System for Meanwhile {
     fn now(&self) -> Timestamp {
         let happens = self.happens.lock().unwrap().take();
@@ -150,19 +153,17 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
         let verdict = futures::executor::block_on(other.job(&id));
         assert!(matches!(verdict, Verdict::Retry { .. }));
     };
-    let world = Components {
-        store: setup.world.store.clone(),
-        queues: setup.world.queues.clone(),
-        providers: setup.world.providers.clone(),
-        llm: Model::default(),
-        system: Meanwhile {
+    let world = Components::new(
+        setup.world.store.clone(),
+        setup.world.queues.clone(),
+        setup.world.providers.clone(),
+        Model::default(),
+        Meanwhile {
             time: setup.world.system.clone(),
-            happens: Mutex::new(Some(Box::new(faster))),
+            happens: Arc::new(Mutex::new(Some(Box::new(faster)))),
         },
-        settings: setup.world.settings.clone(),
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    };
+        setup.world.settings.clone(),
+    );
     let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
     let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();
     assert_eq!(

@@ -1,6 +1,7 @@
 //! People who answer, take conversations over and give them back.
 
 use crate::world::Setup;
+use async_trait::async_trait;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
@@ -69,22 +70,29 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_its_send_job_is_enqu
 }
 
 /// A model; the first time that it thinks, the conversation is taken over and given back.
+#[derive(Clone)]
 struct Interrupted {
     setup: Arc<Setup>,
     conversation: ConversationId,
-    thinks: AtomicU32,
+    thinks: Arc<AtomicU32>,
 }
 
+#[async_trait]
 impl Transcriber for Interrupted {}
 
+#[async_trait]
 impl Embedder for Interrupted {}
 
+#[async_trait]
 impl DocumentReader for Interrupted {}
 
+#[async_trait]
 impl KnowledgeLibrary for Interrupted {}
 
+#[async_trait]
 impl Tools for Interrupted {}
 
+#[async_trait]
 impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -117,20 +125,18 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     setup.pass(4);
     let job = setup.due_turns().await.remove(0);
     let id = job.conversation().unwrap().clone();
-    let world = Components {
-        store: setup.world.store.clone(),
-        queues: setup.world.queues.clone(),
-        providers: setup.world.providers.clone(),
-        llm: Interrupted {
+    let world = Components::new(
+        setup.world.store.clone(),
+        setup.world.queues.clone(),
+        setup.world.providers.clone(),
+        Interrupted {
             setup: setup.clone(),
             conversation: id.clone(),
-            thinks: AtomicU32::new(0),
+            thinks: Arc::new(AtomicU32::new(0)),
         },
-        system: setup.world.system.clone(),
-        settings: setup.world.settings.clone(),
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-    };
+        setup.world.system.clone(),
+        setup.world.settings.clone(),
+    );
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         handle_turns_message(&world, &body, 1, None).await,

@@ -90,12 +90,13 @@ async fn a_turn_waits_uncounted_until_another_gives_its_place_back() {
 #[tokio::test]
 async fn a_turn_that_loses_its_lease_gives_its_place_back() {
     let setup = limited(Some(1)).await;
-    let (store, job) = (&setup.world.store, setup.turn_job(&setup.fixture, None).await);
+    let job = setup.turn_job(&setup.fixture, None).await;
+    let (store, conversation) = (setup.world.store.clone(), job.conversation.clone());
     // Another worker writes the conversation between the place and the lease.
-    let world = interrupt(&setup.world, |asks| {
+    let world = interrupt(&setup.world, move |asks| {
         if asks == Asks::Number {
             block_on(async {
-                let mut other = succeed(store.find_conversation(&job.conversation)).await.unwrap();
+                let mut other = succeed(store.find_conversation(&conversation)).await.unwrap();
                 other.raise_revision();
                 let written = succeed(store.update_conversation(&other)).await;
                 assert_eq!(written, WriteOutcome::Written);

@@ -2,6 +2,7 @@
 
 use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
+use async_trait::async_trait;
 use futures::executor::block_on;
 use recado_domain::access::Caller;
 use recado_domain::config::{Instance, WebhookEndpoint};
@@ -81,6 +82,7 @@ impl StandIn {
     }
 }
 
+#[async_trait]
 impl EndpointPosts for StandIn {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         let kept = (post.now, post.event.clone(), post.salts.len());
@@ -111,6 +113,7 @@ struct Replaces<'a> {
     made: &'a Mutex<Option<EndpointState>>,
 }
 
+#[async_trait]
 impl EndpointPosts for Replaces<'_> {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         apply(self.scene, &[]).await;
@@ -178,7 +181,7 @@ impl Scene {
         }
     }
 
-    async fn pass(&self, posts: &impl EndpointPosts, id: &str) -> bool {
+    async fn pass(&self, posts: &dyn EndpointPosts, id: &str) -> bool {
         succeed(post_due_events(
             &self.setup.world,
             posts,
@@ -602,12 +605,13 @@ async fn a_pass_posts_nothing_that_failed_for_an_endpoint_that_was_made_again_si
     let failed = FailedEvent::from_left(&again, left, logged.event, yesterday);
     // The pass has read the state when it reads the clock for the first time.
     let is_made = AtomicBool::new(false);
-    let world = interrupt(&scene.setup.world, |asks| {
+    let (other, tenant, removed) = (store.clone(), scene.tenant.clone(), id.clone());
+    let world = interrupt(&scene.setup.world, move |asks| {
         if asks == Asks::Clock && !is_made.swap(true, Ordering::Relaxed) {
             block_on(async {
-                succeed(delete_endpoint_records(store, &scene.tenant, &id, before)).await;
+                succeed(delete_endpoint_records(&other, &tenant, &removed, before)).await;
                 let mut made = Versioned::new(again.clone());
-                let saved = save_endpoint_state(store, &mut made, std::slice::from_ref(&failed));
+                let saved = save_endpoint_state(&other, &mut made, std::slice::from_ref(&failed));
                 assert_eq!(succeed(saved).await, WriteOutcome::Written);
             });
         }

@@ -3,6 +3,7 @@
 use crate::counter::Counter;
 use crate::memory::Memory;
 use crate::web_pages::WebPages;
+use async_trait::async_trait;
 use futures::future::BoxFuture;
 use recado_domain::access::Caller;
 use recado_domain::calendar::TimeSpan;
@@ -51,6 +52,7 @@ use recado_testkit::ports::succeed;
 use recado_testkit::text_library::TextLibrary;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -107,6 +109,7 @@ impl Time {
     }
 }
 
+#[async_trait]
 impl System for Time {
     fn now(&self) -> Timestamp {
         from_unix_millis(self.now.load(Ordering::SeqCst))
@@ -231,6 +234,7 @@ impl Provider {
     }
 }
 
+#[async_trait]
 impl Providers for Provider {
     async fn fetch_picture(&self, _: &InstanceConfig, address: &ContactAddress) -> PictureAnswer {
         self.pictured.lock().unwrap().push(address.clone());
@@ -485,9 +489,21 @@ impl EmbeddingModel {
     }
 }
 
-/// Says always the same, or refuses to think.
+/// Says always the same, or refuses to think. Its clones are one model.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Model(Arc<ModelState>);
+
+impl Deref for Model {
+    type Target = ModelState;
+
+    fn deref(&self) -> &ModelState {
+        &self.0
+    }
+}
+
+/// What a model does next, and what it was asked.
 #[derive(Debug, Default)]
-pub(crate) struct Model {
+pub(crate) struct ModelState {
     pub(crate) says: Mutex<Option<String>>,
     /// Splits documents and searches them.
     pub(crate) library: TextLibrary,
@@ -578,6 +594,7 @@ pub(crate) struct Tooling {
     pub(crate) acts: Counter,
 }
 
+#[async_trait]
 impl Transcriber for Model {
     fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
         let is_set_up = self.transcribes.lock().unwrap().is_some();
@@ -610,6 +627,7 @@ impl Transcriber for Model {
     }
 }
 
+#[async_trait]
 impl Embedder for Model {
     fn embedding_model(&self) -> Option<&str> {
         self.embedding.lock().unwrap().as_ref().map(|model| model.name)
@@ -641,6 +659,7 @@ impl Embedder for Model {
     }
 }
 
+#[async_trait]
 impl Tools for Model {
     async fn call_tool(
         &self,
@@ -700,8 +719,9 @@ impl Tools for Model {
         Ok(())
     }
 
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
-        tool.acts().then_some(&self.tooling.acts)
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<Box<dyn EffectTool + 'a>> {
+        tool.acts()
+            .then(|| Box::new(&self.tooling.acts) as Box<dyn EffectTool + 'a>)
     }
 }
 
@@ -719,6 +739,7 @@ impl Model {
     }
 }
 
+#[async_trait]
 impl KnowledgeLibrary for Model {
     async fn split_document(
         &self,
@@ -770,6 +791,7 @@ impl KnowledgeLibrary for Model {
 }
 
 /// A document says what its bytes say.
+#[async_trait]
 impl DocumentReader for Model {
     async fn read_document(
         &self,
@@ -811,6 +833,7 @@ pub(crate) struct HttpAgents {
     pub(crate) asked: Mutex<Vec<(String, Value)>>,
 }
 
+#[async_trait]
 impl Llm for Model {
     async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
         let asked = (request.id.clone(), request.body.clone());
@@ -918,16 +941,14 @@ pub(crate) type World = Components<Embedded, Embedded, Provider, Model, Time>;
 
 /// The same world for somebody else.
 pub(crate) fn beside(world: &World) -> World {
-    Components {
-        store: world.store.clone(),
-        queues: world.queues.clone(),
-        providers: world.providers.clone(),
-        llm: Model::default(),
-        system: world.system.clone(),
-        settings: world.settings.clone(),
-        retry_lock: recado_pipeline::RetryLock::default(),
-        exclusive_turns: world.exclusive_turns.clone(),
-    }
+    Components::new(
+        world.store.clone(),
+        world.queues.clone(),
+        world.providers.clone(),
+        Model::default(),
+        world.system.clone(),
+        world.settings.clone(),
+    )
 }
 
 pub(crate) struct Setup {
@@ -1006,19 +1027,17 @@ impl Setup {
             files_asked: Arc::default(),
             time: time.clone(),
         };
-        let world = Components {
-            queues: store.clone(),
+        let world = Components::new(
+            store.clone(),
             store,
             providers,
-            llm: Model::default(),
-            system: time,
-            settings: Settings {
+            Model::default(),
+            time,
+            Settings {
                 debounce: Debounce::Fixed(SignedDuration::from_secs(4)),
                 ..Settings::default()
             },
-            retry_lock: recado_pipeline::RetryLock::default(),
-            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
-        };
+        );
         Self {
             world,
             fixture,

@@ -4,6 +4,7 @@ use super::FakeWorld;
 use crate::executor::{Life, START_MS};
 use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::{CellSpan, EffectAction, EffectEntry, EffectId};
@@ -327,6 +328,7 @@ impl ActingTool<'_> {
     }
 }
 
+#[async_trait]
 impl EffectTool for ActingTool<'_> {
     fn settling_ability(&self) -> SettlingAbility {
         if self.is_blind {

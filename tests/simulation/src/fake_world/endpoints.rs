@@ -2,6 +2,7 @@
 //! which keeps all that it gets.
 
 use super::{Edge, FakeWorld};
+use async_trait::async_trait;
 use recado_domain::ids::{Nonce, TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::secret::Secret;
@@ -264,6 +265,7 @@ impl FakeWorld {
     }
 }
 
+#[async_trait]
 impl EndpointPosts for Edge {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         let (common, url) = (&self.injector.common, &post.endpoint.url);

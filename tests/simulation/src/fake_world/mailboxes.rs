@@ -2,6 +2,7 @@
 
 use super::{Edge, FakeWorld};
 use crate::executor::Life;
+use async_trait::async_trait;
 use recado_domain::config::{EmailSender, RepeatRule};
 use recado_domain::email::Email;
 use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders};
@@ -167,6 +168,7 @@ impl Edge {
     }
 }
 
+#[async_trait]
 impl EmailSenders for Edge {
     async fn send_email(&self, sender: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError> {
         self.injector.frozen.store(i64::MIN, Ordering::Relaxed);

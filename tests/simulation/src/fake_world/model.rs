@@ -6,6 +6,7 @@ use super::provider::TEXT_MAX;
 use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::decision::AgentDecision;
@@ -198,6 +199,7 @@ impl Model {
     }
 }
 
+#[async_trait]
 impl Transcriber for Model {
     fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
         None
@@ -233,6 +235,7 @@ impl Transcriber for Model {
 /// The tokens that each reply uses.
 pub const TOKENS_PER_REPLY: u64 = 110;
 
+#[async_trait]
 impl Tools for Model {
     async fn call_tool(&self, _: &Tool, _: &Value, _: ToolLimits) -> Result<String, ToolFailure> {
         self.fake_world.look_up(&self.injector).await
@@ -277,15 +280,19 @@ impl Tools for Model {
         Ok(())
     }
 
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
-        tool.acts().then_some(ActingTool {
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<Box<dyn EffectTool + 'a>> {
+        if !tool.acts() {
+            return None;
+        }
+        Some(Box::new(ActingTool {
             fake_world: &self.fake_world,
             injector: &self.injector,
             is_blind: tool.function.is_none(),
-        })
+        }))
     }
 }
 
+#[async_trait]
 impl Llm for Model {
     async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
         self.injector.step("agent").await;

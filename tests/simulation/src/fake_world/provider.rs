@@ -4,6 +4,7 @@ use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
 use crate::person::phone;
 use crate::witness::Mark;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -319,6 +320,7 @@ fn as_told(injector: &FaultInjector, outcome: SendOutcome) -> SendOutcome {
     }
 }
 
+#[async_trait]
 impl Providers for Edge {
     fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
         traits(provider)

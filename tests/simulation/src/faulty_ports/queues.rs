@@ -1,5 +1,7 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
@@ -13,7 +15,6 @@ use recado_pipeline::ports::{
     Files, InboundEntry, OutboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome,
     VectorStore, WriteOutcome,
 };
-use recado_testkit::delegate_calls;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -38,23 +39,20 @@ impl<Q: Queues> FaultyPort<Q> {
 
     /// `call`, a transaction of records and queues, with all queues changed by it. A safeguard that is taken out is one of
     /// separate steps, so then there is none.
-    fn joint<T, F>(
+    fn joint<'a, T: 'a>(
         &self,
-        call: Option<F>,
-    ) -> Option<impl Future<Output = PortResult<T>> + Send + use<Q, T, F>>
-    where
-        F: Future<Output = PortResult<T>> + Send,
-    {
+        call: Option<BoxFuture<'a, PortResult<T>>>,
+    ) -> Option<BoxFuture<'a, PortResult<T>>> {
         if self.injector.common.mutation.is_some() {
             return None;
         }
         let (call, common) = (call?, self.injector.common.clone());
-        Some(async move {
+        Some(Box::pin(async move {
             for queue in QueueName::ALL {
                 common.make_dirty(queue);
             }
             call.await
-        })
+        }))
     }
 
     /// A call after which a queue may hold something new.
@@ -72,12 +70,24 @@ impl<Q: Queues> FaultyPort<Q> {
     }
 }
 
+#[async_trait]
 impl<Q: Queues> Queues for FaultyPort<Q> {
-    delegate_calls! {
-        renew_payload(key: &str) -> bool;
-        find_payload(key: &str) -> Option<Value>;
-        delete_payload(key: &str) -> ();
-        delete_inbound(groups: &BTreeSet<String>) -> ();
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        self.around("renew_payload", self.inner.renew_payload(key)).await
+    }
+
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
+        self.around("find_payload", self.inner.find_payload(key)).await
+    }
+
+    async fn delete_payload(&self, key: &str) -> PortResult<()> {
+        self.around("delete_payload", self.inner.delete_payload(key))
+            .await
+    }
+
+    async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()> {
+        self.around("delete_inbound", self.inner.delete_inbound(groups))
+            .await
     }
 
     /// Notes which files of webhooks may not be stored: their provider gives them.
@@ -104,10 +114,10 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         self.sends(QueueName::Inbound, "send_inbound", effect).await
     }
 
-    fn record_and_enqueue(
-        &self,
-        events: &[InboundJob],
-    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
+    fn record_and_enqueue<'a>(
+        &'a self,
+        events: &'a [InboundJob],
+    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
         // Only where two steps are needed can a pending event be one that was never enqueued.
         if self.injector.lacks(Mutation::PendingIsNotEnqueuedAgain) {
             return None;
@@ -117,7 +127,7 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         for job in events {
             self.injector.common.witness().receive(&job.event, at);
         }
-        Some(async move {
+        Some(Box::pin(async move {
             let effect = async {
                 self.injector.common.make_dirty(QueueName::Inbound);
                 let recorded = both.await?;
@@ -130,15 +140,15 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
                 Ok(recorded)
             };
             self.around("record_and_enqueue", effect).await
-        })
+        }))
     }
 
-    fn store_and_finish(
-        &self,
-        applied: &AppliedMessage<'_>,
-    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
+    fn store_and_finish<'a>(
+        &'a self,
+        applied: &'a AppliedMessage<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
         let all = self.joint(self.inner.store_and_finish(applied))?;
-        Some(async move {
+        Some(Box::pin(async move {
             let effect = async {
                 self.injector.note_handled(applied.write.event);
                 let stored = all.await?;
@@ -146,16 +156,16 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
                 Ok(stored)
             };
             self.around("store_and_finish", effect).await
-        })
+        }))
     }
 
-    fn commit_and_enqueue(
-        &self,
-        reply: &CommittedReply<'_>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+    fn commit_and_enqueue<'a>(
+        &'a self,
+        reply: &'a CommittedReply<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
         let all = self.joint(self.inner.commit_and_enqueue(reply))?;
         let parts = reply.parts.to_vec();
-        Some(async move {
+        Some(Box::pin(async move {
             let effect = async {
                 let written = all.await?;
                 if written == WriteOutcome::Written {
@@ -164,18 +174,18 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
                 Ok(written)
             };
             self.around("commit_and_enqueue", effect).await
-        })
+        }))
     }
 
-    fn settle_and_acknowledge(
-        &self,
-        message: &Message,
-        landed: Option<&InFlightSend>,
-        link: Option<&DeliveryLink>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+    fn settle_and_acknowledge<'a>(
+        &'a self,
+        message: &'a Message,
+        landed: Option<&'a InFlightSend>,
+        link: Option<&'a DeliveryLink>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
         let both = self.joint(self.inner.settle_and_acknowledge(message, landed, link))?;
         let effect = self.injector.note_write(both, message);
-        Some(self.around("settle_and_acknowledge", effect))
+        Some(Box::pin(self.around("settle_and_acknowledge", effect)))
     }
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
@@ -229,10 +239,14 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
     }
 }
 
+#[async_trait]
 impl<Q: Files> Files for FaultyPort<Q> {
-    delegate_calls! {
-        open_file(key: &str) -> Option<FileBytes>;
-        delete_file(key: &str) -> ();
+    async fn open_file(&self, key: &str) -> PortResult<Option<FileBytes>> {
+        self.around("open_file", self.inner.open_file(key)).await
+    }
+
+    async fn delete_file(&self, key: &str) -> PortResult<()> {
+        self.around("delete_file", self.inner.delete_file(key)).await
     }
 
     async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
@@ -244,23 +258,52 @@ impl<Q: Files> Files for FaultyPort<Q> {
     }
 }
 
+#[async_trait]
 impl<Q: VectorStore> VectorStore for FaultyPort<Q> {
     fn has_vector_store(&self) -> bool {
         self.inner.has_vector_store()
     }
 
-    delegate_calls! {
-        put_vectors(index: &VectorIndexName, vectors: &[(VectorKey, Vec<f32>)]) -> ();
-        find_nearest(index: &VectorIndexName, question: &[f32], limit: usize) -> Vec<NearVector>;
-        delete_vectors(index: &VectorIndexName, keys: &[VectorKey]) -> ();
-        delete_vector_index(index: &VectorIndexName) -> ();
+    async fn put_vectors(
+        &self,
+        index: &VectorIndexName,
+        vectors: &[(VectorKey, Vec<f32>)],
+    ) -> PortResult<()> {
+        self.around("put_vectors", self.inner.put_vectors(index, vectors))
+            .await
+    }
+
+    async fn find_nearest(
+        &self,
+        index: &VectorIndexName,
+        question: &[f32],
+        limit: usize,
+    ) -> PortResult<Vec<NearVector>> {
+        self.around("find_nearest", self.inner.find_nearest(index, question, limit))
+            .await
+    }
+
+    async fn delete_vectors(&self, index: &VectorIndexName, keys: &[VectorKey]) -> PortResult<()> {
+        self.around("delete_vectors", self.inner.delete_vectors(index, keys))
+            .await
+    }
+
+    async fn delete_vector_index(&self, index: &VectorIndexName) -> PortResult<()> {
+        self.around("delete_vector_index", self.inner.delete_vector_index(index))
+            .await
     }
 }
 
+#[async_trait]
 impl<Q: DeadLetterQueues> DeadLetterQueues for FaultyPort<Q> {
-    delegate_calls! {
-        receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
-        remove_dead_message(copy: &DeadQueueMessage) -> ();
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
+        self.around("receive_dead_messages", self.inner.receive_dead_messages(queue))
+            .await
+    }
+
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
+        self.around("remove_dead_message", self.inner.remove_dead_message(copy))
+            .await
     }
 
     async fn enqueue_redrive(

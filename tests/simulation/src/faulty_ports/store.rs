@@ -12,6 +12,7 @@ mod webhooks;
 
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::access_list::AccessList;
@@ -31,7 +32,6 @@ use recado_pipeline::ports::{
     UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_pipeline::records::configuration::{InstanceName, load_configuration, remove_configuration};
-use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -49,13 +49,37 @@ impl<S: Store> FaultyPort<S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> Deliveries for FaultyPort<S> {
-    delegate_calls! {
-        record_status(update: &StatusUpdate, expires: Timestamp) -> ();
-        record_charged_status(update: &StatusUpdate, expires: Timestamp, charge: &UsageSum) -> ();
-        stop_awaiting(key: &DeliveryKey) -> ();
-        find_delivery(key: &DeliveryKey) -> Option<Delivery>;
-        find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
+    async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
+        self.around("record_status", self.inner.record_status(update, expires))
+            .await
+    }
+
+    async fn record_charged_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: &UsageSum,
+    ) -> PortResult<()> {
+        self.around(
+            "record_charged_status",
+            self.inner.record_charged_status(update, expires, charge),
+        )
+        .await
+    }
+
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+        self.around("stop_awaiting", self.inner.stop_awaiting(key)).await
+    }
+
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+        self.around("find_delivery", self.inner.find_delivery(key)).await
+    }
+
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+        self.around("find_deliveries", self.inner.find_deliveries(keys))
+            .await
     }
 
     async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
@@ -71,13 +95,18 @@ impl<S: Store> Deliveries for FaultyPort<S> {
 }
 
 /// A process asks for it once, so it is no step at which something may happen.
+#[async_trait]
 impl<S: Store> IdentityKeyStore for FaultyPort<S> {
-    delegate_calls! { directly:
-        find_identity_key() -> Option<IdentityKey>;
-        put_identity_key_if_absent(new: &IdentityKey) -> IdentityKey;
+    async fn find_identity_key(&self) -> PortResult<Option<IdentityKey>> {
+        self.inner.find_identity_key().await
+    }
+
+    async fn put_identity_key_if_absent(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
+        self.inner.put_identity_key_if_absent(new).await
     }
 }
 
+#[async_trait]
 impl<S: Store> UsageRecords for FaultyPort<S> {
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
         let mut sums = self
@@ -90,6 +119,7 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> ConfigurationStore for FaultyPort<S> {
     async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
         let (is_by_external, call) = match name {
@@ -133,15 +163,66 @@ impl<S: Store> FaultyPort<S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> RecordRemoval for FaultyPort<S> {
-    delegate_calls! {
-        erase_deliveries(keys: &[DeliveryKey], expires: Timestamp) -> ();
-        overwrite_deleted() -> ();
-        list_unlisted_conversations(tenant: &TenantId, limit: usize) -> Vec<Conversation>;
-        list_kept_since(tenant: &TenantId, before: Timestamp, limit: usize) -> Vec<ConversationId>;
-        delete_messages(conversation: &Conversation, messages: &[Message]) -> WriteOutcome;
-        delete_conversation(conversation: &Conversation) -> WriteOutcome;
-        replace_message(message: &Message, used: Option<&UsageSum>) -> WriteOutcome;
+    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
+        self.around("erase_deliveries", self.inner.erase_deliveries(keys, expires))
+            .await
+    }
+
+    async fn overwrite_deleted(&self) -> PortResult<()> {
+        self.around("overwrite_deleted", self.inner.overwrite_deleted())
+            .await
+    }
+
+    async fn list_unlisted_conversations(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> PortResult<Vec<Conversation>> {
+        self.around(
+            "list_unlisted_conversations",
+            self.inner.list_unlisted_conversations(tenant, limit),
+        )
+        .await
+    }
+
+    async fn list_kept_since(
+        &self,
+        tenant: &TenantId,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<ConversationId>> {
+        self.around(
+            "list_kept_since",
+            self.inner.list_kept_since(tenant, before, limit),
+        )
+        .await
+    }
+
+    async fn delete_messages(
+        &self,
+        conversation: &Conversation,
+        messages: &[Message],
+    ) -> PortResult<WriteOutcome> {
+        self.around(
+            "delete_messages",
+            self.inner.delete_messages(conversation, messages),
+        )
+        .await
+    }
+
+    async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
+        self.around(
+            "delete_conversation",
+            self.inner.delete_conversation(conversation),
+        )
+        .await
+    }
+
+    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
+        self.around("replace_message", self.inner.replace_message(message, used))
+            .await
     }
 
     async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
@@ -191,16 +272,73 @@ impl<S: Store> RecordRemoval for FaultyPort<S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> Gauges for FaultyPort<S> {
-    delegate_calls! {
-        read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
-        read_disk_space() -> Option<DiskSpace>;
-        read_oldest_intake() -> Option<Timestamp>;
-        list_troubled_instances(limit: usize) -> TroubledInstances;
-        list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
-        list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
-        count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
-        list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
+    async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
+        self.around("read_open_work", self.inner.read_open_work(of, limit))
+            .await
+    }
+
+    async fn read_disk_space(&self) -> PortResult<Option<DiskSpace>> {
+        self.around("read_disk_space", self.inner.read_disk_space()).await
+    }
+
+    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
+        self.around("read_oldest_intake", self.inner.read_oldest_intake())
+            .await
+    }
+
+    async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
+        self.around(
+            "list_troubled_instances",
+            self.inner.list_troubled_instances(limit),
+        )
+        .await
+    }
+
+    async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson> {
+        self.around(
+            "list_waiting_for_person",
+            self.inner.list_waiting_for_person(before, limit),
+        )
+        .await
+    }
+
+    async fn list_waiting_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        self.around(
+            "list_waiting_conversations",
+            self.inner.list_waiting_conversations(filter, page),
+        )
+        .await
+    }
+
+    async fn count_unacknowledged(
+        &self,
+        range: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> PortResult<UnacknowledgedCounts> {
+        self.around(
+            "count_unacknowledged",
+            self.inner.count_unacknowledged(range, limit),
+        )
+        .await
+    }
+
+    async fn list_unacknowledged(
+        &self,
+        filter: &UnacknowledgedFilter,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> PortResult<Page<UnacknowledgedMessage>> {
+        self.around(
+            "list_unacknowledged",
+            self.inner.list_unacknowledged(filter, now, page),
+        )
+        .await
     }
 }
 

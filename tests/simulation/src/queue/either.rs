@@ -3,6 +3,8 @@
 use super::sqs::{self, Sqs};
 use super::{Dead, Got, WorkQueues};
 use crate::executor::Simulation;
+use async_trait::async_trait;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
@@ -18,7 +20,6 @@ use recado_pipeline::ports::{
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::time::Duration;
 
 /// The queues of one history. Clones are the same queues.
@@ -73,38 +74,39 @@ impl EitherQueues {
     }
 }
 
+#[async_trait]
 impl Queues for EitherQueues {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         on_each!(self, queues => queues.enqueue_inbound(events).await)
     }
 
-    fn record_and_enqueue(
-        &self,
-        events: &[InboundJob],
-    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
+    fn record_and_enqueue<'a>(
+        &'a self,
+        events: &'a [InboundJob],
+    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
         self.joint()?.record_and_enqueue(events)
     }
 
-    fn store_and_finish(
-        &self,
-        applied: &AppliedMessage<'_>,
-    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
+    fn store_and_finish<'a>(
+        &'a self,
+        applied: &'a AppliedMessage<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
         self.joint()?.store_and_finish(applied)
     }
 
-    fn commit_and_enqueue(
-        &self,
-        reply: &CommittedReply<'_>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+    fn commit_and_enqueue<'a>(
+        &'a self,
+        reply: &'a CommittedReply<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
         self.joint()?.commit_and_enqueue(reply)
     }
 
-    fn settle_and_acknowledge(
-        &self,
-        message: &Message,
-        landed: Option<&InFlightSend>,
-        link: Option<&DeliveryLink>,
-    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+    fn settle_and_acknowledge<'a>(
+        &'a self,
+        message: &'a Message,
+        landed: Option<&'a InFlightSend>,
+        link: Option<&'a DeliveryLink>,
+    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
         self.joint()?.settle_and_acknowledge(message, landed, link)
     }
 
@@ -145,6 +147,7 @@ impl Queues for EitherQueues {
     }
 }
 
+#[async_trait]
 impl DeadLetterQueues for EitherQueues {
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         on_each!(self, queues => queues.receive_dead_messages(queue).await)
@@ -164,6 +167,7 @@ impl DeadLetterQueues for EitherQueues {
     }
 }
 
+#[async_trait]
 impl Files for EitherQueues {
     async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
         on_each!(self, queues => queues.put_file(key, mime_type, bytes).await)
@@ -183,6 +187,7 @@ impl Files for EitherQueues {
 }
 
 /// No histories of a store of vectors are played.
+#[async_trait]
 impl VectorStore for EitherQueues {}
 
 /// Calls a method of the queues that gave out this receipt.

@@ -6,6 +6,7 @@ mod dead;
 
 use super::{Dead, Got, WorkQueues, visibility};
 use crate::executor::Simulation;
+use async_trait::async_trait;
 use dead::Left;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
@@ -134,6 +135,7 @@ fn tenant_of(body: &str) -> String {
     job.map(|job| job.tenant().to_string()).unwrap_or_default()
 }
 
+#[async_trait]
 impl Queues for Sqs {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         // A request's messages fail one by one, whatever their places: of each group its first ones are taken.
@@ -223,6 +225,7 @@ impl Queues for Sqs {
     }
 }
 
+#[async_trait]
 impl Files for Sqs {
     async fn put_file(&self, key: &str, _: &str, bytes: FileBytes) -> Result<(), FileError> {
         let bytes = bytes.read_all().await?;
@@ -241,6 +244,7 @@ impl Files for Sqs {
 }
 
 /// No histories of a store of vectors are played.
+#[async_trait]
 impl VectorStore for Sqs {}
 
 impl State {

@@ -38,7 +38,7 @@ fn show_secret(found: &ConfiguredEndpoint) -> Option<String> {
 struct Told(Option<String>);
 
 /// Makes an endpoint, as the API does. `None`: it is asked again.
-async fn create(deps: &impl Deps, tenant: &TenantId, endpoint: WebhookEndpoint) -> Option<Told> {
+async fn create(deps: &Deps, tenant: &TenantId, endpoint: WebhookEndpoint) -> Option<Told> {
     let (caller, id) = (Caller::installation(), endpoint.id.clone());
     let change = EndpointChange::Create(endpoint);
     match Box::pin(change_webhook_endpoints(deps, &caller, tenant, &change)).await {
@@ -51,7 +51,7 @@ async fn create(deps: &impl Deps, tenant: &TenantId, endpoint: WebhookEndpoint) 
 }
 
 /// Replaces or removes an endpoint. Whatever the answer is, it is no error of the store.
-async fn change(deps: &impl Deps, tenant: &TenantId, change: &EndpointChange) -> Option<()> {
+async fn change(deps: &Deps, tenant: &TenantId, change: &EndpointChange) -> Option<()> {
     let done = Box::pin(change_webhook_endpoints(
         deps,
         &Caller::installation(),

@@ -126,7 +126,7 @@ where
     }
 
     /// Whether there is a state of an endpoint that is not configured.
-    async fn has_left_states(&self, deps: &impl Deps) -> PortResult<bool> {
+    async fn has_left_states(&self, deps: &Deps) -> PortResult<bool> {
         let listed = webhooks::list_posted_endpoints(deps).await?;
         let states = list_endpoint_states(&self.store, None, STATES_MAX).await?;
         let is_listed = |state: &EndpointState| {
@@ -147,7 +147,7 @@ where
         owes
     }
 
-    async fn has_open_posts(&self, deps: &impl Deps) -> PortResult<bool> {
+    async fn has_open_posts(&self, deps: &Deps) -> PortResult<bool> {
         let store = &self.store;
         for (tenant, endpoint) in webhooks::list_posted_endpoints(deps).await? {
             if endpoint.disabled {

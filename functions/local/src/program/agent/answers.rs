@@ -40,7 +40,7 @@ fn parse_questions(text: &str) -> Vec<String> {
 
 /// Asks the agent's model a question with each of two prompts.
 pub(super) async fn ask_both_prompts(
-    model: &impl Llm,
+    model: &dyn Llm,
     agent: &Agent,
     (full, shorter): (&str, &str),
     question: &str,

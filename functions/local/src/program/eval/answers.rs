@@ -80,7 +80,7 @@ impl AnswerCounts {
 
 /// Asks a model each question with what was found, and counts the answers that say that it does not know.
 pub(super) async fn count_unknowing_answers(
-    model: &impl Llm,
+    model: &dyn Llm,
     name: &str,
     questions: &[PromptedQuestion],
 ) -> Result<AnswerCounts> {
@@ -100,7 +100,7 @@ pub(super) async fn count_unknowing_answers(
 }
 
 /// Asks a question. Returns `true` if the answer says that the model does not know.
-async fn ask_for_answer(model: &impl Llm, name: &str, question: &PromptedQuestion) -> Result<bool> {
+async fn ask_for_answer(model: &dyn Llm, name: &str, question: &PromptedQuestion) -> Result<bool> {
     let request = LlmRequest {
         model: name.to_owned(),
         key: None,
@@ -125,12 +125,14 @@ async fn ask_for_answer(model: &impl Llm, name: &str, question: &PromptedQuestio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use async_trait::async_trait;
     use recado_domain::message::TokenUsage;
     use recado_pipeline::ports::{LlmError, LlmReply};
 
     /// A model that knows what it is shown, unless the question is a riddle.
     struct Knows;
 
+    #[async_trait]
     impl Llm for Knows {
         async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
             let is_riddle = request.turns[0].text.contains("riddle");

@@ -1,10 +1,10 @@
 //! Redrives and deletes dead letters.
 
+use super::super::context::Api;
 #[cfg(test)]
 use super::super::problem_answers::{Conflict, NotFound};
 #[cfg(test)]
 use super::super::schema::{QueueNameSchema, ReasonSchema};
-use super::super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
 use axum::body::Body;
@@ -51,7 +51,7 @@ pub(crate) struct RedrivenLetterView {
     responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), NotFound, Conflict)
 ))]
 pub(crate) async fn redrive_dead_letter(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<(StatusCode, Json<RedrivenLetterView>), HttpProblem> {
@@ -137,7 +137,7 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
     )
 ))]
 pub(crate) async fn redrive_dead_letters(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -195,7 +195,7 @@ pub(crate) async fn redrive_dead_letters(
     responses((status = 204, description = "The dead letter is deleted"), NotFound)
 ))]
 pub(crate) async fn delete_dead_letter(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<StatusCode, HttpProblem> {
@@ -252,7 +252,7 @@ pub(crate) struct PurgeView {
     responses((status = 200, body = PurgeView, description = "The number of deletions"))
 ))]
 pub(crate) async fn delete_dead_letters(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
 ) -> Result<Json<PurgeView>, HttpProblem> {

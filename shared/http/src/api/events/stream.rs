@@ -1,10 +1,10 @@
 //! `GET /v1/events/stream`: events as they are published, as Server-Sent Events.
 
 use super::{PublishedEventView, parse_kinds, parse_start};
+use crate::api::context::Api;
 use crate::api::error_mapping::list_problem;
 #[cfg(test)]
 use crate::api::problem_answers::NotFound;
-use crate::api::{Api, ApiContext};
 use crate::event_feed::{BATCH_MAX, FeedNews, Subscription};
 use crate::problem::{self, HttpProblem};
 use crate::query::QueryParams;
@@ -20,7 +20,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::published_event::EventCursor;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Deps;
-use recado_pipeline::ports::{LoggedEvent, PublishedPage, System};
+use recado_pipeline::ports::{LoggedEvent, PublishedPage};
 use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -51,8 +51,8 @@ pub(in crate::api) struct StreamQuery {
 }
 
 /// An open stream.
-struct OpenStream<D> {
-    deps: Arc<D>,
+struct OpenStream {
+    deps: Arc<Deps>,
     caller: Caller,
     /// The events that are wanted. `start` is the place behind the last event that was read.
     query: EventQuery,
@@ -65,7 +65,7 @@ struct OpenStream<D> {
     ends_at: Timestamp,
 }
 
-impl<D: Deps> OpenStream<D> {
+impl OpenStream {
     fn is_wanted_event(&self, logged: &LoggedEvent) -> bool {
         let tenant = logged.event.tenant.as_ref();
         let is_in_scope = match (&self.caller.scope, tenant) {
@@ -139,11 +139,7 @@ fn write_event(logged: LoggedEvent) -> Event {
 }
 
 /// Finds the place at which a stream begins.
-async fn find_start<D: Deps>(
-    deps: &D,
-    caller: &Caller,
-    query: &EventQuery,
-) -> Result<EventCursor, HttpProblem> {
+async fn find_start(deps: &Deps, caller: &Caller, query: &EventQuery) -> Result<EventCursor, HttpProblem> {
     let is_given = query.start != EventStart::Now;
     // A place that this log did not give is refused here, not in the stream.
     let look = EventQuery {
@@ -174,8 +170,8 @@ async fn find_start<D: Deps>(
         NotFound
     )
 ))]
-pub(in crate::api) async fn get_event_stream<C: ApiContext>(
-    State(api): State<Api<C>>,
+pub(in crate::api) async fn get_event_stream(
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<StreamQuery>,

@@ -1,8 +1,8 @@
 //! `POST /v1/events/tickets`: a ticket that opens a WebSocket, which tells that there is more to read.
 
+use crate::api::context::Api;
 #[cfg(test)]
 use crate::api::problem_answers::NotFound;
-use crate::api::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -39,7 +39,7 @@ pub(in crate::api) struct PushTicketView {
     responses((status = 201, body = PushTicketView, description = "The ticket"), NotFound)
 ))]
 pub(in crate::api) async fn post_push_ticket(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<(StatusCode, Json<PushTicketView>), HttpProblem> {
     let Some(desk) = &api.options.push_desk else {

@@ -1,5 +1,6 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
+use super::super::context::{Api, BODY_MAX};
 use super::super::error_mapping::list_problem;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
@@ -7,7 +8,6 @@ use super::super::problem_answers::NotFound;
 use super::super::schema::PublishedKindSchema;
 use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
-use super::super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body, parse_page_request, read_body};
 use axum::body::Body;
@@ -74,7 +74,7 @@ impl From<FailedEvent> for FailedEventView {
     )
 ))]
 pub(in crate::api) async fn list_failed_events(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
@@ -119,7 +119,7 @@ pub(in crate::api) struct RedrivenView {
     )
 ))]
 pub(in crate::api) async fn post_failed_redrive(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,

@@ -1,9 +1,9 @@
 //! `/v1/webhooks/{id}/test` and `/replay`.
 
+use super::super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::super::problem_answers::{NotFound, NotImplemented};
 use super::super::tenant_query::TenantQuery;
-use super::super::{Api, ApiContext, BODY_MAX};
 use super::view::EndpointView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
@@ -44,18 +44,18 @@ pub(in crate::api) struct EndpointTestView {
     )
 ))]
 pub(in crate::api) async fn post_endpoint_test(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<EndpointTestView>, HttpProblem> {
-    let Some(desk) = &api.options.endpoint_desk else {
+    let Some(posts) = &api.options.endpoint_posts else {
         return Err(HttpProblem::new(
             StatusCode::NOT_IMPLEMENTED,
             "this process posts to no webhook endpoint",
         ));
     };
-    let tested = webhooks::test_endpoint(&*api.deps, &caller, desk, of.tenant.as_ref(), &id);
+    let tested = webhooks::test_endpoint(&*api.deps, &caller, &**posts, of.tenant.as_ref(), &id);
     let (event, answer) = tested.await?;
     Ok(Json(EndpointTestView {
         event_id: event.id,
@@ -87,7 +87,7 @@ struct ReplayRequest {
     responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
 ))]
 pub(in crate::api) async fn post_replay(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,

@@ -1,11 +1,11 @@
 //! `GET /health/whatsapp/detailed`: the health with what a person needs to find a cause.
 
+use super::super::context::Api;
 use super::super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
 #[cfg(test)]
 use super::super::schema::{HealthStatusSchema, RateSchema};
-use super::super::{Api, ApiContext};
 use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -17,9 +17,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceState, MessagingLimit};
 use recado_domain::rate::Rate;
-use recado_pipeline::Deps;
 use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
-use recado_pipeline::ports::System;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -173,7 +171,7 @@ struct ProbesView {
     )
 ))]
 pub(crate) async fn get_detailed_whatsapp_health(
-    State(api): State<Api<impl ApiContext>>,
+    State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> Result<(StatusCode, PiecedJson<DetailedView>), HttpProblem> {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use recado_domain::effects::{CELL, Cell, CellSpan, EffectId, EntryError, Journal, JournalChange};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::{
     JournalOutcome, find_journal, list_held_cells, save_journal_with_cells,
 };
@@ -46,7 +46,7 @@ enum ChangeTry {
 
 /// Changes the stored journal of a tenant's thread by `change`, which may refuse. Returns the journal as it was written.
 pub(crate) async fn change_journal(
-    deps: &impl Deps,
+    deps: &Deps,
     of: (&TenantId, &ThreadId),
     change: impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
 ) -> Result<Versioned<Journal>, JournalError> {
@@ -62,7 +62,7 @@ pub(crate) async fn change_journal(
 /// Has the journal follow a booked event that people moved to `span` or deleted (`None`). The calendar decides where the event is:
 /// cells that other events hold by then are left to these, and the booking has a clash. Returns the journal as it was written.
 pub(crate) async fn follow_booked_event(
-    deps: &impl Deps,
+    deps: &Deps,
     of: (&TenantId, &ThreadId),
     event: &EffectId,
     span: Option<&CellSpan>,
@@ -87,7 +87,7 @@ pub(crate) async fn follow_booked_event(
 }
 
 async fn try_to_change(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, thread): (&TenantId, &ThreadId),
     change: &impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
 ) -> Result<ChangeTry, JournalError> {
@@ -104,11 +104,7 @@ async fn try_to_change(
 }
 
 /// Lists the cells of a booking's time that other events hold now.
-async fn list_cells_of_others(
-    deps: &impl Deps,
-    journal: &Journal,
-    event: &EffectId,
-) -> PortResult<Vec<Cell>> {
+async fn list_cells_of_others(deps: &Deps, journal: &Journal, event: &EffectId) -> PortResult<Vec<Cell>> {
     let cells = journal
         .find_booking(event)
         .map(|booking| booking.span.list_cells());

@@ -9,7 +9,7 @@ use recado_ports::ports::PortResult;
 
 /// Follows the event of a booking: people moved it to `span`, or deleted it (`None`). The draft's journal has it then.
 pub(crate) async fn follow_event(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     event: &EffectId,
     span: Option<CellSpan>,
@@ -24,7 +24,7 @@ pub(crate) async fn follow_event(
 
 /// Plans the reminders of a booking whose appointment begins at `start`. The draft's journal has them then.
 pub(crate) async fn plan_reminders(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     event: &EffectId,
     (start, times): (Timestamp, &[Timestamp]),
@@ -37,7 +37,7 @@ pub(crate) async fn plan_reminders(
 
 /// Notes that the contact confirmed a booking. The draft's journal has it then.
 pub(crate) async fn confirm_booking(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     event: &EffectId,
 ) -> PortResult<()> {
@@ -46,7 +46,7 @@ pub(crate) async fn confirm_booking(
 
 /// Notes that another event stands in the calendar at the time of a booking. The draft's journal has it then.
 pub(crate) async fn note_other_event(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     event: &EffectId,
 ) -> PortResult<()> {
@@ -55,7 +55,7 @@ pub(crate) async fn note_other_event(
 
 /// Changes the journal without its cells, and notes the write in the draft.
 async fn write_plainly(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     by: impl Fn(&mut Journal, Timestamp),
 ) -> PortResult<()> {

@@ -7,16 +7,12 @@ use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{Conversations, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Leaves a note in a conversation that people have or read. The same note again changes nothing.
-pub(crate) async fn leave_note(
-    deps: &impl Deps,
-    conversation: &ConversationId,
-    text: &str,
-) -> PortResult<()> {
+pub(crate) async fn leave_note(deps: &Deps, conversation: &ConversationId, text: &str) -> PortResult<()> {
     retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let found = deps.store().find_conversation(conversation).await?;
         let Some(mut found) = found else {
@@ -34,7 +30,7 @@ pub(crate) async fn leave_note(
 /// Leaves a note of the effects that were done for messages that the agent will not answer. People took the conversation over or
 /// resolved it. `newest` are its newest messages. Only a conversation with a journal costs a read.
 pub(crate) async fn note_untold_effects(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     newest: &[Message],
 ) -> PortResult<()> {
@@ -61,7 +57,7 @@ pub(crate) fn is_left_by_agent(conversation: &Conversation) -> bool {
 
 /// Describes for people the effects of a thread that are done and that `which` chooses. `None`: there are none.
 pub(crate) async fn describe_done_effects(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     which: impl Fn(&EffectEntry) -> bool,
 ) -> PortResult<Option<String>> {

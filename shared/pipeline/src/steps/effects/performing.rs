@@ -8,7 +8,7 @@ use recado_domain::effects::{
     BeginRefusal, EffectEntry, EffectRequest, EffectState, EntryEnd, Journal, JournalChange,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{CallAnswer, EffectGuard, EffectTool, PortError, PortResult, System};
+use recado_ports::ports::{CallAnswer, EffectGuard, EffectTool, PortError, PortResult};
 use recado_ports::records::effects::{JournalOutcome, find_journal, store_begun_effect};
 use recado_ports::table::Versioned;
 use recado_ports::time_limit::run_within;
@@ -88,8 +88,8 @@ impl From<JournalError> for EffectStop {
 /// Performs one effect of a draft. The conversation must be as `guard` says when it begins, and the journal as `drafted`. The call
 /// is made only if it can end before `deadline`, the end of the draft's lease and of its function.
 pub async fn perform_effect(
-    deps: &impl Deps,
-    tool: &impl EffectTool,
+    deps: &Deps,
+    tool: &dyn EffectTool,
     guard: &EffectGuard,
     drafted: &mut DraftedJournal,
     request: EffectRequest,
@@ -145,7 +145,7 @@ pub async fn perform_effect(
 
 /// Stores the begin. After a failure of the store the journal is read: an entry with our nonce is ours.
 async fn store_begun(
-    deps: &impl Deps,
+    deps: &Deps,
     guard: &EffectGuard,
     begun: &mut Versioned<Journal>,
     change: &JournalChange,
@@ -171,8 +171,8 @@ async fn store_begun(
 
 /// Settles the effect whose call had no clear answer, with the nonce of the call.
 async fn settle_own(
-    deps: &impl Deps,
-    tool: &impl EffectTool,
+    deps: &Deps,
+    tool: &dyn EffectTool,
     drafted: &mut DraftedJournal,
     entry: &EffectEntry,
 ) -> Result<EffectEnd, EffectStop> {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, Journal, JournalChange};
 use recado_domain::ids::{Nonce, TenantId, ThreadId};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility, System};
+use recado_ports::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility};
 use recado_ports::table::Versioned;
 use recado_ports::time_limit::run_within;
 
@@ -52,8 +52,8 @@ enum SettlingFinding {
 /// Settles the effect of this number if it is still in the hands of `seen`. The attempt claims it as `own` first, so that of
 /// several settlers one stores the end.
 pub async fn settle_effect(
-    deps: &impl Deps,
-    tool: &impl EffectTool,
+    deps: &Deps,
+    tool: &dyn EffectTool,
     (of, number): ((&TenantId, &ThreadId), u64),
     seen: &Nonce,
     own: Nonce,
@@ -90,7 +90,7 @@ pub async fn settle_effect(
 }
 
 /// Asks, and fences what did not happen yet, until it is known whether the effect happened.
-async fn find_end(deps: &impl Deps, tool: &impl EffectTool, entry: &EffectEntry) -> SettlingFinding {
+async fn find_end(deps: &Deps, tool: &dyn EffectTool, entry: &EffectEntry) -> SettlingFinding {
     let ability = tool.settling_ability();
     if ability == SettlingAbility::Blind {
         return SettlingFinding::NobodyEverKnows;
@@ -126,7 +126,7 @@ async fn find_end(deps: &impl Deps, tool: &impl EffectTool, entry: &EffectEntry)
 
 /// Notes that an attempt found nothing out. After the fourth one, or `at_once`, the effect is unknown.
 async fn give_up(
-    deps: &impl Deps,
+    deps: &Deps,
     of: (&TenantId, &ThreadId),
     entry: &EffectEntry,
     at_once: bool,
@@ -149,8 +149,8 @@ async fn give_up(
 /// Removes the fence of an effect whose failure is stored. Returns the journal if that was noted; without an answer `reconcile`
 /// comes back to it.
 async fn take_fence_away(
-    deps: &impl Deps,
-    tool: &impl EffectTool,
+    deps: &Deps,
+    tool: &dyn EffectTool,
     tenant: &TenantId,
     entry: &EffectEntry,
 ) -> PortResult<Option<Versioned<Journal>>> {
@@ -175,8 +175,8 @@ async fn take_fence_away(
 
 /// Removes the fence of a tenant's effect that failed, which was left behind.
 pub async fn remove_fence_left(
-    deps: &impl Deps,
-    tool: &impl EffectTool,
+    deps: &Deps,
+    tool: &dyn EffectTool,
     tenant: &TenantId,
     entry: &EffectEntry,
 ) -> PortResult<()> {

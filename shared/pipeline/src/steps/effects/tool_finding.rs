@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Returns the tool of the tenant's agent that has this name. `None`: it was removed or renamed, or the agent has it no more.
 pub(crate) async fn find_tool_of_effect(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     named: &ToolName,
 ) -> PortResult<Option<Tool>> {

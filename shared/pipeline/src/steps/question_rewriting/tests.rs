@@ -1,4 +1,5 @@
 use super::*;
+use async_trait::async_trait;
 use futures::executor::block_on;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::CredentialRef;
@@ -14,6 +15,7 @@ struct Scripted {
     asked: Mutex<Vec<LlmRequest>>,
 }
 
+#[async_trait]
 impl Llm for Scripted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         self.asked.lock().expect("one thread").push(request.clone());
@@ -37,6 +39,7 @@ impl Llm for Scripted {
 /// A clock on which every wait is over at once.
 struct Hurried;
 
+#[async_trait]
 impl System for Hurried {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH

@@ -61,9 +61,9 @@ enum AttemptResult {
 
 /// Runs one pass: delivers the notifications that are due. The caller limits its time.
 pub async fn deliver_notifications(
-    store: &impl Table,
-    system: &impl System,
-    channels: &impl NotificationChannels,
+    store: &dyn Table,
+    system: &dyn System,
+    channels: &dyn NotificationChannels,
 ) -> PortResult<DeliveryReport> {
     let due = list_due_notifications(store, system.now(), DUE_MAX).await?;
     if due.is_empty() {
@@ -120,8 +120,8 @@ async fn hold_later_notifications(
 /// next one.
 async fn attempt_delivery(
     table: &dyn Table,
-    system: &impl System,
-    channels: &impl NotificationChannels,
+    system: &dyn System,
+    channels: &dyn NotificationChannels,
     config: &AlertConfig,
     mut stored: Versioned<Notification>,
 ) -> PortResult<AttemptResult> {
@@ -161,7 +161,7 @@ async fn attempt_delivery(
 /// Makes a test notification for each destination within the scope, or for the one named `only`. The next pass delivers
 /// them.
 pub async fn add_test_notifications(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     only: Option<&str>,
 ) -> Result<Vec<Notification>, NotificationError> {
@@ -202,7 +202,7 @@ pub async fn add_test_notifications(
 
 /// Makes a dead notification pending again. The next pass delivers it.
 pub async fn redrive_notification(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
 ) -> Result<Notification, NotificationError> {

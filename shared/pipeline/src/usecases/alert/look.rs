@@ -17,7 +17,7 @@ use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
-    Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords, WaitingForPerson,
+    Gauges, InstallationStore, PortResult, QueueDepths, TroubledInstances, WaitingForPerson,
 };
 use recado_ports::records::endpoints::list_endpoint_states;
 use recado_ports::table::Table;
@@ -52,8 +52,8 @@ pub struct KnownState<'a> {
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
 pub(super) async fn look_at_installation(
-    store: &(impl Table + Gauges + UsageRecords),
-    depths: &impl QueueDepths,
+    store: &dyn InstallationStore,
+    depths: &dyn QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
     known_state: KnownState<'_>,
@@ -130,7 +130,7 @@ fn compare_backlog(
 /// Returns the conversations in which a person owes an answer. If they are more than are read, those that wait for longer
 /// than `patience` are read apart: the newer ones must not hide them.
 async fn list_waits(
-    store: &impl Gauges,
+    store: &dyn Gauges,
     patience: SignedDuration,
     now: Timestamp,
 ) -> PortResult<WaitingForPerson> {
@@ -186,7 +186,7 @@ fn part_budgets(
 
 /// Measures budgets of tenants. Nothing is read if there is none.
 async fn measure_budgets(
-    store: &(impl Table + UsageRecords),
+    store: &dyn InstallationStore,
     budgets: Vec<(TenantId, MonthlyBudget)>,
     now: Timestamp,
 ) -> PortResult<Vec<TenantBudgetLook>> {
@@ -215,7 +215,7 @@ fn known<T>(what: &'static str, read: PortResult<T>) -> Option<T> {
 
 /// Reads the state of the installation, unless it is known; `None`, and a warning, if it could not be read.
 async fn read_unless_known(
-    store: &(impl Gauges + Table),
+    store: &dyn InstallationStore,
     reading: Option<&InstallationReading>,
     now: Timestamp,
 ) -> Option<InstallationReading> {
@@ -229,7 +229,7 @@ fn count_items(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-async fn count_queued(depths: &impl QueueDepths) -> PortResult<u64> {
+async fn count_queued(depths: &dyn QueueDepths) -> PortResult<u64> {
     let mut sum = 0;
     for queue in QueueName::ALL {
         sum += depths.read_queue_depth(queue).await?.total_messages();

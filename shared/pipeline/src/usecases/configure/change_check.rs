@@ -9,13 +9,13 @@ use crate::steps::named_secrets::find_missing;
 use futures::future::join3;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig, NamedSecret};
-use recado_ports::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers};
+use recado_ports::ports::{ConnectionAnswer, CredentialState, LlmError};
 use std::collections::BTreeSet;
 
 /// Asks the models and providers that `changes` make new. Returns the warnings. A model that refuses requests is an error:
 /// every customer of its agent would get the error message.
 pub(super) async fn check_changes(
-    deps: &impl Deps,
+    deps: &Deps,
     changes: &[ConfigurationChange],
     document: &ConfigDocument,
     asks: AskedParties,
@@ -55,7 +55,7 @@ pub(super) async fn check_changes(
 
 /// Looks for the secrets that new and changed entries name.
 async fn check_secrets(
-    deps: &impl Deps,
+    deps: &Deps,
     changes: &[ConfigurationChange],
     document: &ConfigDocument,
 ) -> Vec<String> {
@@ -81,7 +81,7 @@ async fn check_secrets(
 }
 
 async fn check_models(
-    deps: &impl Deps,
+    deps: &Deps,
     changes: &[ConfigurationChange],
     document: &ConfigDocument,
 ) -> Result<Vec<String>, ConfigureError> {
@@ -109,7 +109,7 @@ async fn check_models(
 
 /// Asks the agents that users run and that are new or changed. None of them is an error: the endpoint may come later.
 async fn check_http_agents(
-    deps: &impl Deps,
+    deps: &Deps,
     changes: &[ConfigurationChange],
     document: &ConfigDocument,
 ) -> Vec<String> {
@@ -132,7 +132,7 @@ async fn check_http_agents(
 }
 
 /// Returns `true` if the agent has instances, and each of them is simulated: then no real model answers for it.
-async fn answers_simulated_only(deps: &impl Deps, agent: &Agent, document: &ConfigDocument) -> bool {
+async fn answers_simulated_only(deps: &Deps, agent: &Agent, document: &ConfigDocument) -> bool {
     let mut own = 0;
     for instance in document.enabled_instances().filter(|one| one.agent == agent.id) {
         own += 1;
@@ -143,7 +143,7 @@ async fn answers_simulated_only(deps: &impl Deps, agent: &Agent, document: &Conf
     own > 0
 }
 
-async fn check_model(deps: &impl Deps, agent: &Agent, model: &str) -> Result<Option<String>, ConfigureError> {
+async fn check_model(deps: &Deps, agent: &Agent, model: &str) -> Result<Option<String>, ConfigureError> {
     match ask_model(deps, model, agent.own_key_for(model)).await {
         Ok(()) => Ok(None),
         Err(LlmError::Refused(why)) => {
@@ -163,7 +163,7 @@ async fn check_model(deps: &impl Deps, agent: &Agent, model: &str) -> Result<Opt
 }
 
 async fn check_providers(
-    deps: &impl Deps,
+    deps: &Deps,
     changes: &[ConfigurationChange],
     document: &ConfigDocument,
 ) -> Vec<String> {
@@ -178,7 +178,7 @@ async fn check_providers(
     found.into_iter().flatten().collect()
 }
 
-async fn check_provider(deps: &impl Deps, bound: InstanceConfig) -> Option<String> {
+async fn check_provider(deps: &Deps, bound: InstanceConfig) -> Option<String> {
     let problem = match deps.providers().check_credential(&bound.instance).await {
         CredentialState::Simulated => None,
         CredentialState::Missing(why) => Some(format!("{why}: its messages wait")),
@@ -192,7 +192,7 @@ async fn check_provider(deps: &impl Deps, bound: InstanceConfig) -> Option<Strin
     Some(format!("instance `{}`{at}: {problem}", bound.instance.id))
 }
 
-async fn ask_provider(deps: &impl Deps, bound: &InstanceConfig) -> ConnectionAnswer {
+async fn ask_provider(deps: &Deps, bound: &InstanceConfig) -> ConnectionAnswer {
     let answer = await_provider(deps, deps.providers().query_connection(bound)).await;
     answer.unwrap_or(ConnectionAnswer::Unclear)
 }

@@ -10,7 +10,7 @@ use recado_ports::records::endpoints::{delete_endpoint_records, list_endpoint_st
 /// Lists the states of the endpoints of the tenants in `change`. They are read before the configuration, so that a state whose endpoint
 /// that does not hold belongs to one of before.
 pub(super) async fn list_states_before(
-    deps: &impl Deps,
+    deps: &Deps,
     change: &ConfigDocument,
 ) -> PortResult<Vec<EndpointState>> {
     let mut states = Vec::new();
@@ -23,7 +23,7 @@ pub(super) async fn list_states_before(
 
 /// Deletes what is stored of endpoints that are not configured, before an endpoint gets the name of one of them. A crash may have left it.
 pub(super) async fn forget_left_endpoints(
-    deps: &impl Deps,
+    deps: &Deps,
     states: &[EndpointState],
     known: &ConfigDocument,
 ) -> PortResult<()> {
@@ -42,7 +42,7 @@ pub(super) async fn forget_left_endpoints(
 /// The endpoints that the change added get their places, so that they are told what is published from now on. So do those that have none
 /// since who added them was cut off: who repeats the change is told that they are there.
 pub(super) async fn follow_endpoint_changes(
-    deps: &impl Deps,
+    deps: &Deps,
     states: &[EndpointState],
     known: &ConfigDocument,
     change: &ConfigDocument,
@@ -78,6 +78,6 @@ fn list_endpoints<'a>(known: &'a ConfigDocument, of: &EndpointState) -> &'a [Web
     tenant.map(Tenant::webhook_endpoints).unwrap_or_default()
 }
 
-async fn delete_records(deps: &impl Deps, state: &EndpointState) -> PortResult<()> {
+async fn delete_records(deps: &Deps, state: &EndpointState) -> PortResult<()> {
     delete_endpoint_records(deps.store(), &state.tenant, &state.endpoint, state.generation()).await
 }

@@ -55,7 +55,7 @@ pub fn compute_version<T: ConfigEntry>(entry: &T) -> String {
 
 /// Lists the entries of a kind within the caller's scope, or those of `tenant`.
 pub async fn list_visible_entries<T: ConfigEntry + recado_ports::table::Record>(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: Option<&TenantId>,
     page: &PageRequest,
@@ -73,11 +73,7 @@ pub async fn list_visible_entries<T: ConfigEntry + recado_ports::table::Record>(
 }
 
 /// Returns an entry by its id. An entry outside the caller's scope counts as unknown.
-pub async fn find_entry<T: ConfigEntry>(
-    deps: &impl Deps,
-    caller: &Caller,
-    id: &str,
-) -> Result<T, ConfigureError> {
+pub async fn find_entry<T: ConfigEntry>(deps: &Deps, caller: &Caller, id: &str) -> Result<T, ConfigureError> {
     let missing = ConfigureError::NotFound(T::KIND);
     let Some(names) = T::name_entry(id) else {
         return Err(missing);
@@ -89,7 +85,7 @@ pub async fn find_entry<T: ConfigEntry>(
 
 /// Creates an entry, with the checks of a document that holds it alone. An entry that exists is left as it is.
 pub async fn create_entry<T: ConfigEntry>(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     entry: T,
     asks: AskedParties,
@@ -99,7 +95,7 @@ pub async fn create_entry<T: ConfigEntry>(
 
 /// Replaces an entry, with the checks of a document that holds it alone.
 pub async fn change_entry<T: ConfigEntry>(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     entry: T,
     expected: &EntryMatch,
@@ -112,7 +108,7 @@ pub async fn change_entry<T: ConfigEntry>(
 
 /// Writes an entry that is new (without `expected`) or replaces the one before.
 async fn write_entry<T: ConfigEntry>(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     entry: T,
     expected: Option<&EntryMatch>,
@@ -166,7 +162,7 @@ async fn write_entry<T: ConfigEntry>(
 /// Removes a calendar, a tool, an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that
 /// owes something stays unless `force`, and an agent, a tool or a calendar that is needed stays.
 pub async fn remove_entry<T: ConfigEntry>(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
     expected: &EntryMatch,
@@ -213,7 +209,7 @@ pub async fn remove_entry<T: ConfigEntry>(
 /// Disables and removes what `plan` names, unless the configuration is no longer as `known`. The agents' knowledge goes first,
 /// and once more afterwards, since a document may have been added until then.
 async fn write_removal(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     owner: &TenantId,
     plan: PrunePlan,

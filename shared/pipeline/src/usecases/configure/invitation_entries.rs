@@ -12,7 +12,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
-use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::occasions::{
     find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
@@ -39,7 +39,7 @@ impl InvitationEntries {
     /// refused as those of unknown ones.
     pub(super) async fn check(
         &self,
-        deps: &impl Deps,
+        deps: &Deps,
         caller: &Caller,
         document: &ConfigDocument,
     ) -> Result<(), ConfigureError> {
@@ -76,7 +76,7 @@ impl InvitationEntries {
     }
 
     /// Checks that the templates of reminders exist, or will with the document.
-    async fn check_reminders(&self, deps: &impl Deps) -> Result<(), ConfigureError> {
+    async fn check_reminders(&self, deps: &Deps) -> Result<(), ConfigureError> {
         for occasion in &self.occasions {
             for reminder in &occasion.reminders {
                 let is_it = |one: &InvitationTemplate| {
@@ -101,7 +101,7 @@ impl InvitationEntries {
     }
 
     /// Lists what writing the entries would change.
-    pub(super) async fn list_changes(&self, deps: &impl Deps) -> PortResult<Vec<ConfigurationChange>> {
+    pub(super) async fn list_changes(&self, deps: &Deps) -> PortResult<Vec<ConfigurationChange>> {
         let mut changes = Vec::new();
         for occasion in &self.occasions {
             let known = find_readable_occasion(deps, occasion).await?;
@@ -127,7 +127,7 @@ impl InvitationEntries {
     /// Notes the changes in the audit and writes the entries.
     pub(super) async fn write(
         &self,
-        deps: &impl Deps,
+        deps: &Deps,
         caller: &Caller,
         changes: &[ConfigurationChange],
     ) -> PortResult<()> {
@@ -163,15 +163,12 @@ impl InvitationEntries {
 }
 
 /// Returns the occasion as it is stored. `None` also if the record cannot be read: it is written anew then.
-async fn find_readable_occasion(deps: &impl Deps, occasion: &Occasion) -> PortResult<Option<Occasion>> {
+async fn find_readable_occasion(deps: &Deps, occasion: &Occasion) -> PortResult<Option<Occasion>> {
     pass_over_unreadable(find_occasion(deps.store(), &occasion.tenant, &occasion.id).await)
 }
 
 /// Finds the stored template of the same name, channel and language.
-async fn find_template(
-    deps: &impl Deps,
-    template: &InvitationTemplate,
-) -> PortResult<Option<InvitationTemplate>> {
+async fn find_template(deps: &Deps, template: &InvitationTemplate) -> PortResult<Option<InvitationTemplate>> {
     let known = list_invitation_templates(deps.store(), &template.tenant, Some(&template.name)).await?;
     let is_it =
         |one: &InvitationTemplate| one.channel == template.channel && one.language == template.language;
@@ -198,7 +195,7 @@ fn describe_change<T: Serialize>(
 }
 
 /// Plans the reminders of an occasion, writes it, and withdraws the reminders that it no longer has.
-async fn write_occasion(deps: &impl Deps, caller: &Caller, occasion: &Occasion) -> PortResult<()> {
+async fn write_occasion(deps: &Deps, caller: &Caller, occasion: &Occasion) -> PortResult<()> {
     let before = find_readable_occasion(deps, occasion).await?;
     let before = before.filter(|before| !before.reminders.is_empty());
     let tenant = if before.is_some() || !occasion.reminders.is_empty() {
@@ -232,7 +229,7 @@ fn change_of<T: PartialEq>(kind: &'static str, id: &str, known: Option<&T>, new:
 
 /// Checks that a tenant exists, or will with the document, and is within the caller's scope.
 async fn check_tenant(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     document: &ConfigDocument,
     (place, tenant): (&str, &TenantId),

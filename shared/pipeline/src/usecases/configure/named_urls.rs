@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 ///
 /// One leads elsewhere.
 pub(super) fn check_named_urls(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     change: &ConfigDocument,
     known: &ConfigDocument,

@@ -9,7 +9,7 @@ use recado_domain::config::Instance;
 
 /// Returns the instance within the caller's scope, after what is about to be done at its provider is audited.
 pub async fn begin_onboarding(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
     action: AuditAction,

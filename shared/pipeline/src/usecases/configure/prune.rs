@@ -9,7 +9,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, EntryRef, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 use recado_ports::records::configuration::{put_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ impl PlannedRemoval {
 /// Writes a change and a removal. Instances are removed first, since a new one may take the name of a removed one at its
 /// provider; agents and tenants last, since changed instances may refer to them until then.
 pub(super) async fn write_changes(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (known, states): (&ConfigDocument, &[EndpointState]),
     mut change: ConfigDocument,
@@ -83,7 +83,7 @@ pub(super) async fn write_changes(
 /// Plans the removal of what `wanted` does not name from `known`, to which it is applied as well. Without
 /// [`ApplyOptions::prune`], nothing is removed. Fails if one of the instances owes a reply, unless `force`.
 pub(super) async fn plan_removal(
-    deps: &impl Deps,
+    deps: &Deps,
     known: &ConfigDocument,
     wanted: &ConfigDocument,
     options: ApplyOptions,
@@ -141,7 +141,7 @@ fn list_removals(plan: &PrunePlan, counted: &BTreeMap<InstanceId, usize>) -> Vec
     disabled.chain(removed).map(change).collect()
 }
 
-async fn count_conversations(deps: &impl Deps, id: &InstanceId) -> PortResult<usize> {
+async fn count_conversations(deps: &Deps, id: &InstanceId) -> PortResult<usize> {
     let filter = ConversationFilter {
         instance: Some(id.clone()),
         ..ConversationFilter::default()
@@ -154,7 +154,7 @@ async fn count_conversations(deps: &impl Deps, id: &InstanceId) -> PortResult<us
     Ok(found.items.len())
 }
 
-async fn has_dead_letters(deps: &impl Deps, instance: &Instance) -> PortResult<bool> {
+async fn has_dead_letters(deps: &Deps, instance: &Instance) -> PortResult<bool> {
     let filter = DeadLetterFilter {
         tenant: Some(instance.tenant.clone()),
         instance: Some(instance.id.clone()),

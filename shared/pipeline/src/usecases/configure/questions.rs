@@ -50,6 +50,6 @@ pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> O
 }
 
 /// Waits for a provider's answer; `None` if it takes too long.
-pub(super) async fn await_provider<T>(deps: &impl Deps, question: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn await_provider<T>(deps: &Deps, question: impl Future<Output = T>) -> Option<T> {
     run_within(deps.system(), PROVIDER_TIMEOUT, question).await
 }

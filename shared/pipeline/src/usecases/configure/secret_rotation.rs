@@ -8,14 +8,14 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{System, WriteOutcome};
+use recado_ports::ports::WriteOutcome;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::configuration::replace_configuration;
 
 /// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
 /// is accepted for `overlap` more.
 pub async fn rotate_secret(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &InstanceId,
     overlap: SignedDuration,
@@ -56,7 +56,7 @@ fn describe_version(instance: &Instance) -> String {
 
 /// Keeps with each instance what makes its webhook secrets, and who named its base URL. A document says nothing of them.
 pub(super) fn keep_instance_records(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     change: &mut ConfigDocument,
     known: &ConfigDocument,

@@ -22,7 +22,7 @@ pub struct StartedConfiguration {
 /// Applies the entries of `file` that were edited since it was `applied` last. An entry that was changed otherwise since stays as it
 /// is stored, and so does one that is stored already and never was applied from a file.
 pub async fn apply_start_file(
-    deps: &impl Deps,
+    deps: &Deps,
     file: ConfigDocument,
     mut applied: AppliedFile,
 ) -> Result<StartedConfiguration, ConfigureError> {
@@ -58,7 +58,7 @@ pub async fn apply_start_file(
 
 /// Lists the entries of `file` that are not stored as a file made them when it was `applied` last.
 pub async fn list_changed_otherwise(
-    deps: &impl Deps,
+    deps: &Deps,
     file: &ConfigDocument,
     applied: &AppliedFile,
 ) -> PortResult<Vec<KeptEntry>> {
@@ -67,7 +67,7 @@ pub async fn list_changed_otherwise(
 }
 
 /// Reads what is stored of the entries that a file names, and of their surroundings.
-async fn read_stored(deps: &impl Deps, file: &ConfigDocument) -> PortResult<ConfigDocument> {
+async fn read_stored(deps: &Deps, file: &ConfigDocument) -> PortResult<ConfigDocument> {
     let mut names = ConfigNames {
         alerts: true,
         prices: true,

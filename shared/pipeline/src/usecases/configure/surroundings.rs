@@ -13,7 +13,7 @@ const TENANTS_MAX: usize = 32;
 /// Reads what the check of `names` needs: all tenants that they touch, each with its calendars, tools, agents and instances, and the
 /// tenants with which these would share variables. `own` is a tenant that is read in any case.
 pub(super) async fn read_surroundings(
-    deps: &impl Deps,
+    deps: &Deps,
     names: &ConfigNames,
     own: Option<&TenantId>,
 ) -> PortResult<ConfigDocument> {

@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, InstanceConfig};
 use recado_domain::content::MessageTemplate;
-use recado_ports::ports::{Providers, TemplateAnswer};
+use recado_ports::ports::TemplateAnswer;
 
 /// The fields of an instance, beside [`REACHING_FIELDS`], that decide which template is meant.
 const TEMPLATE_FIELDS: [&str; 2] = ["account_id", "reengagement_template"];
@@ -24,7 +24,7 @@ struct NamedTemplate {
 /// Asks for each template that is named anew. Returns the warnings. A template that does not exist or takes other
 /// values is an error; one that waits for its approval is not.
 pub(super) async fn check_templates(
-    deps: &impl Deps,
+    deps: &Deps,
     changes: &[ConfigurationChange],
     document: &ConfigDocument,
 ) -> Result<Vec<String>, ConfigureError> {
@@ -75,7 +75,7 @@ fn list_alert_templates(changes: &[ConfigurationChange], document: &ConfigDocume
     named.collect()
 }
 
-async fn check_template(deps: &impl Deps, named: NamedTemplate) -> Result<Option<String>, ConfigureError> {
+async fn check_template(deps: &Deps, named: NamedTemplate) -> Result<Option<String>, ConfigureError> {
     let NamedTemplate {
         place,
         bound,

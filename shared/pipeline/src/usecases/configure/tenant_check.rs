@@ -4,7 +4,7 @@ use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use recado_domain::access::{Caller, Permission};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Instance, Tenant};
-use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 
 /// Checks that the caller may make or remove each tenant that `changes` make or remove.
@@ -31,7 +31,7 @@ pub(super) fn check_tenant_permission<'a>(
 
 /// Checks that no instance with a history gets another tenant, which would read that history.
 pub(super) async fn check_tenant_changes(
-    deps: &impl Deps,
+    deps: &Deps,
     change: &ConfigDocument,
     known: &ConfigDocument,
 ) -> Result<(), ConfigureError> {
@@ -50,7 +50,7 @@ pub(super) async fn check_tenant_changes(
     Ok(())
 }
 
-async fn has_history(deps: &impl Deps, instance: &Instance) -> PortResult<bool> {
+async fn has_history(deps: &Deps, instance: &Instance) -> PortResult<bool> {
     let page = PageRequest {
         limit: 1,
         cursor: None,

@@ -48,7 +48,7 @@ impl EndpointChange {
 
 /// Changes the endpoints of a tenant, with the checks and the audit of a document that holds the tenant.
 pub async fn change_webhook_endpoints(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &TenantId,
     change: &EndpointChange,

@@ -10,7 +10,7 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{PageRequest, PortResult, Queues, RecordRemoval};
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::opt_outs::find_opt_outs;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;
@@ -39,7 +39,7 @@ pub struct ExportedEvent {
 
 /// Lists the person's events that are not applied, pending ones and dead ones, by their ids.
 pub(super) async fn list_unapplied_events(
-    deps: &impl Deps,
+    deps: &Deps,
     contact: &FoundContact,
 ) -> PortResult<Vec<(InboundJob, bool)>> {
     let groups = list_groups(deps, contact).await?;
@@ -75,11 +75,7 @@ pub(super) async fn list_unapplied_events(
 }
 
 /// Reads an event with its body.
-pub(super) async fn read_event(
-    deps: &impl Deps,
-    job: InboundJob,
-    is_dead: bool,
-) -> PortResult<ExportedEvent> {
+pub(super) async fn read_event(deps: &Deps, job: InboundJob, is_dead: bool) -> PortResult<ExportedEvent> {
     let body = match job.payload {
         EventPayload::Inline(body) => Some(body),
         EventPayload::Stored(key) => deps.queues().find_payload(&key).await?,
@@ -94,7 +90,7 @@ pub(super) async fn read_event(
 
 /// Lists the messages to the person that are to be sent later, by their ids.
 pub(super) async fn list_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     contact: &FoundContact,
 ) -> PortResult<Vec<Versioned<ScheduledMessage>>> {
     let instance = &contact.instance;
@@ -106,7 +102,7 @@ pub(super) async fn list_scheduled(
 
 /// Returns the keys of these addresses of a person in preferences about messages.
 pub(super) async fn derive_recipient_keys(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<Vec<RecipientKey>> {
@@ -123,7 +119,7 @@ pub(super) async fn derive_recipient_keys(
 
 /// Lists the person's preferences about messages that nobody asked for.
 pub(super) async fn list_opt_outs(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<Vec<OptOut>> {
@@ -138,7 +134,7 @@ pub(super) async fn list_opt_outs(
 }
 
 /// Returns the FIFO groups of the person's events.
-pub(super) async fn list_groups(deps: &impl Deps, contact: &FoundContact) -> PortResult<BTreeSet<String>> {
+pub(super) async fn list_groups(deps: &Deps, contact: &FoundContact) -> PortResult<BTreeSet<String>> {
     let key = load_identity_key(deps).await?;
     let (provider, external) = (contact.instance.provider, contact.instance.resolve_external_id());
     let group = |address: &str| {

@@ -20,7 +20,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{DeadQueueMessage, PortResult, Queues, RecordRemoval};
+use recado_ports::ports::{DeadQueueMessage, PortResult};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::records::opt_outs::forget_opt_out_address;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 /// Erases everything of a contact on the tenant's instances but tombstones. [`EraseReport::waits_until`] tells that the
 /// request must be repeated.
 pub async fn erase_contact(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     query: &ContactQuery,
 ) -> Result<EraseReport, ContactError> {
@@ -59,11 +59,7 @@ pub async fn erase_contact(
 }
 
 /// Erases what is under way on an instance, and what was given up there.
-async fn erase_beside_threads(
-    deps: &impl Deps,
-    contact: &FoundContact,
-    done: &mut EraseReport,
-) -> PortResult<()> {
+async fn erase_beside_threads(deps: &Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
     let groups = list_groups(deps, contact).await?;
     erase_pending_events(deps, &groups, done).await?;
     let is_theirs = |dead_letter: &DeadLetter| is_letter_of_contact(dead_letter, contact, &groups);
@@ -78,7 +74,7 @@ async fn erase_beside_threads(
 
 /// Erases the threads, those that were found last first, on all instances: one that leads to others goes after them. If a message
 /// is being sent, what leads to it stays.
-async fn erase_threads(deps: &impl Deps, found: &[FoundContact], done: &mut EraseReport) -> PortResult<()> {
+async fn erase_threads(deps: &Deps, found: &[FoundContact], done: &mut EraseReport) -> PortResult<()> {
     let rounds = found.iter().map(FoundContact::count_rounds).max().unwrap_or(0);
     for round in (0..rounds).rev() {
         for contact in found {
@@ -103,7 +99,7 @@ async fn erase_threads(deps: &impl Deps, found: &[FoundContact], done: &mut Eras
 /// Deletes the person's addresses in its preferences about messages. The preferences stay under their keys, which tell nothing of the person:
 /// somebody who is erased must not be written to again.
 async fn forget_addresses_of_opt_outs(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<()> {
@@ -115,7 +111,7 @@ async fn forget_addresses_of_opt_outs(
 
 /// Settles the person's events that are not applied yet.
 async fn erase_pending_events(
-    deps: &impl Deps,
+    deps: &Deps,
     groups: &BTreeSet<String>,
     done: &mut EraseReport,
 ) -> PortResult<()> {
@@ -142,7 +138,7 @@ fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups
 }
 
 /// Cancels the messages to the person that are to be sent later, which removes their content.
-async fn erase_scheduled(deps: &impl Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
+async fn erase_scheduled(deps: &Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
     for scheduled in list_scheduled(deps, contact).await? {
         done.scheduled += usize::from(erase_scheduled_message(deps, scheduled).await?);
     }

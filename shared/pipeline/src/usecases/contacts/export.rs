@@ -19,7 +19,7 @@ use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::effects::Journal;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::message::Message;
-use recado_ports::ports::{Conversations, Deliveries, PortError, PortResult, Queues, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
 pub use records::{ContactExport, ExportedFile, ExportedMessageFile};
 use records::{ExportedConversation, ExportedInstance, ExportedMessage, describe_file};
@@ -90,7 +90,7 @@ impl ExportCursor {
 
 /// Exports what is stored of a contact, from `after` on, as much as one part holds. Tombstones are left out.
 pub async fn export_contact(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     query: &ContactQuery,
     after: Option<&ExportCursor>,
@@ -149,7 +149,7 @@ impl ExportPart {
     /// Takes a record with the file that its content names. `false`, and nothing is taken: the part is full.
     async fn take_record(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         instance: &InstanceId,
         record: &impl Serialize,
         content: &Content,
@@ -171,7 +171,7 @@ impl ExportPart {
     /// Exports the person's records on one instance from `begin` on. Returns where it stopped because the part was full.
     async fn export_instance(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         contact: &FoundContact,
         begin: &ExportPlace,
     ) -> Result<(ExportedInstance, Option<ExportPlace>), ContactError> {
@@ -214,7 +214,7 @@ impl ExportPart {
     /// Exports the conversations from `begin` on. Returns where it stopped because the part was full.
     async fn export_conversations(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         contact: &FoundContact,
         begin: &ExportPlace,
         exported: &mut ExportedInstance,
@@ -249,7 +249,7 @@ impl ExportPart {
     /// Exports the events that are not applied, from number `first` on. Returns where it stopped because the part was full.
     async fn export_unapplied_events(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         contact: &FoundContact,
         first: usize,
         exported: &mut ExportedInstance,
@@ -268,7 +268,7 @@ impl ExportPart {
     /// Exports the messages that are to be sent later, from number `first` on. Returns where it stopped because the part was full.
     async fn export_scheduled(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         contact: &FoundContact,
         first: usize,
         exported: &mut ExportedInstance,
@@ -289,11 +289,7 @@ impl ExportPart {
     }
 
     /// Takes the journals of the person's threads, whatever their size: no journal is larger than a message may be.
-    async fn export_journals(
-        &mut self,
-        deps: &impl Deps,
-        contact: &FoundContact,
-    ) -> PortResult<Vec<Journal>> {
+    async fn export_journals(&mut self, deps: &Deps, contact: &FoundContact) -> PortResult<Vec<Journal>> {
         let mut journals = Vec::new();
         for thread in &contact.threads {
             let found = find_journal(deps.store(), &contact.instance.tenant, thread).await?;
@@ -306,7 +302,7 @@ impl ExportPart {
     /// Exports the messages after `after`. Returns the ordinal of the last one if the part was full.
     async fn export_messages(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         contact: &FoundContact,
         conversation: &Conversation,
         mut after: Ordinal,
@@ -339,7 +335,7 @@ impl ExportPart {
     /// Finds the uploaded file that the content names, unless the part has it already.
     async fn find_file(
         &self,
-        deps: &impl Deps,
+        deps: &Deps,
         instance: &InstanceId,
         content: &Content,
     ) -> PortResult<Option<ExportedFile>> {
@@ -371,7 +367,7 @@ fn count_bytes(record: &impl Serialize) -> PortResult<usize> {
 }
 
 async fn find_delivery(
-    deps: &impl Deps,
+    deps: &Deps,
     contact: &FoundContact,
     message: &Message,
 ) -> PortResult<Option<Delivery>> {

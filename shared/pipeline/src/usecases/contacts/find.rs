@@ -32,7 +32,7 @@ impl FoundPerson {
 
 /// Finds a contact on the tenant's instances.
 pub async fn find_contact(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     query: &ContactQuery,
 ) -> Result<FoundPerson, ContactError> {

@@ -10,7 +10,7 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_person, parse_recipient};
-use recado_ports::ports::{Conversations, PortResult, Providers};
+use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::find_alias;
 use recado_ports::records::configuration::load_configuration;
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ pub struct FoundContact {
 impl FoundContact {
     /// Begins a search at an address, in the round with this number.
     async fn start_at(
-        deps: &impl Deps,
+        deps: &Deps,
         instance: Instance,
         entry: ContactAddress,
         round: usize,
@@ -136,7 +136,7 @@ impl ContactQuery {
 /// Finds a contact on each of the tenant's instances, also where no conversation of it is stored. A tenant without instances has it
 /// on none.
 pub(super) async fn find_on_instances(
-    deps: &impl Deps,
+    deps: &Deps,
     query: &ContactQuery,
 ) -> Result<Vec<FoundContact>, ContactError> {
     let configuration = load_configuration(deps.store(), Some(&query.tenant)).await?;
@@ -176,14 +176,14 @@ pub(super) async fn find_on_instances(
     Ok(found)
 }
 
-fn address_format(deps: &impl Deps, instance: &Instance) -> AddressFormat {
+fn address_format(deps: &Deps, instance: &Instance) -> AddressFormat {
     deps.providers().capabilities(instance.provider).address_format
 }
 
 /// Follows on each instance what another one learnt: a number that one of them knows of an identity is the person's on all.
 /// `others` are instances whose provider knows no such address as was asked for.
 async fn follow_across_instances(
-    deps: &impl Deps,
+    deps: &Deps,
     found: &mut Vec<FoundContact>,
     mut others: Vec<Instance>,
 ) -> PortResult<()> {
@@ -231,7 +231,7 @@ fn write_address(format: AddressFormat, address: &ContactAddress) -> Option<Cont
 
 /// Follows a person's identities from the thread with the index `next` on: numbers that were learnt, and conversations that lead to
 /// others. What is found belongs to one round.
-async fn follow_threads(deps: &impl Deps, contact: &mut FoundContact, mut next: usize) -> PortResult<()> {
+async fn follow_threads(deps: &Deps, contact: &mut FoundContact, mut next: usize) -> PortResult<()> {
     while let Some(thread) = contact.threads.get(next).cloned() {
         next += 1;
         if let Some(number) = find_alias(deps.store(), &thread).await? {
@@ -248,7 +248,7 @@ async fn follow_threads(deps: &impl Deps, contact: &mut FoundContact, mut next: 
 }
 
 /// Lists the conversations of a thread, the newest, `latest`, first.
-pub(super) async fn list_thread(deps: &impl Deps, latest: Conversation) -> PortResult<Vec<Conversation>> {
+pub(super) async fn list_thread(deps: &Deps, latest: Conversation) -> PortResult<Vec<Conversation>> {
     let (thread, number) = (latest.id.thread_id().clone(), latest.id.number_in_thread());
     let mut found = vec![latest];
     for number in (1..number).rev() {
@@ -259,7 +259,7 @@ pub(super) async fn list_thread(deps: &impl Deps, latest: Conversation) -> PortR
 }
 
 async fn add_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     contact: &mut FoundContact,
     conversation: Conversation,
 ) -> PortResult<()> {
@@ -284,11 +284,7 @@ async fn add_conversation(
     Ok(())
 }
 
-async fn add_address(
-    deps: &impl Deps,
-    contact: &mut FoundContact,
-    address: ContactAddress,
-) -> PortResult<()> {
+async fn add_address(deps: &Deps, contact: &mut FoundContact, address: ContactAddress) -> PortResult<()> {
     let thread = derive_thread_id(deps, &contact.instance.id, address.as_str()).await?;
     add_thread(contact, thread);
     contact.addresses.insert(address);

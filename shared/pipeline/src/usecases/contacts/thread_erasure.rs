@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{Conversations, OutboxStore, PortError, PortResult, RecordRemoval, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -26,7 +26,7 @@ pub(super) enum ThreadErasure {
 
 /// Erases the conversations that a thread has now. A conversation that begins meanwhile is left alone.
 pub(super) async fn erase_thread(
-    deps: &impl Deps,
+    deps: &Deps,
     contact: &FoundContact,
     thread: &ThreadId,
     done: &mut EraseReport,
@@ -63,7 +63,7 @@ pub(super) async fn erase_thread(
 }
 
 /// Begins the erasure of the thread's newest conversation and returns it; `None` if the thread has no conversation.
-async fn close_thread(deps: &impl Deps, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+async fn close_thread(deps: &Deps, thread: &ThreadId) -> PortResult<Option<Conversation>> {
     retry_lost_write(PortError::contended("conversation"), (), |()| async {
         let Some(mut latest) = deps.store().find_latest_conversation(thread).await? else {
             return Ok(WriteAttempt::Done(None));
@@ -79,7 +79,7 @@ async fn close_thread(deps: &impl Deps, thread: &ThreadId) -> PortResult<Option<
 }
 
 /// Returns the time until which an attempt to send a message of these conversations may run.
-async fn find_running_send(deps: &impl Deps, newest: &ConversationId) -> PortResult<Option<Timestamp>> {
+async fn find_running_send(deps: &Deps, newest: &ConversationId) -> PortResult<Option<Timestamp>> {
     let now = deps.system().now();
     let open = deps.store().list_open_messages(newest.thread_id()).await?;
     let running = open
@@ -95,7 +95,7 @@ async fn find_running_send(deps: &impl Deps, newest: &ConversationId) -> PortRes
 /// Returns the time until which an effect of the thread may be under way. One whose time is over is not awaited: to find out
 /// how it ended may take as long as the outside cannot be asked.
 async fn find_running_effect(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     thread: &ThreadId,
 ) -> PortResult<Option<Timestamp>> {
@@ -106,7 +106,7 @@ async fn find_running_effect(
 
 /// Erases the person from the notes of the attempts to send a message of the thread. The notes stay, because a request
 /// that hangs may still go out, and its echo must not count as typed on the phone.
-async fn erase_notes_of_sends(deps: &impl Deps, contact: &FoundContact, thread: &ThreadId) -> PortResult<()> {
+async fn erase_notes_of_sends(deps: &Deps, contact: &FoundContact, thread: &ThreadId) -> PortResult<()> {
     let (instance, key) = (&contact.instance.id, load_identity_key(deps).await?);
     for flight in deps.store().list_in_flight(instance).await? {
         let conversation = flight.message.conversation_and_ordinal();

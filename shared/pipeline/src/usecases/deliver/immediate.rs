@@ -5,12 +5,12 @@ use crate::steps::idempotency::hold_claimed;
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_ports::deps::pair_rate;
-use recado_ports::ports::{CommitOutcome, Conversations, System};
+use recado_ports::ports::CommitOutcome;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
 pub(super) async fn commit_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     checked: CheckedDelivery,
 ) -> Result<AcceptedMessage, DeliverError> {

@@ -40,7 +40,7 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::invitations::{self as invitation_records, InvitationOutcome, begin_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -94,7 +94,7 @@ pub struct AcceptedInvitation {
 /// Sends an invitation to a guest. A repeat of the same template to the same guest within the dedupe window is noted as a
 /// duplicate and not sent.
 pub async fn send_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: InvitationRequest,
 ) -> Result<AcceptedInvitation, InvitationError> {
@@ -106,7 +106,7 @@ pub async fn send_invitation(
 
 /// Sends an invitation that was prepared. One that a crash left is gone on with.
 async fn send_ready(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     key: Option<IdempotencyKey>,
@@ -125,7 +125,7 @@ async fn send_ready(
 
 /// Makes the claim of a request's idempotency key.
 async fn make_request_claim(
-    deps: &impl Deps,
+    deps: &Deps,
     key: Option<IdempotencyKey>,
     now: Timestamp,
 ) -> PortResult<Option<InvitationClaim>> {
@@ -143,7 +143,7 @@ async fn make_request_claim(
 /// Begins an invitation with its claims, the first of which is the request's if it has a key. Where a claim is held by an invitation
 /// that is gone, or ended and was certainly not sent, the next attempt takes it over.
 async fn try_to_begin(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (ready, taken): (&ReadyInvitation, &Invitation),
     (mut claims, has_key): (Vec<InvitationClaim>, bool),
@@ -190,7 +190,7 @@ async fn try_to_begin(
 
 /// Answers a request whose idempotency key came before.
 async fn repeat_request(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     known: Versioned<Invitation>,
@@ -207,7 +207,7 @@ async fn repeat_request(
 
 /// Returns whether an invitation ended and was certainly not sent, so that another may go in its place. One that may have been sent keeps
 /// its place, until a person redrives it. What a cancelled batch left unsent is ended here.
-async fn is_ended_unsent(deps: &impl Deps, caller: &Caller, known: &Invitation) -> PortResult<bool> {
+async fn is_ended_unsent(deps: &Deps, caller: &Caller, known: &Invitation) -> PortResult<bool> {
     if matches!(known.state, InvitationState::Refused { .. }) {
         return Ok(true);
     }
@@ -222,7 +222,7 @@ async fn is_ended_unsent(deps: &impl Deps, caller: &Caller, known: &Invitation) 
 
 /// Stores that the same template went to the guest before. `None`: another request has the claim.
 async fn note_duplicate(
-    deps: &impl Deps,
+    deps: &Deps,
     ready: &ReadyInvitation,
     claims: &[InvitationClaim],
     of: InvitationId,

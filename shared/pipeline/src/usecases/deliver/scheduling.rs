@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_ports::ports::{CommitOutcome, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::scheduled_messages as records;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -14,7 +14,7 @@ use recado_ports::table::Versioned;
 
 /// Stores the message until `at`, together with the client's key.
 pub(super) async fn schedule_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     checked: CheckedDelivery,
     at: Timestamp,
@@ -64,7 +64,7 @@ pub(super) async fn schedule_message(
 /// Returns a scheduled message, also after it was sent or cancelled. `None`: it does not exist or is outside the caller's
 /// scope.
 pub async fn find_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ScheduledId,
 ) -> PortResult<Option<ScheduledMessage>> {
@@ -73,7 +73,7 @@ pub async fn find_scheduled(
 }
 
 async fn find_within(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ScheduledId,
 ) -> PortResult<Option<Versioned<ScheduledMessage>>> {
@@ -86,7 +86,7 @@ async fn find_within(
 
 /// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
 pub async fn cancel_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ScheduledId,
 ) -> Result<ScheduledMessage, DeliverError> {

@@ -13,7 +13,7 @@ use recado_domain::knowledge::{
 };
 use recado_domain::media_type::{MediaType, find_charset};
 use recado_domain::message::TextGap;
-use recado_ports::ports::{DocumentToRead, Embedder, KnowledgeLibrary, ReadingFailure, System};
+use recado_ports::ports::{DocumentToRead, ReadingFailure};
 
 /// Maximum number of characters of a source's title.
 pub(super) const TITLE_MAX: usize = 300;
@@ -56,7 +56,7 @@ pub struct AddedSource {
 /// Adds a document to the knowledge of an agent, in place of the one with its title. The same content once more changes nothing, but
 /// makes vectors that its blocks lack.
 pub async fn add_source(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
     document: NewDocument,
@@ -67,7 +67,7 @@ pub async fn add_source(
 
 /// Does the same; no vectors are made after the time `vectors_until`.
 pub(super) async fn add_source_within(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     knowledge: &ChangedKnowledge,
     document: NewDocument,
@@ -115,7 +115,7 @@ pub(super) async fn add_source_within(
 /// Reads a document as a source with this id, title and hash of its content. Returns the source, its blocks, and the pages that could not
 /// be read.
 async fn read_document(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     (id, title, content_hash): (SourceId, String, String),
     document: NewDocument,
@@ -140,7 +140,7 @@ async fn read_document(
 
 /// Makes the vectors that the blocks of a source lack. None are made that could not stand beside those of the other blocks.
 async fn make_missing_vectors(
-    deps: &impl Deps,
+    deps: &Deps,
     snapshot: &KnowledgeSnapshot,
     source: &SourceId,
     until: Option<Timestamp>,
@@ -157,7 +157,7 @@ async fn make_missing_vectors(
 
 /// Makes the vectors that an unchanged source lacks. Nothing is written if it lacks none, or none can be made.
 async fn complete_vectors(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     knowledge: &ChangedKnowledge,
     (present, source): (KnowledgeSnapshot, KnowledgeSource),
@@ -186,7 +186,7 @@ async fn complete_vectors(
 
 /// Removes a source with its blocks.
 pub async fn remove_source(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
     id: &SourceId,
@@ -211,7 +211,7 @@ fn hash_content(bytes: &[u8]) -> String {
 }
 
 async fn split_into_blocks(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     title: &str,
     document: NewDocument,

@@ -21,11 +21,7 @@ pub(super) struct ChangedKnowledge {
 impl ChangedKnowledge {
     /// Finds the knowledge of a configured agent. An agent without a record gets one: `born` tells the agent from one that is made
     /// again.
-    pub(super) async fn begin(
-        deps: &impl Deps,
-        caller: &Caller,
-        agent: &AgentId,
-    ) -> Result<Self, KnowledgeError> {
+    pub(super) async fn begin(deps: &Deps, caller: &Caller, agent: &AgentId) -> Result<Self, KnowledgeError> {
         let tenant = find_tenant(deps, caller, agent).await?;
         let known = match find_knowledge(deps.store(), &tenant, agent).await? {
             Some(known) => known.record,
@@ -39,24 +35,21 @@ impl ChangedKnowledge {
     }
 
     /// Returns the record. [`KnowledgeError::NoAgent`]: the agent was removed since, and perhaps made again.
-    pub(super) async fn find_record(
-        &self,
-        deps: &impl Deps,
-    ) -> Result<Versioned<AgentKnowledge>, KnowledgeError> {
+    pub(super) async fn find_record(&self, deps: &Deps) -> Result<Versioned<AgentKnowledge>, KnowledgeError> {
         let known = find_knowledge(deps.store(), &self.tenant, &self.agent).await?;
         let same = known.filter(|known| known.record.born == self.born);
         same.ok_or(KnowledgeError::NoAgent)
     }
 
     /// Reads the present snapshot; the empty one before the first.
-    pub(super) async fn read_present(&self, deps: &impl Deps) -> Result<KnowledgeSnapshot, KnowledgeError> {
+    pub(super) async fn read_present(&self, deps: &Deps) -> Result<KnowledgeSnapshot, KnowledgeError> {
         read_snapshot_of(deps, &self.find_record(deps).await?.record).await
     }
 }
 
 /// Makes the record of an agent that has none. An agent that was removed until then gets none: that removal found nothing to delete.
 async fn make_record(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &TenantId,
     agent: &AgentId,

@@ -9,7 +9,7 @@ use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     KnowledgeSnapshot, MadeVectors, VectorGap, VectorIndexName, VectorKey, VectorPut, VectorRoom,
 };
-use recado_ports::ports::{PortResult, System, VectorStore};
+use recado_ports::ports::PortResult;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 const PUT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Returns the room for vectors: as much as the settings say, and the store of vectors for the others, if there is one.
-pub(super) fn find_vector_room(deps: &impl Deps) -> VectorRoom {
+pub(super) fn find_vector_room(deps: &Deps) -> VectorRoom {
     let has_store = deps.queues().has_vector_store();
     VectorRoom {
         bytes: deps.settings().knowledge.vector_bytes(),
@@ -28,7 +28,7 @@ pub(super) fn find_vector_room(deps: &impl Deps) -> VectorRoom {
 /// Puts the vectors that the snapshot notes as those of the store. Where that fails, the snapshot forgets them: their blocks are found by
 /// words. Returns the reason then.
 pub(super) async fn put_overflow(
-    deps: &impl Deps,
+    deps: &Deps,
     index: Option<&VectorIndexName>,
     next: &mut KnowledgeSnapshot,
     made: &MadeVectors,
@@ -53,7 +53,7 @@ pub(super) async fn put_overflow(
 
 /// Deletes the vectors of the store that the replaced snapshot had and the present one has not. Those of another model are a whole index.
 pub(super) async fn delete_spare_vectors(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, agent): (&TenantId, &AgentId),
     replaced: &KnowledgeSnapshot,
     present: &KnowledgeSnapshot,
@@ -73,7 +73,7 @@ pub(super) async fn delete_spare_vectors(
 }
 
 async fn delete_unnamed_vectors(
-    deps: &impl Deps,
+    deps: &Deps,
     index: &VectorIndexName,
     replaced: &KnowledgeSnapshot,
     present: &KnowledgeSnapshot,

@@ -10,7 +10,7 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{FetchedDocument, KnowledgeLibrary, PageFailure, System};
+use recado_ports::ports::{FetchedDocument, PageFailure};
 use std::collections::BTreeSet;
 
 /// Greatest number of pages of one request.
@@ -60,7 +60,7 @@ pub enum PageRefusal {
 /// Adds the documents at these URLs to the knowledge of an agent, in their order. The title of each is its URL. Those for which there
 /// is no time are told: the same request adds them, since it finds the others unchanged.
 pub async fn add_pages(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
     urls: &[String],
@@ -98,7 +98,7 @@ pub async fn add_pages(
 }
 
 async fn fetch_in_time(
-    deps: &impl Deps,
+    deps: &Deps,
     url: String,
     until: Timestamp,
 ) -> (String, Result<FetchedDocument, PageRefusal>) {

@@ -11,8 +11,6 @@ use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{BlockHash, KnowledgeSnapshot, MadeVectors, SearchWay, SourceId, VectorGap};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{Embedder, System, VectorStore};
-
 /// Maximum time in which the vectors of one request are made. The function `api` has 29 seconds for all.
 const VECTORS_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
 
@@ -49,7 +47,7 @@ impl VectorState {
 
 /// Describes the vectors of a source, or of all blocks. `gap` is why the last attempt made none.
 pub(super) fn describe_vectors(
-    deps: &impl Deps,
+    deps: &Deps,
     snapshot: &KnowledgeSnapshot,
     source: Option<&SourceId>,
     gap: Option<VectorGap>,
@@ -75,7 +73,7 @@ pub(super) fn describe_vectors(
 }
 
 /// Returns `true` if vectors of the snapshot stand in a store of vectors, and none is set up.
-fn lacks_vector_store(deps: &impl Deps, snapshot: &KnowledgeSnapshot) -> bool {
+fn lacks_vector_store(deps: &Deps, snapshot: &KnowledgeSnapshot) -> bool {
     let mut vectors = snapshot.vectors.iter();
     !deps.queues().has_vector_store() && vectors.any(|vectors| !vectors.stored.is_empty())
 }
@@ -90,7 +88,7 @@ pub(super) struct VectorMaking {
 
 /// Makes the vectors of texts, each by the hash of its block. It ends at the first failure, and at the time `until` at the latest.
 pub(super) async fn make_block_vectors(
-    deps: &impl Deps,
+    deps: &Deps,
     missing: Vec<(BlockHash, String)>,
     until: Option<Timestamp>,
 ) -> VectorMaking {
@@ -134,7 +132,7 @@ pub(super) async fn make_block_vectors(
 /// Makes the vectors that an agent's blocks lack, as many as the time allows. Vectors of another model than the present one are made
 /// again, and those in a store that is not set up any more; with `again` all are.
 pub async fn embed_knowledge(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     agent: &AgentId,
     again: bool,

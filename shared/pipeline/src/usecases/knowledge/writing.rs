@@ -10,7 +10,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::knowledge::{
     AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
 };
-use recado_ports::ports::{FileBytes, FileError, Files, KnowledgeLibrary, PortError, System};
+use recado_ports::ports::{FileBytes, FileError, PortError};
 use recado_ports::random_id::generate_random_bits;
 use recado_ports::records::knowledge::save_knowledge;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -20,7 +20,7 @@ const MIME_TYPE: &str = "application/octet-stream";
 
 /// Notes in the audit what a caller is about to change.
 pub(super) async fn audit_change(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     knowledge: &ChangedKnowledge,
     change: String,
@@ -37,7 +37,7 @@ type ChangedSnapshot = (KnowledgeSnapshot, Option<VectorGap>);
 /// the present one was read already. If another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
 /// Returns what was written, and why vectors were not. Of an agent that was removed meanwhile nothing is written.
 pub(super) async fn change_snapshot(
-    deps: &impl Deps,
+    deps: &Deps,
     knowledge: &ChangedKnowledge,
     present: KnowledgeSnapshot,
     made: &MadeVectors,
@@ -75,7 +75,7 @@ pub(super) async fn change_snapshot(
 /// Names a new snapshot in the record before its file is written, so that no file is ever forgotten. So is the index of its stored
 /// vectors, before any is put.
 async fn announce_snapshot(
-    deps: &impl Deps,
+    deps: &Deps,
     knowledge: &ChangedKnowledge,
     index: Option<&VectorIndexName>,
 ) -> Result<SnapshotName, KnowledgeError> {
@@ -98,7 +98,7 @@ async fn announce_snapshot(
 
 /// Makes a written snapshot the present one. `None`: another writer was faster, or the agent was removed meanwhile.
 async fn switch_to_snapshot(
-    deps: &impl Deps,
+    deps: &Deps,
     knowledge: &ChangedKnowledge,
     name: &SnapshotName,
     next: &KnowledgeSnapshot,
@@ -121,7 +121,7 @@ async fn switch_to_snapshot(
 }
 
 /// Deletes files that are not needed any more. One that stays is deleted with the next change.
-async fn delete_spare_files(deps: &impl Deps, known: &AgentKnowledge) {
+async fn delete_spare_files(deps: &Deps, known: &AgentKnowledge) {
     for spare in known.list_deletable(deps.system().now()) {
         if let Err(error) = deps.queues().delete_file(&spare.file_key()).await {
             tracing::warn!(%error, agent = %known.agent, "an old snapshot stays until the next change");

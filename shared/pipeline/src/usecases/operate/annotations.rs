@@ -8,7 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::conversation::{AnnotationError, Conversation, ConversationLabel, PersonNote};
 use recado_domain::ids::ConversationId;
-use recado_ports::ports::{System, WriteOutcome};
+use recado_ports::ports::WriteOutcome;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ enum AnnotationOutcome<T> {
 
 /// Changes the labels of a conversation, and returns those that it has then.
 pub async fn change_labels(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     change: &LabelChange,
@@ -49,7 +49,7 @@ pub async fn change_labels(
 
 /// Lists the notes of a conversation, the oldest first.
 pub async fn list_notes(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
 ) -> Result<Vec<PersonNote>, OperateError> {
@@ -59,7 +59,7 @@ pub async fn list_notes(
 /// Adds a note of the caller. If the newest note is the caller's and says the same, it is returned: the request repeats an earlier
 /// one.
 pub async fn add_note(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     text: &str,
@@ -77,7 +77,7 @@ pub async fn add_note(
 
 /// Deletes a note. A note that is gone already counts as unknown.
 pub async fn delete_note(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     number: u64,
@@ -96,7 +96,7 @@ pub async fn delete_note(
 /// Reads a conversation, lets `change` change it and writes it, again if another writer was faster. It is audited once, and only if
 /// something changes.
 async fn change_annotations<T>(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     action: AuditAction,

@@ -18,7 +18,7 @@ use recado_domain::outgoing::OutgoingError;
 use recado_domain::rate::Rate;
 use recado_domain::signature::Signature;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{CommitOutcome, ConfigurationStore, Conversations, PortResult, System};
+use recado_ports::ports::{CommitOutcome, PortResult};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// An answer that a person gives in a conversation.
@@ -40,7 +40,7 @@ pub struct OperatorAnswer {
 /// the conversation, the takeover are stored in one transaction. A repeated request with the same key returns the first
 /// request's message.
 pub async fn answer_as_operator(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     answer: OperatorAnswer,
@@ -52,7 +52,7 @@ pub async fn answer_as_operator(
 
 /// Stores the answer, unless its key was used before. An answer that an earlier attempt `prepared` is in the audit already.
 async fn try_to_commit_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (id, answer): (&ConversationId, &OperatorAnswer),
     prepared: Option<PreparedAnswer>,
@@ -105,7 +105,7 @@ async fn try_to_commit_answer(
 
 /// Makes the claim of the client's key, if it named one.
 async fn make_answer_claim(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     answer: &OperatorAnswer,
 ) -> PortResult<Option<IdempotencyClaim>> {
@@ -120,7 +120,7 @@ async fn make_answer_claim(
 
 /// Returns the message of the first request with a key. Its send job is enqueued again, because a crash may have prevented it.
 async fn return_repeated_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     message: &MessageId,
@@ -144,7 +144,7 @@ struct PreparedAnswer {
 /// Prepares the answer's content, and reads what the configuration says about it. If the instance is no longer
 /// configured, nothing can be sent and the error is `NotFound`.
 async fn prepare_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     answer: &OperatorAnswer,
 ) -> Result<PreparedAnswer, OperateError> {
@@ -189,7 +189,7 @@ fn check_signed_length(
 /// Builds the message of an answer and changes the conversation accordingly. Returns also `true` if the timer of the
 /// agent's return is to be started.
 fn build_answer_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     conversation: &mut Conversation,
     answer: &OperatorAnswer,

@@ -21,9 +21,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use recado_domain::invitations::InvitationState;
-use recado_ports::ports::{
-    ConfigurationStore, Conversations, Page, PageRequest, PortError, PortResult, Queues,
-};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::dead_letters::{self, DeadLetterFilter};
 use recado_ports::records::invitations::find_invitation;
 use serde_json::{Value, json};
@@ -43,7 +41,7 @@ pub struct DeadLetterWithPayload {
 
 /// Lists dead letters, the newest first.
 pub async fn list_dead_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     filter: DeadLetterFilter,
     page: &PageRequest,
@@ -54,7 +52,7 @@ pub async fn list_dead_letters(
 
 /// Limits a filter to what the caller may see. If it names an instance, it is limited to that one's tenant, whose list is the shorter.
 async fn narrow_filter(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     filter: DeadLetterFilter,
 ) -> PortResult<DeadLetterFilter> {
@@ -68,7 +66,7 @@ async fn narrow_filter(
 
 /// Returns a dead letter with its payload.
 pub async fn find_dead_letter(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
 ) -> Result<DeadLetterWithPayload, OperateError> {
@@ -79,7 +77,7 @@ pub async fn find_dead_letter(
 
 /// Lists the newest dead letters with their payloads, at most `limit`.
 pub async fn newest_with_payloads(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     filter: DeadLetterFilter,
     limit: usize,
@@ -99,23 +97,19 @@ pub async fn newest_with_payloads(
 }
 
 /// Returns a dead letter; `None` if it does not exist or is outside the caller's scope.
-async fn find_letter_within(deps: &impl Deps, caller: &Caller, id: &str) -> PortResult<Option<DeadLetter>> {
+async fn find_letter_within(deps: &Deps, caller: &Caller, id: &str) -> PortResult<Option<DeadLetter>> {
     let found = dead_letters::find_dead_letter(deps.store(), id).await?;
     Ok(found.filter(|found| caller.scope.covers_owner(found.tenant.as_ref())))
 }
 
-async fn require_dead_letter(
-    deps: &impl Deps,
-    caller: &Caller,
-    id: &str,
-) -> Result<DeadLetter, OperateError> {
+async fn require_dead_letter(deps: &Deps, caller: &Caller, id: &str) -> Result<DeadLetter, OperateError> {
     let dead_letter = find_letter_within(deps, caller, id).await?;
     dead_letter.ok_or(OperateError::NotFound("dead letter"))
 }
 
 /// Counts the dead letters of an instance, or of all in the caller's scope (`None`).
 pub async fn count_dead_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     instance: Option<&InstanceId>,
 ) -> Result<u64, OperateError> {
@@ -131,7 +125,7 @@ fn inline_payload(payload: &EventPayload) -> Value {
 }
 
 /// Loads the payload that a redrive of the dead letter would handle again. `null` if its message does not exist.
-async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<Value> {
+async fn load_payload(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<Value> {
     let invalid = |error| PortError::invalid("dead letter", error);
     match &dead_letter.what {
         DeadLetterContent::Event(job) => match &job.payload {
@@ -165,7 +159,7 @@ async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<
 
 /// Notes in the audit what `caller` does with a dead letter.
 async fn audit_letter(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     action: AuditAction,
     dead_letter: &DeadLetter,

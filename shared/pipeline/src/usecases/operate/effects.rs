@@ -43,7 +43,7 @@ impl EffectDecision {
 /// Lists the effects of the agent for the contact of a conversation, the newest first. They are those of the thread: a later
 /// conversation knows them, too.
 pub async fn list_effects(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
 ) -> Result<Vec<EffectEntry>, OperateError> {
@@ -58,7 +58,7 @@ pub async fn list_effects(
 /// Stores how an effect ended that is unknown, as a person says. Asks for a turn if the agent owes an answer. The same
 /// decision again changes nothing.
 pub async fn decide_effect(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (id, number): (&ConversationId, u64),
     decision: EffectDecision,

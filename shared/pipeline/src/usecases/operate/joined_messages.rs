@@ -38,7 +38,7 @@ impl ConversationRest {
 /// Lists the messages of a conversation together with those of the person's other conversations. These are the ones that it
 /// replaced, and the one that replaced it. The newest come first, each conversation in its own order.
 pub async fn list_joined_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     page: &PageRequest,
@@ -72,7 +72,7 @@ pub async fn list_joined_messages(
 
 /// Reads the next page of one conversation; `None` if it is no longer there.
 async fn read_part(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     own: &Conversation,
     id: &ConversationId,

@@ -9,7 +9,7 @@ use recado_ports::records::notices;
 /// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the
 /// configuration does not name the account.
 pub async fn list_notices(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     instance: &InstanceId,
 ) -> Result<Vec<Notice>, OperateError> {

@@ -12,7 +12,7 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 /// Records that a person looked at the messages up to `seen`, and returns the conversation. Nothing is written if nobody is waited
 /// for, or if that much was looked at before.
 pub async fn record_seen(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     seen: Ordinal,

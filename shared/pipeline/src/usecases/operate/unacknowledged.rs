@@ -2,12 +2,12 @@ use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{Gauges, Page, PageRequest, PortResult, System, UnacknowledgedFilter};
+use recado_ports::ports::{Page, PageRequest, PortResult, UnacknowledgedFilter};
 
 /// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time. They are those of one instance, or
 /// of all within the caller's scope.
 pub async fn list_unacknowledged(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     instance: Option<InstanceId>,
     page: &PageRequest,

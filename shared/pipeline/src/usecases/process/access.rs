@@ -8,14 +8,14 @@ use recado_domain::content::{Content, SystemNote};
 use recado_domain::conversation::ConversationStatus;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
-use recado_ports::ports::{Inbox, PortResult};
+use recado_ports::ports::PortResult;
 
 /// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `found` is
 /// the person's thread. What a contact wants of marketing is stored in any case. A message that was stored before the list
 /// changed stays stored. Of a person on the block list, number and linked identity are kept, if the message shows both: the
 /// next message may show one of them.
 pub(super) async fn is_refused(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,

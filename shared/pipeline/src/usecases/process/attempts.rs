@@ -13,7 +13,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{Inbox, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Number of tries to take an attempt back.
 const TRIES: u32 = 4;
@@ -24,12 +24,12 @@ const FIRST_RETRY_WAIT: SignedDuration = SignedDuration::from_millis(100);
 /// Processes an event that was received before. The attempt is counted before the event's body is read, and no other
 /// event is retried in this process meanwhile. So if the event ends the process, no other event loses an attempt.
 pub(super) async fn handle_counted_attempt(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     receives: u32,
 ) -> PortResult<Verdict> {
-    let _alone = deps.retry_lock().acquire_lock().await;
+    let _alone = deps.retry_lock.acquire_lock().await;
     let record = deps.store().find_event(&job.event).await?;
     let Some(record) = record.filter(|record| record.state == EventState::Pending) else {
         return Ok(Verdict::Done);
@@ -67,7 +67,7 @@ pub(super) async fn handle_counted_attempt(
 /// Takes an attempt back. The store may be failing still, so this is tried `TRIES` times. Another worker may have counted
 /// its own attempt at the same event meanwhile. Then one is taken from what is counted now: a count that is too low costs
 /// another try, and a count that is too high gives the event up.
-async fn take_back_attempt(deps: &impl Deps, job: &InboundJob, with_this: u32, before: u32) {
+async fn take_back_attempt(deps: &Deps, job: &InboundJob, with_this: u32, before: u32) {
     let (mut counted, mut wait) = (Some((with_this, before)), FIRST_RETRY_WAIT);
     for attempt in 1..=TRIES {
         match set_back(deps, job, counted).await {
@@ -86,7 +86,7 @@ async fn take_back_attempt(deps: &impl Deps, job: &InboundJob, with_this: u32, b
 
 /// Sets an event's attempts from one count to another; without counts, to one less than is stored. Returns `false` if
 /// others changed the stored count meanwhile.
-async fn set_back(deps: &impl Deps, job: &InboundJob, counted: Option<(u32, u32)>) -> PortResult<bool> {
+async fn set_back(deps: &Deps, job: &InboundJob, counted: Option<(u32, u32)>) -> PortResult<bool> {
     let store = deps.store();
     let (seen, less) = match counted {
         Some(counted) => counted,

@@ -13,7 +13,7 @@ use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{Conversations, PortResult, Providers};
+use recado_ports::ports::PortResult;
 
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
@@ -22,7 +22,7 @@ const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 /// contact's next message closes the question, whatever it says; only then the question is read. A message that quotes a question
 /// with numbers chooses from that one, whenever it comes.
 pub(super) async fn note_chosen_option(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
@@ -73,7 +73,7 @@ pub(super) async fn note_chosen_option(
 
 /// Finds the option that a typed text names, if the question went out as numbered text or as a poll.
 fn find_typed_option(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     question: &Content,
     text: &str,
@@ -85,7 +85,7 @@ fn find_typed_option(
 
 /// Finds the question that a text quotes, and the option that it names. Only a quotation with numbered lines is looked up.
 async fn find_quoted_choice(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,

@@ -14,12 +14,12 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 
 /// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
 /// of another instance is not changed.
 pub(super) async fn record_delivery_failure(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     failed: &FailedDelivery,
@@ -75,7 +75,7 @@ pub(super) async fn record_delivery_failure(
 /// Stops first contacts if a linked phone's WhatsApp refused one: it does so where the number may begin no chats. The refusal itself is
 /// not told, so any failure of such a message after its acceptance counts.
 async fn note_refused_first_contact(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
 ) -> PortResult<()> {
@@ -88,7 +88,7 @@ async fn note_refused_first_contact(
 /// Finds the message that failed among the newest of its recipient: its id may be written for the user id where the send's answer
 /// had the one for the number.
 async fn find_by_recipient(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     failed: &FailedDelivery,

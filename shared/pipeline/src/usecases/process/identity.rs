@@ -17,13 +17,13 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_ports::ports::{Conversations, PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::{find_alias, save_alias};
 use thread_join::ThreadJoin;
 
 /// Replaces the address of a message without a number by the address with the number, if that is known.
 pub(super) async fn resolve_phone_number(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     mut inbound: InboundEvent,
 ) -> PortResult<InboundEvent> {
@@ -54,7 +54,7 @@ pub(super) struct FoundThread<'a> {
 /// Returns the person's thread and its newest conversation. From the first message on that shows a number together with
 /// a linked identity, the threads of both belong to one person.
 pub(super) async fn find_person_thread(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -65,7 +65,7 @@ pub(super) async fn find_person_thread(
 
 /// Finds the thread to which the message's address leads. Nothing is written.
 pub(super) async fn find_thread<'a>(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &'a InboundMessage,
@@ -99,7 +99,7 @@ pub(super) async fn find_thread<'a>(
 
 /// Joins the thread that was found with that of the linked identity which the message shows.
 pub(super) async fn join_thread(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
     found: FoundThread<'_>,
@@ -118,7 +118,7 @@ pub(super) async fn join_thread(
 }
 
 /// Returns `true` if the person has an active conversation under the linked identity that the message shows.
-pub(super) async fn goes_on_elsewhere(deps: &impl Deps, found: &FoundThread<'_>) -> PortResult<bool> {
+pub(super) async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> PortResult<bool> {
     let Some((also, other)) = &found.unlinked else {
         return Ok(false);
     };
@@ -132,7 +132,7 @@ pub(super) async fn goes_on_elsewhere(deps: &impl Deps, found: &FoundThread<'_>)
 /// Stores that the number and the linked identity of a refused message belong to one person. If the person has no
 /// conversation, the number's thread leads to that of the identity, so that an erasure finds both by either of them.
 pub(super) async fn learn_refused_identity(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -164,7 +164,7 @@ pub(super) async fn learn_refused_identity(
 /// that. The same is done again when the person writes from another number. The link is stored before the conversation:
 /// after a crash in between, the conversation lacks the note, and the link is stored again.
 pub(super) async fn learn_identity(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     conversation: &mut Conversation,
     inbound: &InboundMessage,

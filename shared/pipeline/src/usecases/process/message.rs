@@ -20,16 +20,13 @@ use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
 use recado_domain::thread_hold::ThreadControl;
-use recado_ports::ports::{
-    AppliedMessage, Conversations, InboundWrite, Inbox, InstanceStates, PortError, PortResult, Queues,
-    StoreInboundOutcome, System,
-};
+use recado_ports::ports::{AppliedMessage, InboundWrite, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
 /// mode: the turn checks the mode, and the conversation may be given back before that.
 pub(super) async fn store_contact_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -77,7 +74,7 @@ fn wants_answer(inbound: &InboundMessage) -> bool {
 
 /// Notes with the instance that another program holds a thread of its contacts, at most once a day.
 pub(super) async fn note_other_agent(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
 ) -> PortResult<()> {
@@ -128,15 +125,12 @@ enum StoredMessage {
     Blocked,
 }
 
-async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<StoredMessage> {
+async fn store_message(deps: &Deps, arrival: Arrival<'_>) -> PortResult<StoredMessage> {
     let contended = PortError::contended("conversation");
     retry_lost_write(contended, (), |()| try_to_store_message(deps, arrival)).await
 }
 
-async fn try_to_store_message(
-    deps: &impl Deps,
-    arrival: Arrival<'_>,
-) -> PortResult<WriteAttempt<StoredMessage>> {
+async fn try_to_store_message(deps: &Deps, arrival: Arrival<'_>) -> PortResult<WriteAttempt<StoredMessage>> {
     let Arrival {
         job,
         bound,
@@ -195,7 +189,7 @@ async fn try_to_store_message(
 /// Returns the conversation that a message belongs to: the thread's latest, or a new one. It has what the message says about who holds
 /// the thread.
 pub(super) fn open_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -213,7 +207,7 @@ pub(super) fn open_conversation(
 /// Ends the agent's pause for a loop if the message says something else than the contact's last one. Only in such a pause is anything
 /// read.
 async fn end_pause_for_new_words(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
     message: &Message,
 ) -> PortResult<()> {
@@ -242,7 +236,7 @@ fn answer_text(content: &Content) -> Option<&str> {
 /// Stores the message of `arrival` and finishes its event. Where records and queues lie in one database, the same transaction
 /// contains all that follows from it. The turn job waits for `silence`. Returns also where the message lies once it is stored.
 async fn save_arrival(
-    deps: &impl Deps,
+    deps: &Deps,
     arrival: Arrival<'_>,
     mut conversation: Conversation,
     message: &Message,
@@ -294,7 +288,7 @@ async fn save_arrival(
 
 /// Stores an inbound message with its conversation, which gets its next revision.
 pub(super) async fn save_with_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     conversation: &mut Conversation,
     message: &Message,
@@ -330,14 +324,14 @@ pub(super) fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Ti
 }
 
 /// Returns `true` if a message was written before the installation went on from a backup: nobody knows whether it was answered.
-fn came_before_restore(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
+fn came_before_restore(deps: &Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
     let restored_at = deps.settings().restored_at;
     // Providers tell whole seconds.
     restored_at.is_some_and(|restored_at| written_at(job, inbound).as_second() < restored_at.as_second())
 }
 
 /// Returns the record of the file of a message, which is fetched later; `None` if there is nothing to fetch.
-fn expect_file(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> Option<MessageFile> {
+fn expect_file(deps: &Deps, job: &InboundJob, inbound: &InboundMessage) -> Option<MessageFile> {
     let expected = MessageFile::expect_from_content(&inbound.content, deps.system().now())?;
     Some(MessageFile {
         from_webhook: job.has_file,
@@ -347,7 +341,7 @@ fn expect_file(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> 
 
 /// Builds the record of an inbound message.
 pub(super) fn build_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     conversation: &Conversation,
     inbound: &InboundMessage,

@@ -13,7 +13,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{Conversations, PortResult, Providers, System};
+use recado_ports::ports::PortResult;
 
 /// Time that the original message may take to arrive. Webhooks come in no order, and the provider's id
 /// of a sent message is stored last.
@@ -33,7 +33,7 @@ pub(super) enum ResolvedChange {
 /// Finds the message that an event's message is about. An edit or deletion is assigned to the conversation of that
 /// message. Any other event is returned unchanged.
 pub(super) async fn resolve_change(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: InboundEvent,
@@ -71,7 +71,7 @@ pub(super) async fn resolve_change(
 
 /// Replaces the unknown content of an edit by what the provider has stored of the message, if that is new.
 async fn look_up_edited_content(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Message,
     change: &mut InboundMessage,
@@ -101,7 +101,7 @@ async fn look_up_edited_content(
 /// Finds the message that a reaction or a vote is about. A reaction to a message whose send still runs waits for it; one
 /// to a message that is not known does not wait.
 async fn resolve_target(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     mut said: Box<InboundMessage>,
@@ -134,14 +134,14 @@ fn name_target(content: &mut Content, message: &Message) {
 }
 
 /// Returns the result to wait for the message that the event is about; `None` if the event waited long enough.
-fn wait_for_target(deps: &impl Deps, job: &InboundJob) -> Option<ResolvedChange> {
+fn wait_for_target(deps: &Deps, job: &InboundJob) -> Option<ResolvedChange> {
     let now = deps.system().now();
     let later = || ResolvedChange::Later(Verdict::retry_at(add_duration(now, RECHECK), now));
     (add_duration(job.received_at, WAIT) > now).then(later)
 }
 
 async fn find_target(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     said: &InboundMessage,

@@ -27,9 +27,7 @@ use recado_domain::message::Role;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{OutboxState, hash_text};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome, System,
-};
+use recado_ports::ports::{PortError, PortResult, StoreInboundOutcome};
 use recado_ports::records::aliases::find_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::cmp::Reverse;
@@ -37,7 +35,7 @@ use std::cmp::Reverse;
 /// Returns a verdict to wait while a send to this contact runs that was claimed before the event arrived. The event may
 /// be about that send, so the outcome of the send must be known first. `None`: the event need not wait.
 pub(super) async fn wait_for_running_sends(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -63,7 +61,7 @@ fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timesta
 /// their outcome is known or they would be repeated. `to`: the recipient of the message that the event is about; `None`:
 /// it may be any contact.
 pub(super) async fn wait_for_unlinked_sends(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     to: Option<&ContactAddress>,
@@ -95,7 +93,7 @@ pub(super) async fn wait_for_unlinked_sends(
 
 /// Returns `true` if the attempt's outcome is not known yet. The in-flight note alone does not tell: it stays if the
 /// outcome was told by something other than the provider's answer.
-async fn is_outcome_unknown(deps: &impl Deps, flight: &InFlightSend) -> PortResult<bool> {
+async fn is_outcome_unknown(deps: &Deps, flight: &InFlightSend) -> PortResult<bool> {
     let message = deps.store().find_message(&flight.message).await?;
     let state = message.and_then(|message| message.out).map(|out| out.state);
     Ok(match state {
@@ -108,7 +106,7 @@ async fn is_outcome_unknown(deps: &impl Deps, flight: &InFlightSend) -> PortResu
 
 /// Stores a message that was typed on the phone, unless it is an echo of a message that Recado sent.
 pub(super) async fn store_operator_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -126,7 +124,7 @@ pub(super) async fn store_operator_message(
 }
 
 async fn try_to_store_operator_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -185,11 +183,7 @@ async fn try_to_store_operator_message(
 
 /// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are
 /// void now.
-async fn enqueue_if_taken_over(
-    deps: &impl Deps,
-    job: &InboundJob,
-    conversation: &Conversation,
-) -> PortResult<()> {
+async fn enqueue_if_taken_over(deps: &Deps, job: &InboundJob, conversation: &Conversation) -> PortResult<()> {
     if conversation.mode != ConversationMode::Manual {
         return Ok(());
     }
@@ -206,7 +200,7 @@ fn can_be_answer(content: &Content) -> bool {
 
 /// Returns `true` if the provider's id is that of a message that Recado sent, also if that was erased since.
 pub(super) async fn is_known_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     inbound: &InboundMessage,
 ) -> PortResult<bool> {
@@ -220,7 +214,7 @@ pub(super) async fn is_known_message(
 /// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
 /// or, if the provider told no outcome of the attempt, by its text.
 async fn is_own_echo(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -291,7 +285,7 @@ fn sort_likeliest_first(echoed: &mut [(InFlightSend, Echo)], said: &OwnMessageEc
 /// Returns `true` if a status of a sent message named the provider's id. The provider's answer had another then. Only where statuses
 /// carry Recado's own id.
 async fn is_known_by_its_status(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -309,7 +303,7 @@ async fn is_known_by_its_status(
 /// Returns how sure it is that `said` is the echo of `flight`; `None` if it is not. If `flight` went to a linked
 /// identity, its number is looked up, because it may be known by now.
 async fn echo_of(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     flight: &InFlightSend,
     said: OwnMessageEcho<'_>,
@@ -333,7 +327,7 @@ async fn echo_of(
 /// to the time of `inbound` by the provider's clock, up to the first message that is newer. (An old message that arrived
 /// late must not cover a message that nobody saw.)
 async fn find_seen_ordinal(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     inbound: &InboundMessage,
 ) -> PortResult<Ordinal> {

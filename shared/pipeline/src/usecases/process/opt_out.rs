@@ -14,7 +14,7 @@ use recado_ports::records::opt_outs::apply_opt_out;
 /// Stores the preference that a message, written at `written_at`, tells, if it tells one. It is stored before the message, whose event may be finished with it: an
 /// event that comes again stores the same preference once more, which changes nothing.
 pub(super) async fn note_opt_out(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,

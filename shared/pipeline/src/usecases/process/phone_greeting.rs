@@ -9,7 +9,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
-use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult};
+use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 
 /// The longest time between the contact's message and the app's. Nobody reads, writes and sends as fast, and providers tell whole
 /// seconds.
@@ -25,7 +25,7 @@ const READ: usize = 50;
 /// most two seconds after the contact's, and another conversation of the instance began with the same text as quickly. With
 /// `phone_greets`, the first two suffice; with `phone_greets = false` nothing is taken for a greeting.
 pub(super) async fn is_phone_greeting(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     conversation: &Conversation,
     inbound: &InboundMessage,
@@ -68,7 +68,7 @@ pub(super) async fn is_phone_greeting(
 }
 
 /// Returns the messages of a conversation; `None` if there are too many to read, or none.
-async fn read_whole_conversation(deps: &impl Deps, id: &ConversationId) -> PortResult<Option<Vec<Message>>> {
+async fn read_whole_conversation(deps: &Deps, id: &ConversationId) -> PortResult<Option<Vec<Message>>> {
     let found = deps.store().find_with_history(id, READ).await?;
     let messages = found.map(|(_, messages)| messages);
     let is_whole = |messages: &Vec<Message>| messages.first().map(|first| first.ordinal) == Some(Ordinal(1));
@@ -87,7 +87,7 @@ fn follows_quickly(messages: &[Message], written_at: Timestamp) -> bool {
 }
 
 /// Returns `true` if the first message of people in the conversation `id` is `text`. It was typed on the phone, and came quickly.
-async fn began_with(deps: &impl Deps, id: &ConversationId, text: &str) -> PortResult<bool> {
+async fn began_with(deps: &Deps, id: &ConversationId, text: &str) -> PortResult<bool> {
     let Some(messages) = read_whole_conversation(deps, id).await? else {
         return Ok(false);
     };

@@ -13,7 +13,7 @@ use recado_ports::ports::PortResult;
 /// may be another text. Only a message of the same thread counts: an id that the contact's phone wrote must not bring the words of
 /// another contact. Nothing changes if the message is not found.
 pub(super) async fn note_quoted_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,

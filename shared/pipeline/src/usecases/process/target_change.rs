@@ -9,7 +9,7 @@ use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
-use recado_ports::ports::{Conversations, PortResult};
+use recado_ports::ports::PortResult;
 
 /// Number of messages that one read returns.
 const PAGE: usize = 100;
@@ -17,7 +17,7 @@ const PAGE: usize = 100;
 /// Records the stored message at `place`, whose content is `content`, with the message that it is about. Nothing happens
 /// if that message is not known. A repetition does no harm.
 pub(super) async fn apply_to_target(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     content: &Content,
     place: &MessagePosition,
@@ -43,7 +43,7 @@ pub(super) async fn apply_to_target(
 
 /// Removes the content of the message `target` with its repetitions, if `later` deletes it. If `later` is an edit that
 /// comes after the deletion, its own content is removed.
-async fn remove_deleted_content(deps: &impl Deps, later: &Message, target: &MessageId) -> PortResult<()> {
+async fn remove_deleted_content(deps: &Deps, later: &Message, target: &MessageId) -> PortResult<()> {
     let Some(message) = deps.store().find_message(target).await? else {
         return Ok(());
     };
@@ -73,7 +73,7 @@ async fn remove_deleted_content(deps: &impl Deps, later: &Message, target: &Mess
 
 /// Removes the content of the edits and quotes of the message `target` that come after the ordinal `after`.
 async fn remove_repetitions(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &ConversationId,
     mut after: Ordinal,
     target: &str,

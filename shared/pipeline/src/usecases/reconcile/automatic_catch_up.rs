@@ -11,7 +11,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{HistoryError, InstanceStates, PortResult, System};
+use recado_ports::ports::{HistoryError, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 
 /// Minimum time between two automatic catch-ups of an instance.
@@ -29,7 +29,7 @@ const LIMITS: CatchUpLimits = CatchUpLimits {
 /// After a crash, the next catch-up is tried a quarter of an hour later: the stored start stays until everything was
 /// read.
 pub(super) async fn catch_up_automatically(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &InstanceId,
     state: &InstanceState,
 ) -> PortResult<bool> {
@@ -69,7 +69,7 @@ pub(super) async fn catch_up_automatically(
     Ok(true)
 }
 
-async fn clear_missing_since(deps: &impl Deps, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
+async fn clear_missing_since(deps: &Deps, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
     match state.catch_up_from {
         Some(_) => record_catch_up(deps, id, state, None).await,
         None => Ok(()),
@@ -77,7 +77,7 @@ async fn clear_missing_since(deps: &impl Deps, id: &InstanceId, state: &Instance
 }
 
 async fn record_progress(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &InstanceId,
     state: &InstanceState,
     done: &CatchUpReport,

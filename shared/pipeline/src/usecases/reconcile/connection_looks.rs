@@ -16,7 +16,7 @@ use recado_domain::connection_look::{
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{ConnectionAnswer, InstanceStates, PortError, PortResult, Providers, System};
+use recado_ports::ports::{ConnectionAnswer, PortError, PortResult};
 use std::sync::Arc;
 
 /// Number of providers that are asked side by side. One that hangs is waited for 5 s.
@@ -55,7 +55,7 @@ struct Silence {
 /// Asks for the instances whose turn it is in a pass that began at `began`. Shows in `reading` what was found. Returns the looks
 /// that count now, and the number of instances that were asked for.
 pub(super) async fn look_at_connections(
-    deps: &impl Deps,
+    deps: &Deps,
     reading: &mut InstallationReading,
     began: Timestamp,
 ) -> PortResult<(Vec<ConnectionLook>, usize)> {
@@ -101,7 +101,7 @@ pub(super) async fn look_at_connections(
 }
 
 /// Returns the ids of the open instances whose provider can lose its connection without a report, sorted.
-fn list_open_devices(deps: &impl Deps, reading: &InstallationReading) -> Vec<InstanceId> {
+fn list_open_devices(deps: &Deps, reading: &InstallationReading) -> Vec<InstanceId> {
     let is_asked = |provider| deps.providers().capabilities(provider).is_linked_device;
     let instances = reading.instances.iter();
     instances
@@ -111,7 +111,7 @@ fn list_open_devices(deps: &impl Deps, reading: &InstallationReading) -> Vec<Ins
 }
 
 /// Asks for an instance, if there is time. A failure is logged, and the instance counts as asked for.
-async fn ask_first(deps: &impl Deps, id: &InstanceId, until: Timestamp) -> FirstLook {
+async fn ask_first(deps: &Deps, id: &InstanceId, until: Timestamp) -> FirstLook {
     let at = deps.system().now();
     if at >= until {
         return FirstLook::NotAsked;
@@ -143,7 +143,7 @@ fn log_failure(id: &InstanceId, error: &PortError) {
 
 /// Asks the providers that did not answer once more, all at once, 10 s after the last of them. Returns the instances whose state
 /// was stored.
-async fn ask_again(deps: &impl Deps, silent: Vec<Silence>) -> Vec<InstanceId> {
+async fn ask_again(deps: &Deps, silent: Vec<Silence>) -> Vec<InstanceId> {
     if silent.is_empty() {
         return Vec::new();
     }
@@ -157,7 +157,7 @@ async fn ask_again(deps: &impl Deps, silent: Vec<Silence>) -> Vec<InstanceId> {
 }
 
 /// Asks a provider once more that did not answer.
-async fn ask_second(deps: &impl Deps, silence: Silence) -> Option<InstanceId> {
+async fn ask_second(deps: &Deps, silence: Silence) -> Option<InstanceId> {
     let (id, now) = (&silence.bound.instance.id, deps.system().now());
     let stored = match deps.providers().query_connection(&silence.bound).await {
         ConnectionAnswer::Open | ConnectionAnswer::Unclear => return None,
@@ -174,7 +174,7 @@ async fn ask_second(deps: &impl Deps, silence: Silence) -> Option<InstanceId> {
 }
 
 /// Shows the state of an instance in the reading, which was made before.
-async fn show_change(deps: &impl Deps, reading: &mut InstallationReading, id: &InstanceId) -> PortResult<()> {
+async fn show_change(deps: &Deps, reading: &mut InstallationReading, id: &InstanceId) -> PortResult<()> {
     let state = deps.store().read_instance_state(id).await?;
     if let Some(one) = reading.instances.iter_mut().find(|one| one.instance.id == *id) {
         (one.connection, one.since) = (state.connection, state.since);

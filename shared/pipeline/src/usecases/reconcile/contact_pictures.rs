@@ -10,10 +10,7 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    ConversationFilter, Conversations, InstanceStates, PageRequest, PictureAnswer, PortResult, Providers,
-    System, WriteOutcome,
-};
+use recado_ports::ports::{ConversationFilter, PageRequest, PictureAnswer, PortResult, WriteOutcome};
 use std::collections::BTreeSet;
 
 /// Number of conversations, the most recently active ones, among which a pass looks for pictures that are due.
@@ -37,7 +34,7 @@ struct PicturePass {
 
 /// Asks for the pictures that are due, of the contacts that wrote last. In the minutes in which silent instances are looked for, some
 /// instances come before, in turn, so that a busy one keeps no others waiting. Returns the number of answers that were stored.
-pub(super) async fn fetch_due_pictures(deps: &impl Deps) -> PortResult<usize> {
+pub(super) async fn fetch_due_pictures(deps: &Deps) -> PortResult<usize> {
     if !deps.settings().picture_refresh.is_positive() {
         return Ok(0);
     }
@@ -59,7 +56,7 @@ pub(super) async fn fetch_due_pictures(deps: &impl Deps) -> PortResult<usize> {
 }
 
 /// Lists the instances whose turn it is at `now`, of those whose provider has pictures. Of all others the ids alone are in memory.
-async fn list_instances_in_turn(deps: &impl Deps, now: Timestamp) -> PortResult<Vec<(TenantId, InstanceId)>> {
+async fn list_instances_in_turn(deps: &Deps, now: Timestamp) -> PortResult<Vec<(TenantId, InstanceId)>> {
     let mut working = Vec::new();
     let mut pages = WorkingPages::begin(deps.store()).await?;
     while let Some(page) = pages.next_page().await? {
@@ -83,7 +80,7 @@ impl PicturePass {
     /// Asks for up to `most` pictures that are due, of the newest active conversations of `filter`.
     async fn ask_for_newest(
         &mut self,
-        deps: &impl Deps,
+        deps: &Deps,
         filter: ConversationFilter,
         most: usize,
     ) -> PortResult<()> {
@@ -121,7 +118,7 @@ impl PicturePass {
 }
 
 /// Asks for a contact's picture; `None` if its instance cannot be asked.
-async fn ask_for_picture(deps: &impl Deps, conversation: &Conversation) -> PortResult<Option<PictureAnswer>> {
+async fn ask_for_picture(deps: &Deps, conversation: &Conversation) -> PortResult<Option<PictureAnswer>> {
     let Some(bound) = find_instance_of(deps, &conversation.instance, &conversation.tenant).await? else {
         return Ok(None);
     };
@@ -142,7 +139,7 @@ async fn ask_for_picture(deps: &impl Deps, conversation: &Conversation) -> PortR
 /// Stores an answer, unless the conversation was changed meanwhile: then a later pass asks again. Returns the number of
 /// records that were written.
 async fn store_picture(
-    deps: &impl Deps,
+    deps: &Deps,
     mut conversation: Conversation,
     url: Option<String>,
 ) -> PortResult<usize> {

@@ -13,7 +13,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::retention::RetentionPeriod;
-use recado_ports::ports::{Conversations, PageRequest, PortResult, Queues, System};
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) fn is_daily_look(now: Timestamp) -> bool {
 
 /// Gives up the dead letters whose period is over, and renews the payloads that the others name. Returns the number of
 /// dead letters that were given up.
-pub(super) async fn look_at_dead_letters(deps: &impl Deps) -> PortResult<usize> {
+pub(super) async fn look_at_dead_letters(deps: &Deps) -> PortResult<usize> {
     let mut page = PageRequest {
         limit: PAGE,
         cursor: None,
@@ -60,7 +60,7 @@ pub(super) async fn look_at_dead_letters(deps: &impl Deps) -> PortResult<usize> 
 
 /// Reads for how long the tenants of these dead letters keep them.
 async fn read_periods(
-    deps: &impl Deps,
+    deps: &Deps,
     dead_letters: &[DeadLetter],
 ) -> PortResult<BTreeMap<TenantId, RetentionPeriod>> {
     let names = ConfigNames {
@@ -77,7 +77,7 @@ async fn read_periods(
 
 /// Gives up a dead letter if its period is over, else renews the payload that it names. Returns whether it was given up.
 async fn keep_or_give_up(
-    deps: &impl Deps,
+    deps: &Deps,
     dead_letter: &DeadLetter,
     periods: &BTreeMap<TenantId, RetentionPeriod>,
 ) -> PortResult<bool> {
@@ -104,7 +104,7 @@ async fn keep_or_give_up(
     Ok(removed)
 }
 
-async fn renew_letter_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn renew_letter_payload(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             if job.has_file {

@@ -19,10 +19,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
-use recado_ports::ports::{
-    ConfigurationStore, Conversations, DeadLetterQueues, DeadQueueMessage, Inbox, PortError, PortResult,
-    Queues, System,
-};
+use recado_ports::ports::{DeadQueueMessage, PortError, PortResult};
 use recado_ports::records::dead_letters::{find_dead_letter, find_failure_time};
 
 /// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
@@ -47,7 +44,7 @@ fn is_full_look(now: Timestamp) -> bool {
 
 /// Processes the dead-letter queue of `queue`: all of it each ten minutes, and as long as there is something to remove. Returns how
 /// many messages were removed.
-pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> PortResult<usize> {
+pub(super) async fn collect_dead_queue(deps: &Deps, queue: QueueName) -> PortResult<usize> {
     let mut gone = 0;
     let now = deps.system().now();
     let until = add_duration(now, COLLECT_TIME);
@@ -80,7 +77,7 @@ pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> Po
 }
 
 async fn is_obsolete_copy(
-    deps: &impl Deps,
+    deps: &Deps,
     copy: &DeadQueueMessage,
     dead_letter: &RedrivenLetter,
 ) -> PortResult<bool> {
@@ -93,7 +90,7 @@ async fn is_obsolete_copy(
 
 /// Enters the failure of a message that its queue gave up into the message's record. A body that cannot be read is kept unchanged in a
 /// dead letter.
-async fn record_queue_failure(deps: &impl Deps, dead: &DeadQueueMessage) -> PortResult<()> {
+async fn record_queue_failure(deps: &Deps, dead: &DeadQueueMessage) -> PortResult<()> {
     tracing::error!(queue = dead.queue.as_str(), "a queue gave a message up by itself");
     match QueuedJob::parse(dead.queue, &dead.body) {
         Ok(QueuedJob::Inbound(job)) => give_up_queued_event(deps, &job).await,
@@ -111,7 +108,7 @@ async fn record_queue_failure(deps: &impl Deps, dead: &DeadQueueMessage) -> Port
     }
 }
 
-async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+async fn give_up_queued_event(deps: &Deps, job: &InboundJob) -> PortResult<()> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(());
     };
@@ -141,7 +138,7 @@ async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<
 
 /// Gives up the message that a send job names if it waits to be sent. For a message in an attempt, the attempt's outcome
 /// decides; `reconcile` sends the next send job.
-async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<()> {
+async fn give_up_queued_message(deps: &Deps, job: &SendJob) -> PortResult<()> {
     let id = job.redrive.as_ref().map_or_else(
         || job.conversation.message_id(job.upto),
         |redrive| redrive.message.clone(),
@@ -176,7 +173,7 @@ async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<(
 
 /// Makes a dead letter of a job of the queue `turns`. No record becomes dead: what the job asks for stays to be done, and `reconcile`
 /// sends another job.
-async fn dead_letter_turns_job(deps: &impl Deps, job: TurnsJob) -> PortResult<()> {
+async fn dead_letter_turns_job(deps: &Deps, job: TurnsJob) -> PortResult<()> {
     let json = serde_json::to_string(&job).map_err(|error| PortError::invalid("job", error))?;
     let id = turns_letter_id(&json);
     if find_failure_time(deps.store(), &id).await?.is_some() {

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, GuestId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, GuestStatus, make_chunk};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{find_batch, list_batch_chunks, save_batch, save_batch_chunk};
 use recado_ports::records::guests::list_guests;
 use recado_ports::records::occasions::find_occasion;
@@ -22,7 +22,7 @@ const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);
 const PAGE: usize = 500;
 
 /// Handles a batch that is due. Returns `false` if there was nothing to do, or another worker was faster.
-pub(super) async fn handle_due_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
+pub(super) async fn handle_due_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
     let now = deps.system().now();
     let found = find_batch(deps.store(), tenant, id).await?;
     let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {
@@ -57,7 +57,7 @@ pub(super) async fn handle_due_batch(deps: &impl Deps, tenant: &TenantId, id: &B
 }
 
 /// Stores the recipients of a reminder, and returns their number. `None`: its occasion no longer has it, or has begun.
-async fn fill_reminder(deps: &impl Deps, batch: &Batch) -> PortResult<Option<usize>> {
+async fn fill_reminder(deps: &Deps, batch: &Batch) -> PortResult<Option<usize>> {
     let Some(tenant) = find_tenant(deps, &batch.tenant).await? else {
         return Ok(None);
     };
@@ -76,7 +76,7 @@ async fn fill_reminder(deps: &impl Deps, batch: &Batch) -> PortResult<Option<usi
 
 /// Stores the guests with one of these statuses as recipients, and returns their number. A start that a crash ended is gone on with
 /// behind the last chunk: the guests are read by their ids.
-async fn store_recipients(deps: &impl Deps, batch: &Batch, wanted: &[GuestStatus]) -> PortResult<usize> {
+async fn store_recipients(deps: &Deps, batch: &Batch, wanted: &[GuestStatus]) -> PortResult<usize> {
     let stored = list_batch_chunks(deps.store(), &batch.tenant, &batch.id).await?;
     let stored: Vec<BatchChunk> = stored.into_iter().map(|chunk| chunk.record).collect();
     let mut count: usize = stored.iter().map(|chunk| chunk.recipients.len()).sum();

@@ -16,9 +16,7 @@ use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::service_window::is_window_open;
 use recado_domain::tools::CalendarFunction;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, EventLook, PortResult, System, ToolFailure, Tools,
-};
+use recado_ports::ports::{CommitOutcome, EventLook, PortResult, ToolFailure};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::scheduled_messages::put_scheduled;
 use recado_ports::time_limit::run_within;
@@ -33,7 +31,7 @@ const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// Looks at the events of a thread's bookings that are due. Returns whether there were any. Each look begins before `until`.
 pub(super) async fn look_at_due_bookings(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     until: Timestamp,
 ) -> PortResult<bool> {
@@ -52,7 +50,7 @@ pub(super) async fn look_at_due_bookings(
     Ok(!due.is_empty())
 }
 
-async fn look_at_due_booking(deps: &impl Deps, journal: &Journal, booking: &Booking) -> PortResult<()> {
+async fn look_at_due_booking(deps: &Deps, journal: &Journal, booking: &Booking) -> PortResult<()> {
     let event = &booking.event;
     if booking.is_over_at(deps.system().now()) {
         return change(deps, journal, |journal, _| journal.drop_booking(event)).await;
@@ -92,7 +90,7 @@ async fn look_at_due_booking(deps: &impl Deps, journal: &Journal, booking: &Book
 /// Shows people in the calendar whether the contact confirmed an appointment. It does so if that is still to be done and no effect on the
 /// event is open. Returns `false` if the calendar did not take it.
 async fn show_confirmation(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     booking: &Booking,
     function: &CalendarFunction,
@@ -114,7 +112,7 @@ async fn show_confirmation(
     }
 }
 
-async fn ask_again_soon(deps: &impl Deps, journal: &Journal, event: &EffectId) -> PortResult<()> {
+async fn ask_again_soon(deps: &Deps, journal: &Journal, event: &EffectId) -> PortResult<()> {
     let later = |journal: &mut Journal, now: Timestamp| {
         journal.put_booking_look_off(event, add_duration(now, ASK_AGAIN));
     };
@@ -123,7 +121,7 @@ async fn ask_again_soon(deps: &impl Deps, journal: &Journal, event: &EffectId) -
 
 /// Follows an event that people moved, takes cells that another event gave up since, and tells people of a clash.
 async fn follow_event_in_calendar(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     booking: &Booking,
     (function, time): (&CalendarFunction, Option<TimeSpan>),
@@ -161,7 +159,7 @@ async fn follow_event_in_calendar(
 
 /// Returns whether people are to be told of a clash. They are not if the calendar shows no other event at the time: the one that holds
 /// cells of it was moved or deleted there, too, and is followed later. A calendar that does not answer keeps no clash from people.
-async fn is_clash_shown(deps: &impl Deps, function: &CalendarFunction, booking: &Booking) -> bool {
+async fn is_clash_shown(deps: &Deps, function: &CalendarFunction, booking: &Booking) -> bool {
     let time = function.find_appointment_time(booking);
     let Some(time) = time.filter(|_| booking.lacks_cells()) else {
         return true;
@@ -175,7 +173,7 @@ async fn is_clash_shown(deps: &impl Deps, function: &CalendarFunction, booking: 
 
 /// Plans the reminders of a booking whose time has changed; else sends what is due.
 async fn remind_of_booking(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     booking: &Booking,
     (function, time): (&CalendarFunction, Option<TimeSpan>),
@@ -203,7 +201,7 @@ async fn remind_of_booking(
 
 /// Hands a reminder over to be sent, once: its scheduled message has an id that is derived from it.
 async fn send_reminder(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     booking: &Booking,
     function: &CalendarFunction,
@@ -256,7 +254,7 @@ async fn send_reminder(
 }
 
 async fn change(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     change: impl Fn(&mut Journal, Timestamp) -> JournalChange,
 ) -> PortResult<()> {
@@ -267,7 +265,7 @@ async fn change(
 }
 
 async fn change_plainly(
-    deps: &impl Deps,
+    deps: &Deps,
     journal: &Journal,
     by: impl Fn(&mut Journal, Timestamp),
 ) -> PortResult<()> {

@@ -19,10 +19,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    Gauges, InstanceStates, OutboxStore, PageRequest, PortResult, Providers, System, UnacknowledgedFilter,
-    UnacknowledgedSend, WriteOutcome,
-};
+use recado_ports::ports::{PageRequest, PortResult, UnacknowledgedFilter, UnacknowledgedSend, WriteOutcome};
 use std::collections::BTreeSet;
 
 /// Time after the acceptance at which a message is sent once more, at the earliest: 10 minutes. A linked phone that is connected
@@ -41,10 +38,7 @@ const PAGES_MAX: usize = 5;
 
 /// Begins the attempts by linked identities that are due. Each instance gets one in a pass: where nothing is acknowledged, its session is
 /// at fault, and more attempts would help nobody. Returns the number of messages.
-pub(super) async fn begin_identity_attempts(
-    deps: &impl Deps,
-    reading: &InstallationReading,
-) -> PortResult<usize> {
+pub(super) async fn begin_identity_attempts(deps: &Deps, reading: &InstallationReading) -> PortResult<usize> {
     let settings = deps.settings();
     let is_local = |provider| deps.providers().capabilities(provider).acceptance_is_local;
     let mut instances = reading.instances.iter();
@@ -86,7 +80,7 @@ pub(super) async fn begin_identity_attempts(
 }
 
 /// Begins the attempt of a message, if it is due for one. The sender looks again whether it may leave. Returns `false` if nothing was done.
-async fn begin_attempt(deps: &impl Deps, one: &UnacknowledgedMessage, now: Timestamp) -> PortResult<bool> {
+async fn begin_attempt(deps: &Deps, one: &UnacknowledgedMessage, now: Timestamp) -> PortResult<bool> {
     let accepted_at = one.awaited.accepted_at;
     if now < add_duration(accepted_at, ATTEMPT_AFTER) || now > add_duration(accepted_at, ATTEMPT_BEFORE) {
         return Ok(false);
@@ -122,7 +116,7 @@ fn can_have_attempt(message: &Outgoing) -> bool {
 /// Finds the linked identity of a message's recipient: the one that was learnt, else the one that the provider knows. `None`: there is
 /// none, or the provider knows more of the message than that it is not acknowledged.
 async fn find_identity(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
 ) -> PortResult<Option<ContactAddress>> {
@@ -146,7 +140,7 @@ async fn find_identity(
 
 /// Queues a message for its attempt. A crash before the send job leaves an overdue message, for which the next pass sends one.
 async fn queue_attempt(
-    deps: &impl Deps,
+    deps: &Deps,
     mut message: Outgoing,
     identity: ContactAddress,
     now: Timestamp,

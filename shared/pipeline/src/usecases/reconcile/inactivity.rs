@@ -9,9 +9,7 @@ use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{
-    ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System,
-};
+use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 
 /// Time between two checks, in minutes of the clock.
 pub(super) const CHECK_INTERVAL_MINUTES: i64 = 5;
@@ -36,7 +34,7 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 /// Updates the traffic profile of each instance, reports new silences, and makes automatic catch-ups. Returns how many
 /// silences were found; each is reported once. The processing of messages does no work for this: the check reads the
 /// newest conversations of each instance, and its state.
-pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
+pub(super) async fn check_inactivity(deps: &Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let mut found = 0;
     let mut pages = WorkingPages::begin(deps.store()).await?;
@@ -59,7 +57,7 @@ pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
 /// Returns the time of a contact's message that came to `instance` at `since` or later. It is that of the newest one or nearly
 /// so.
 async fn find_newest_inbound(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &Instance,
     since: Timestamp,
 ) -> PortResult<Option<Timestamp>> {
@@ -97,7 +95,7 @@ async fn find_newest_inbound(
 }
 
 async fn check_instance(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &Instance,
     state: InstanceState,
     now: Timestamp,

@@ -9,9 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{
-    Conversations, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
-};
+use recado_ports::ports::{EffectTool, MissingEffectTool, PortError, PortResult};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -28,7 +26,7 @@ pub(super) const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 /// Settles the due effects of a thread, removes fences that are left behind, and looks at its booked events. Returns
 /// whether there were any. Each begins before `until`; what does not is still due.
 pub(super) async fn settle_due_effects(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, thread): (&TenantId, &ThreadId),
     until: Timestamp,
 ) -> PortResult<bool> {
@@ -53,22 +51,20 @@ pub(super) async fn settle_due_effects(
 }
 
 /// Settles an entry, or removes its fence, with the tool that it names.
-async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+async fn handle_due_entry(deps: &Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
     let tool = find_tool_of_effect(deps, &journal.tenant, &entry.tool).await?;
     let private_hosts = deps.settings().private_tools;
-    let acting = tool
+    let opened = tool
         .as_ref()
         .and_then(|tool| deps.llm().open_effect_tool(tool, private_hosts));
-    let is_open = entry.state.is_open();
-    let end = match &acting {
-        Some(acting) if is_open => settle_open_entry(deps, acting, journal, entry).await?,
-        Some(acting) => return remove_fence_left(deps, acting, &journal.tenant, entry).await,
-        None if is_open => {
-            tracing::warn!(tool = %entry.tool.name, "the tool of an open effect is not configured any more");
-            settle_open_entry(deps, &MissingEffectTool, journal, entry).await?
-        }
-        None => return remove_fence_left(deps, &MissingEffectTool, &journal.tenant, entry).await,
-    };
+    if opened.is_none() && entry.state.is_open() {
+        tracing::warn!(tool = %entry.tool.name, "the tool of an open effect is not configured any more");
+    }
+    let acting = opened.unwrap_or_else(|| Box::new(MissingEffectTool));
+    if !entry.state.is_open() {
+        return remove_fence_left(deps, &*acting, &journal.tenant, entry).await;
+    }
+    let end = settle_open_entry(deps, &*acting, journal, entry).await?;
     match end {
         SettlingEnd::Ended { journal, .. } => go_on_after_end(deps, &journal.record, entry).await,
         SettlingEnd::BecameUnknown { journal, .. } => {
@@ -80,8 +76,8 @@ async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEnt
 }
 
 async fn settle_open_entry(
-    deps: &impl Deps,
-    acting: &impl EffectTool,
+    deps: &Deps,
+    acting: &dyn EffectTool,
     journal: &Journal,
     entry: &EffectEntry,
 ) -> PortResult<SettlingEnd> {
@@ -90,7 +86,7 @@ async fn settle_open_entry(
 }
 
 /// Asks for a turn that tells of an effect that ended. If people have the conversation, a note tells them what was done.
-async fn go_on_after_end(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+async fn go_on_after_end(deps: &Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
     enqueue_turn_if_owed(deps, journal, entry).await?;
     let ended = journal.find_entry(entry.number);
     let Some(done) = ended.filter(|ended| ended.state == EffectState::Done) else {
@@ -104,7 +100,7 @@ async fn go_on_after_end(deps: &impl Deps, journal: &Journal, entry: &EffectEntr
 }
 
 /// Asks for a turn, if the agent owes an answer in the conversation of the effect.
-async fn enqueue_turn_if_owed(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+async fn enqueue_turn_if_owed(deps: &Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
     let state = journal.find_entry(entry.number).map(|ended| ended.state.as_str());
     tracing::info!(number = entry.number, tool = %entry.tool.name, state, was = entry.state.as_str(), "an effect was settled");
     let found = deps.store().find_conversation(&entry.conversation).await?;
@@ -115,7 +111,7 @@ async fn enqueue_turn_if_owed(deps: &impl Deps, journal: &Journal, entry: &Effec
 }
 
 /// Tells people of an effect that is unknown: by the next reply if the agent owes one, else by a note in the conversation.
-async fn note_for_people(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+async fn note_for_people(deps: &Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
     let unknown = journal.find_entry(entry.number);
     let Some(text) = unknown.map(EffectEntry::describe_for_people) else {
         return Ok(());

@@ -4,15 +4,12 @@ use crate::Deps;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use recado_domain::conversation::Conversation;
-use recado_ports::ports::{PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
 
 /// Starts the timer of an overdue return again. Returns `false` if none is overdue, or the conversation was changed
 /// meanwhile.
-pub(super) async fn restart_overdue_return(
-    deps: &impl Deps,
-    mut conversation: Conversation,
-) -> PortResult<bool> {
+pub(super) async fn restart_overdue_return(deps: &Deps, mut conversation: Conversation) -> PortResult<bool> {
     let now = deps.system().now();
     let overdue = conversation.return_due_at().is_some() && conversation.answer_overdue_at() <= Some(now);
     if !overdue {

@@ -4,11 +4,11 @@ use crate::Deps;
 use crate::steps::give_up::give_up_unreadable_event;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::EventId;
-use recado_ports::ports::{InboundEntry, Inbox, PortError, PortResult, Queues, System};
+use recado_ports::ports::{InboundEntry, PortError, PortResult};
 
 /// Enqueues a pending event again, under another deduplication id. Returns `false` if the event is not pending any more, or was given
 /// up because its record cannot be read.
-pub(super) async fn reenqueue_pending_event(deps: &impl Deps, event: &EventId) -> PortResult<bool> {
+pub(super) async fn reenqueue_pending_event(deps: &Deps, event: &EventId) -> PortResult<bool> {
     let noted = deps.store().record_reenqueue(event, deps.system().now()).await;
     let noted = match noted {
         Err(error) if !error.is_retryable() => {
@@ -35,7 +35,7 @@ pub(super) async fn reenqueue_pending_event(deps: &impl Deps, event: &EventId) -
 
 /// Gives an event up whose record cannot be read: no pass would ever do more with it. If it can be read, `error` has another cause
 /// and is returned.
-async fn give_up_if_unreadable(deps: &impl Deps, event: &EventId, error: PortError) -> PortResult<()> {
+async fn give_up_if_unreadable(deps: &Deps, event: &EventId, error: PortError) -> PortResult<()> {
     match deps.store().find_event(event).await {
         Err(unread) if !unread.is_retryable() => give_up_unreadable_event(deps, event).await,
         _ => Err(error),

@@ -16,10 +16,7 @@ use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{
-    Conversations, DELETED_MESSAGES_MAX, OutboxStore, PortError, PortResult, RecordRemoval, System,
-    WriteOutcome,
-};
+use recado_ports::ports::{DELETED_MESSAGES_MAX, PortError, PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::find_failure_time;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
@@ -45,7 +42,7 @@ pub(super) fn is_retention_minute(now: Timestamp) -> bool {
 }
 
 /// Deletes what is due of the tenants whose turn it is. Returns the number of deleted messages.
-pub(super) async fn delete_due_messages(deps: &impl Deps) -> PortResult<usize> {
+pub(super) async fn delete_due_messages(deps: &Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let pass = now
         .as_second()
@@ -69,7 +66,7 @@ pub(super) async fn delete_due_messages(deps: &impl Deps) -> PortResult<usize> {
     deleted
 }
 
-async fn delete_due_of_tenant(deps: &impl Deps, tenant: &Tenant, now: Timestamp) -> PortResult<usize> {
+async fn delete_due_of_tenant(deps: &Deps, tenant: &Tenant, now: Timestamp) -> PortResult<usize> {
     let Some(before) = tenant.retention.messages.due_before(now) else {
         return Ok(0);
     };
@@ -121,7 +118,7 @@ impl DueTimes {
 
 /// Deletes the messages of a conversation that are due. Deletes the conversation, too, if none is left and it is due itself.
 /// Returns the number of deleted messages.
-async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTimes) -> PortResult<usize> {
+async fn trim_conversation(deps: &Deps, id: &ConversationId, times: &DueTimes) -> PortResult<usize> {
     let (mut deleted, mut after, mut something_owed) = (0, Ordinal(0), false);
     let mut found = deps.store().find_conversation(id).await?;
     while let Some(conversation) = found {
@@ -145,7 +142,7 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTim
 /// Deletes the messages that are due among the next part of a conversation's messages: those after an ordinal. `something_owed`: a
 /// message before them stays because something is owed. `None`: the conversation is gone.
 async fn trim_next_part(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: Conversation,
     (after, something_owed): (Ordinal, bool),
     times: &DueTimes,
@@ -171,7 +168,7 @@ async fn trim_next_part(
 
 /// Forgets the effects of a conversation that are due, and deletes the conversation if it is due itself. `is_empty`: it has no messages.
 async fn delete_if_conversation_is_due(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     is_empty: bool,
     times: &DueTimes,
@@ -221,7 +218,7 @@ impl DuePart {
 }
 
 async fn read_due_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     after: Ordinal,
     before: Timestamp,
@@ -267,7 +264,7 @@ async fn read_due_messages(
     Ok(part)
 }
 
-async fn can_be_redriven(deps: &impl Deps, message: &Message) -> PortResult<bool> {
+async fn can_be_redriven(deps: &Deps, message: &Message) -> PortResult<bool> {
     let is_dead = message
         .out
         .as_ref()

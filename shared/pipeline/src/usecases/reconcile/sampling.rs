@@ -8,7 +8,7 @@ use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
-use recado_ports::ports::{InstanceStates, PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::samples::put_samples;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const RATES_MAX: usize = 100;
 /// Stores the sample of the installation, with the looks at connections, and those of tenants, the worst first. Returns the
 /// installation's.
 pub(super) async fn record_samples(
-    deps: &impl Deps,
+    deps: &Deps,
     reading: &InstallationReading,
     looks: Vec<ConnectionLook>,
 ) -> PortResult<MinuteSample> {
@@ -49,10 +49,7 @@ pub(super) async fn record_samples(
 }
 
 /// Reads the numbers of send slots of the instances for which messages wait.
-async fn read_slots(
-    deps: &impl Deps,
-    reading: &InstallationReading,
-) -> PortResult<BTreeMap<InstanceId, u64>> {
+async fn read_slots(deps: &Deps, reading: &InstallationReading) -> PortResult<BTreeMap<InstanceId, u64>> {
     let mut waiting: Vec<_> = reading.instances.iter().filter(|one| one.depth > 0).collect();
     waiting.sort_by_key(|one| std::cmp::Reverse(one.depth));
     waiting.truncate(RATES_MAX);

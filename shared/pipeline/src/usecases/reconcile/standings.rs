@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_ports::ports::{ConfigurationStore, InstanceStates, PortResult, Providers, System};
+use recado_ports::ports::PortResult;
 
 /// Number of minutes within which each number is asked for once.
 const MINUTES: u64 = 60;
@@ -19,7 +19,7 @@ fn is_in_turn(instance: &InstanceId, now: Timestamp) -> bool {
 }
 
 /// Asks for the numbers whose turn it is, and stores what was told. Returns their number.
-pub(super) async fn ask_standings(deps: &impl Deps, reading: &InstallationReading) -> PortResult<usize> {
+pub(super) async fn ask_standings(deps: &Deps, reading: &InstallationReading) -> PortResult<usize> {
     let now = deps.system().now();
     let is_asked = |one: &&InstanceReading| {
         let has_limit = deps
@@ -46,7 +46,7 @@ pub(super) async fn ask_standings(deps: &impl Deps, reading: &InstallationReadin
     Ok(count)
 }
 
-async fn ask_standing(deps: &impl Deps, instance: &InstanceId) -> PortResult<bool> {
+async fn ask_standing(deps: &Deps, instance: &InstanceId) -> PortResult<bool> {
     let Some(bound) = deps.store().instance_config(instance).await? else {
         return Ok(false);
     };

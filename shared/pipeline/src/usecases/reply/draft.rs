@@ -18,7 +18,7 @@ use recado_domain::split::{SplitText, split_text};
 use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{LlmReply, System};
+use recado_ports::ports::LlmReply;
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
 /// that a contact gets from a model that does not stop.
@@ -50,7 +50,7 @@ pub(super) struct DraftedReply {
 
 impl DraftedReply {
     /// Builds a reply from `text`, split into as many messages as the provider's maximum length requires.
-    pub(super) fn from_text(deps: &impl Deps, bound: &InstanceConfig, text: &str) -> Self {
+    pub(super) fn from_text(deps: &Deps, bound: &InstanceConfig, text: &str) -> Self {
         let signature = bound.agent.signature.clone();
         let added = signature.as_ref().map_or(0, Signature::added_length);
         let known = capabilities(deps, bound);
@@ -70,7 +70,7 @@ impl DraftedReply {
     }
 
     /// Makes the draft of a turn in which nothing is to be answered, for this reason.
-    pub(super) fn silence(deps: &impl Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub(super) fn silence(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
             silence: Some(reason),
             ..Self::from_text(deps, bound, "")
@@ -79,7 +79,7 @@ impl DraftedReply {
 
     /// Builds a reply from the model's answer. The stored text is the text that is sent. So its echo is recognized, and
     /// its length is measured as it is sent. A hand-over without words gets the agent's configured words.
-    pub(super) fn from_model(deps: &impl Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
+    pub(super) fn from_model(deps: &Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
         let text = match strip_repeated_marks(&answer.text) {
             "" => &bound.agent.hand_over_message,
             text => text,
@@ -93,7 +93,7 @@ impl DraftedReply {
     }
 
     /// Builds a reply with the agent's error message, which the contact gets for this reason.
-    pub(super) fn error_reply(deps: &impl Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub(super) fn error_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
             failure: Some(reason),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
@@ -101,7 +101,7 @@ impl DraftedReply {
     }
 
     /// Builds the reply that the contact gets when the agent pauses for this reason.
-    pub(super) fn pause_reply(deps: &impl Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub(super) fn pause_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         match bound.agent.limits.reply_for(reason) {
             LimitReply::HandOverMessage => Self {
                 failure: Some(reason),
@@ -145,7 +145,7 @@ impl DraftedReply {
     /// `last_words` says that a takeover does not cancel the messages.
     pub(super) fn to_messages(
         &self,
-        deps: &impl Deps,
+        deps: &Deps,
         conversation: &mut Conversation,
         (draft, first, correlation): (&Draft, Ordinal, &CorrelationId),
         steps: &[StepDuration],

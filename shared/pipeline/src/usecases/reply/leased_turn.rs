@@ -41,7 +41,7 @@ pub(super) struct LeasedTurn<'a> {
 
 impl LeasedTurn<'_> {
     /// Returns the number of drafts in a row that may be dropped because the contact wrote while they were made.
-    pub(super) fn dropped_drafts_max(&self, deps: &impl Deps) -> u32 {
+    pub(super) fn dropped_drafts_max(&self, deps: &Deps) -> u32 {
         let of_instance = self.bound.instance.restart_drafts;
         of_instance.unwrap_or(deps.settings().restart_drafts)
     }

@@ -4,7 +4,6 @@ use super::turn_end::TurnStop;
 use crate::Deps;
 use crate::steps::trace_span::TRACE_TARGET;
 use recado_domain::turn::{StepDuration, TurnStep};
-use recado_ports::ports::System;
 use std::future::Future;
 use tracing::Instrument;
 
@@ -18,7 +17,7 @@ impl StepTimes {
     /// Runs a step in its span, and keeps its duration.
     pub(super) fn run<'a, T: Send + 'a>(
         &'a mut self,
-        deps: &'a impl Deps,
+        deps: &'a Deps,
         step: TurnStep,
         work: impl Future<Output = Result<T, TurnStop>> + Send + 'a,
     ) -> impl Future<Output = Result<T, TurnStop>> + Send + 'a {

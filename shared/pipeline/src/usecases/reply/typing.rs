@@ -6,7 +6,6 @@ use crate::steps::beside::{run_beside, run_until_done};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{Providers, System};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -34,11 +33,7 @@ impl SeenMessages {
 
     /// Runs `work`, the rest of the turn, and marks the messages as read meanwhile, where the instance is configured so.
     /// The reply never waits for the marks, and a failure has no effect.
-    pub(super) async fn mark_read_during<T>(
-        &self,
-        deps: &impl Deps,
-        work: impl Future<Output = T> + Send,
-    ) -> T {
+    pub(super) async fn mark_read_during<T>(&self, deps: &Deps, work: impl Future<Output = T> + Send) -> T {
         let instance = &self.bound.instance;
         // Where "typing…" marks them, too, one request does both.
         let types = instance.typing && capabilities(deps, &self.bound).typing_marks_read;
@@ -59,11 +54,7 @@ impl SeenMessages {
 
     /// Runs `work`, and meanwhile shows "typing…" where the instance is configured so, again and again until the work is
     /// done. It then ends at once, and the reply waits for nothing.
-    pub(super) async fn show_typing_during<T>(
-        &self,
-        deps: &impl Deps,
-        work: impl Future<Output = T> + Send,
-    ) -> T {
+    pub(super) async fn show_typing_during<T>(&self, deps: &Deps, work: impl Future<Output = T> + Send) -> T {
         let instance = &self.bound.instance;
         let Some(newest) = self.ids.last().filter(|_| instance.typing) else {
             return work.await;

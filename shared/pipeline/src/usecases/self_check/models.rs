@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, CredentialRef};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_domain::ids::AgentId;
-use recado_ports::ports::{CredentialState, Embedder, LlmError, PortResult, Transcriber};
+use recado_ports::ports::{CredentialState, LlmError, PortResult};
 use recado_ports::records::knowledge::find_knowledge;
 use recado_ports::settings::RewriteWay;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ type AskedModel = (String, Option<String>, ModelPurpose);
 /// Asks each model that an agent of these instances names or has questions rewritten by, and those of the installation. What is asked
 /// for simulated instances alone is not asked.
 pub(super) async fn check_models(
-    deps: &impl Deps,
+    deps: &Deps,
     configured: &ConfigDocument,
     instances: &[InstanceCheck],
     scope: ModelScope,
@@ -98,7 +98,7 @@ fn is_real_instance(check: &InstanceCheck) -> bool {
 /// Lists the models of these instances' agents, each with whether an instance that is not simulated uses it. A model that answers
 /// is not asked again because it rewrites questions, too.
 async fn list_agent_models(
-    deps: &impl Deps,
+    deps: &Deps,
     configured: &ConfigDocument,
     instances: &[InstanceCheck],
 ) -> PortResult<BTreeMap<AskedModel, bool>> {
@@ -133,10 +133,7 @@ async fn list_agent_models(
 }
 
 /// Returns the model that rewrites questions for an agent, with its key; `None`: it has no documents, or no model rewrites.
-async fn find_rewriting_model(
-    deps: &impl Deps,
-    agent: &Agent,
-) -> PortResult<Option<(String, Option<String>)>> {
+async fn find_rewriting_model(deps: &Deps, agent: &Agent) -> PortResult<Option<(String, Option<String>)>> {
     let settings = &deps.settings().rewriting;
     let model = agent.rewriting_model(settings.model.as_deref());
     let Some(model) = model.filter(|_| settings.way == RewriteWay::Model) else {
@@ -148,7 +145,7 @@ async fn find_rewriting_model(
     Ok(has_documents.then(named))
 }
 
-async fn check_embedding_model(deps: &impl Deps, is_asked: bool) -> Option<ModelCheck> {
+async fn check_embedding_model(deps: &Deps, is_asked: bool) -> Option<ModelCheck> {
     let model = deps.llm().embedding_model()?.to_owned();
     let answer = if is_asked {
         to_answer(ask_embedding_model(deps).await)
@@ -163,7 +160,7 @@ async fn check_embedding_model(deps: &impl Deps, is_asked: bool) -> Option<Model
     })
 }
 
-async fn check_transcription_model(deps: &impl Deps, is_asked: bool) -> Option<ModelCheck> {
+async fn check_transcription_model(deps: &Deps, is_asked: bool) -> Option<ModelCheck> {
     let model = deps.llm().transcription_model()?.to_owned();
     let answer = if is_asked {
         to_answer(ask_transcription_model(deps).await)
@@ -183,10 +180,7 @@ fn to_answer(asked: Result<(), LlmError>) -> ModelAnswer {
 }
 
 /// Checks an agent that the user runs; `None` if a model answers for it. It is asked for simulated instances, too: it answers there.
-fn check_http_agent<'a>(
-    deps: &'a impl Deps,
-    agent: &'a Agent,
-) -> Option<impl Future<Output = ModelCheck> + 'a> {
+fn check_http_agent<'a>(deps: &'a Deps, agent: &'a Agent) -> Option<impl Future<Output = ModelCheck> + 'a> {
     let endpoint = agent.http.as_ref()?;
     Some(async move {
         let answer = to_answer(ask_http_agent(deps, agent, endpoint).await);
@@ -200,7 +194,7 @@ fn check_http_agent<'a>(
 }
 
 async fn check_model(
-    deps: &impl Deps,
+    deps: &Deps,
     (model, key, purpose): (String, Option<CredentialRef>, ModelPurpose),
     is_asked: bool,
 ) -> ModelCheck {

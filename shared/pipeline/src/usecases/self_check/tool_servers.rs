@@ -6,7 +6,7 @@ use futures::stream::{self, StreamExt};
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
-use recado_ports::ports::{ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub struct ServerCheck {
 
 /// Asks each server that a tool of these instances' agents names.
 pub(super) async fn check_tool_servers(
-    deps: &impl Deps,
+    deps: &Deps,
     configured: &ConfigDocument,
     instances: &[InstanceCheck],
 ) -> Vec<ServerCheck> {
@@ -59,14 +59,14 @@ pub(super) async fn check_tool_servers(
     stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await
 }
 
-async fn check_tool_server(deps: &impl Deps, tool: &Tool) -> ServerCheck {
+async fn check_tool_server(deps: &Deps, tool: &Tool) -> ServerCheck {
     ServerCheck {
         tool: tool.id.clone(),
         answer: list_tools_of_server(deps, tool).await,
     }
 }
 
-async fn list_tools_of_server(deps: &impl Deps, tool: &Tool) -> ServerAnswer {
+async fn list_tools_of_server(deps: &Deps, tool: &Tool) -> ServerAnswer {
     let limits = ToolLimits {
         within: tool.time_limit().unsigned_abs().min(LISTING_TIMEOUT),
         private_hosts: deps.settings().private_tools,

@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
 use recado_domain::retention::RetentionPolicy;
-use recado_ports::ports::{FileBytes, FileError, Files, OutgoingMessage, PortResult};
+use recado_ports::ports::{FileBytes, FileError, OutgoingMessage, PortResult};
 use sha2::{Digest, Sha256};
 use std::error::Error;
 
 /// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
 /// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
 /// adapter gives the message up.
-pub(super) async fn read_upload(deps: &impl Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
+pub(super) async fn read_upload(deps: &Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
     match upload::find_upload(deps, &message.instance, &message.content).await? {
         FoundUpload::Stored(upload) => Ok(Some(upload)),
         FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),
@@ -37,7 +37,7 @@ pub(super) fn insert_upload(outgoing: OutgoingMessage, file: Option<StoredUpload
 /// Stores the upload that the message sends as the file of the message, which the claim then writes. It is done once; a failure
 /// leaves the message without a file to show, and the next attempt tries again.
 pub(super) async fn keep_sent_file(
-    deps: &impl Deps,
+    deps: &Deps,
     retention: &RetentionPolicy,
     message: &mut Outgoing,
     upload: Option<&StoredUpload>,
@@ -75,7 +75,7 @@ pub(super) fn expect_sent_file(message: &mut Outgoing, now: Timestamp) {
 
 /// Stores the bytes of an upload under `key`. `None`: it holds no bytes.
 async fn store_sent_file(
-    deps: &impl Deps,
+    deps: &Deps,
     key: &str,
     upload: &StoredUpload,
 ) -> Result<Option<StoredFile>, FileError> {

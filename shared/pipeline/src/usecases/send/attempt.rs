@@ -19,9 +19,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, Providers, Reservation, System,
-};
+use recado_ports::ports::{ClaimGuard, ClaimOutcome, OutgoingMessage, Reservation};
 use recado_ports::random_id::generate_nonce;
 use tracing::Instrument;
 
@@ -29,11 +27,7 @@ use tracing::Instrument;
 /// the send job is retried one second before the slot.
 const SLEEP_FOR_SLOT_MAX: SignedDuration = SignedDuration::from_millis(1_500);
 
-pub(super) async fn attempt_send(
-    deps: &impl Deps,
-    context: SendContext<'_>,
-    mut message: Outgoing,
-) -> StepResult {
+pub(super) async fn attempt_send(deps: &Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
     expiry::cancel_if_expired(deps, context, &message).await?;
     invitation_gate::pass_over_held_back(deps, &message)?;
     defer_until_due(deps, &message).await?;
@@ -85,7 +79,7 @@ pub(super) async fn attempt_send(
 /// Reads the clock again once a message is claimed: after a stall, the send must neither break the rate, nor leave on an old permission
 /// (`permit`), nor outlast the lease.
 async fn check_not_stalled(
-    deps: &impl Deps,
+    deps: &Deps,
     message: Outgoing,
     flight: &InFlightSend,
     (slot, permit): (Timestamp, Option<Timestamp>),
@@ -114,7 +108,7 @@ async fn check_not_stalled(
 
 /// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
 /// [`parking::PARK_BEYOND`] is parked.
-async fn defer_until_due(deps: &impl Deps, message: &Outgoing) -> StepResult {
+async fn defer_until_due(deps: &Deps, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
     match message.out.not_before {
         Some(at) if at > add_duration(now, parking::PARK_BEYOND) => {
@@ -128,7 +122,7 @@ async fn defer_until_due(deps: &impl Deps, message: &Outgoing) -> StepResult {
 /// Reserves the slot in which the message may leave, and sleeps until the slot if it is near. Returns the slot and the
 /// instance's state. Stops if the instance is not open or the slot is distant.
 async fn reserve_send_slot(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &mut Outgoing,
 ) -> StepResult<(Timestamp, InstanceState)> {
@@ -191,7 +185,7 @@ async fn reserve_send_slot(
 /// Claims the message: marks it as `sending`, stores the in-flight note and returns it. `instead` is the content that is
 /// sent in place of the message's own. A reply that is void by now is cancelled.
 async fn claim_message(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &mut Outgoing,
     instead: Option<&Content>,
     now: Timestamp,

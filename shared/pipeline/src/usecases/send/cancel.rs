@@ -12,7 +12,7 @@ use recado_domain::effects::EffectEntry;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{Conversations, OutboxStore, PortResult, System};
+use recado_ports::ports::PortResult;
 use std::collections::BTreeMap;
 
 /// The newest known epoch of each conversation, by the conversation's number in the thread.
@@ -54,7 +54,7 @@ fn is_queued_reply(message: &Outgoing) -> bool {
 
 /// Returns the conversation of a queued reply that is void. `None` if the reply is not void, or `message` is no queued
 /// reply.
-async fn load_if_reply_void(deps: &impl Deps, message: &Outgoing) -> PortResult<Option<Conversation>> {
+async fn load_if_reply_void(deps: &Deps, message: &Outgoing) -> PortResult<Option<Conversation>> {
     if !is_queued_reply(message) {
         return Ok(None);
     }
@@ -65,12 +65,12 @@ async fn load_if_reply_void(deps: &impl Deps, message: &Outgoing) -> PortResult<
 }
 
 /// Returns `true` if `message` is a queued reply that is void now.
-pub(super) async fn reply_is_void(deps: &impl Deps, message: &Outgoing) -> PortResult<bool> {
+pub(super) async fn reply_is_void(deps: &Deps, message: &Outgoing) -> PortResult<bool> {
     Ok(load_if_reply_void(deps, message).await?.is_some())
 }
 
 /// Cancels a queued reply if it is void, and stops then.
-pub(super) async fn cancel_if_void(deps: &impl Deps, message: &Outgoing) -> StepResult {
+pub(super) async fn cancel_if_void(deps: &Deps, message: &Outgoing) -> StepResult {
     match load_if_reply_void(deps, message).await? {
         Some(conversation) => Box::pin(write_cancellation(deps, message.clone(), conversation)).await,
         None => Ok(()),
@@ -79,7 +79,7 @@ pub(super) async fn cancel_if_void(deps: &impl Deps, message: &Outgoing) -> Step
 
 /// Cancels a reply that was found to be void. If it is not void when it is read again, the send job is retried soon.
 /// Always returns a [`Stop`].
-pub(super) async fn cancel_void_reply<T>(deps: &impl Deps, message: &Outgoing) -> StepResult<T> {
+pub(super) async fn cancel_void_reply<T>(deps: &Deps, message: &Outgoing) -> StepResult<T> {
     cancel_if_void(deps, message).await?;
     // A void reply stays void; if the reply is not void now, the earlier read was wrong.
     Err(RETRY_SOON)
@@ -88,7 +88,7 @@ pub(super) async fn cancel_void_reply<T>(deps: &impl Deps, message: &Outgoing) -
 /// Leaves a note in a conversation that people have. The note tells what was done for the messages that a cancelled reply would
 /// have answered.
 async fn note_effects_of_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
     reply: &Outgoing,
 ) -> PortResult<()> {
@@ -109,7 +109,7 @@ async fn note_effects_of_reply(
 /// Stores the cancellation of a void reply, and stops. If the reply was certainly not sent, the messages that only this reply
 /// covered are owed an answer again, by people or by the agent.
 async fn write_cancellation(
-    deps: &impl Deps,
+    deps: &Deps,
     mut message: Outgoing,
     mut conversation: Conversation,
 ) -> StepResult {

@@ -10,7 +10,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};
+use recado_ports::ports::{ConnectionAnswer, PortResult};
 
 /// Wait of a worker that finds another worker asking the provider.
 const OTHER_CHECK_WAIT: SignedDuration = SignedDuration::from_secs(2);
@@ -24,7 +24,7 @@ const KEY_PROVEN_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 /// Returns the age from which the known state must be confirmed. `None` if the state does not age: the
 /// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
 /// unnoticed: a refused token is reported at once.
-fn staleness_limit(deps: &impl Deps, context: SendContext<'_>) -> Option<SignedDuration> {
+fn staleness_limit(deps: &Deps, context: SendContext<'_>) -> Option<SignedDuration> {
     let limit = deps.settings().connection_stale;
     let linked = capabilities(deps, context.bound).is_linked_device;
     (linked && limit.is_positive()).then_some(limit)
@@ -40,7 +40,7 @@ fn is_suspect_after_timeout(known: &InstanceState, message: &Outgoing) -> bool {
 /// message is sent again after its own time-out. Only one worker asks at a time. Stops if the message cannot be sent
 /// now.
 pub(super) async fn check_connection(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
     slot: Timestamp,
@@ -105,7 +105,7 @@ pub(super) async fn check_connection(
 /// differs, so usually nothing is written. `since` is the time at which the attempt began; the send shows nothing about
 /// later changes.
 pub(super) async fn record_accepted_send(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
     since: Timestamp,

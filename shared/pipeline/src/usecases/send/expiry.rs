@@ -7,12 +7,11 @@ use crate::steps::give_up::cancel_message;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::ports::System;
 use recado_ports::records::effects::find_journal;
 
 /// Cancels a queued message whose time is over, and stops then.
 pub(super) async fn cancel_if_expired(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
@@ -26,7 +25,7 @@ pub(super) async fn cancel_if_expired(
 
 /// Cancels a reminder of an appointment that was moved or cancelled since it fell due, and stops then.
 pub(super) async fn cancel_void_reminder(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
@@ -44,7 +43,7 @@ pub(super) async fn cancel_void_reminder(
 /// attempt was sent, the message is marked as sent instead; without evidence it keeps its mark that it may have been. Always returns a
 /// [`Stop`].
 pub(super) async fn cancel_unwanted(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
     reason: Reason,

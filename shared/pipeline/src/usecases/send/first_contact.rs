@@ -5,13 +5,11 @@ use crate::Deps;
 use crate::steps::first_contact::is_first_contact;
 use recado_domain::instance::InstanceChange;
 use recado_domain::message::Outgoing;
-use recado_ports::ports::{InstanceStates, OutboxStore, System};
-
 /// Parks a message to a person who never wrote, while first contacts of the instance are stopped. Messages to people who wrote go on:
 /// whether this one did is read only while the stop lasts. After its end one message is tried, and the others follow if it was not
 /// refused.
 pub(super) async fn hold_first_contact(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &mut Outgoing,
 ) -> StepResult {

@@ -7,12 +7,12 @@ use crate::steps::identity_attempt::{keep_sent_message, may_begin_chat};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{Deliveries, InstanceStates, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Ends the attempt by the linked identity before it leaves, and stops then: WhatsApp told of the attempt for the number meanwhile, the
 /// person wrote, the instance may begin no chat, or the attempt is late. Nothing is read for other messages.
 pub(super) async fn check_identity_attempt(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
@@ -43,14 +43,14 @@ pub(super) async fn check_identity_attempt(
 }
 
 /// Ends the attempt by the linked identity without a request. Always returns a [`Stop`].
-pub(super) async fn keep_sent<T>(deps: &impl Deps, message: &Outgoing, why: &str) -> StepResult<T> {
+pub(super) async fn keep_sent<T>(deps: &Deps, message: &Outgoing, why: &str) -> StepResult<T> {
     require_written(keep_sent_message(deps, message, None, why.to_owned()).await?)?;
     Err(Stop::Finished)
 }
 
 /// Returns what WhatsApp told of the attempt for the number; `None` if it told nothing.
 async fn find_first_status(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> PortResult<Option<DeliveryStatus>> {

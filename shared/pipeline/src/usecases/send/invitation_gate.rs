@@ -11,11 +11,10 @@ use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{OutboxStore, System};
 use recado_ports::records::batches::find_batch;
 
 /// Passes over an invitation that is held back: nothing else to the contact waits for it. `reconcile` comes back to it.
-pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepResult {
+pub(super) fn pass_over_held_back(deps: &Deps, message: &Outgoing) -> StepResult {
     if message.out.is_held_back(deps.system().now()) {
         return Err(Stop::Finished);
     }
@@ -25,7 +24,7 @@ pub(super) fn pass_over_held_back(deps: &impl Deps, message: &Outgoing) -> StepR
 /// Passes over a queued message that nothing else waits for: it is held back, or its batch is paused. Whether it may leave at all is asked
 /// by [`check_permission`], just before its attempt.
 pub(super) async fn pass_over_waiting(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
@@ -47,7 +46,7 @@ pub(super) async fn pass_over_waiting(
 /// leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may have been sent
 /// before.
 pub(super) async fn check_permission(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult<Option<Timestamp>> {
@@ -78,7 +77,7 @@ pub(super) async fn check_permission(
 }
 
 /// Holds an invitation back. Always returns a [`Stop`].
-async fn hold_back<T>(deps: &impl Deps, message: &Outgoing, at: Timestamp) -> StepResult<T> {
+async fn hold_back<T>(deps: &Deps, message: &Outgoing, at: Timestamp) -> StepResult<T> {
     let mut held = message.clone();
     held.out.hold_back(at)?;
     require_written(deps.store().save_open_message(&held.to_record(), None).await?)?;

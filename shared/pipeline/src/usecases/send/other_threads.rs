@@ -7,15 +7,13 @@ use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::System;
-
 /// Time until a message is retried that waits for a parked message of another thread.
 const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);
 
 /// Handles the messages of the person's other threads that must leave before `message`. Reads nothing if no other
 /// thread is known.
 pub(super) async fn finish_earlier_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {

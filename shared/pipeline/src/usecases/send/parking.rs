@@ -7,7 +7,6 @@ use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
-use recado_ports::ports::{InstanceStates, System};
 use recado_ports::random_id::generate_nonce;
 
 /// Waits longer than this are parked and not left in the queue. A queue can hide a message for
@@ -18,7 +17,7 @@ pub(super) const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
 /// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
 /// is removed, and the send job is retried soon. Always returns a [`Stop`].
 pub(super) async fn park_conversation<T>(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Outgoing,
     not_before: Option<Timestamp>,
 ) -> StepResult<T> {

@@ -6,8 +6,6 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Outgoing, Role};
 use recado_domain::outbox::Author;
-use recado_ports::ports::{Conversations, Providers};
-
 /// Number of messages before an answer among which those that it answers are looked for.
 const LOOKED_AT: usize = 100;
 
@@ -33,7 +31,7 @@ impl AnsweredMessages {
     }
 
     /// Marks the contact's messages since the answer before. Failures have no effect.
-    pub(super) async fn mark_answered_messages(&self, deps: &impl Deps, bound: &InstanceConfig) {
+    pub(super) async fn mark_answered_messages(&self, deps: &Deps, bound: &InstanceConfig) {
         let Ok(Some((_, known))) = deps
             .store()
             .find_with_history(&self.conversation, LOOKED_AT)

@@ -17,7 +17,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{Conversations, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Text in a message's history for an attempt in which the instance's template was sent instead.
 pub(super) const TEMPLATE_INSTEAD: &str =
@@ -37,7 +37,7 @@ const NEVER_WROTE: &str = "the contact has never written: only a template may be
 /// may be sent. The contact's last message known at the commit is enough while its window is open. Otherwise the conversation
 /// is read again, because the contact may have written since.
 pub(super) async fn check_service_window(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult<Option<Content>> {
@@ -100,7 +100,7 @@ enum TemplateClaim {
 /// Records, before the claim, that the template is sent in this message's place. Other messages that wait for the
 /// contact read the record, and this message finds it again after a crash or a failed attempt.
 async fn claim_template(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Outgoing,
     mut latest: Conversation,
     last_inbound_at: Option<Timestamp>,
@@ -132,11 +132,7 @@ enum NotedMessageState {
 }
 
 /// Returns the state of message `id`, for which the template was recorded, as seen from `message`.
-async fn find_noted_state(
-    deps: &impl Deps,
-    message: &Outgoing,
-    id: &MessageId,
-) -> PortResult<NotedMessageState> {
+async fn find_noted_state(deps: &Deps, message: &Outgoing, id: &MessageId) -> PortResult<NotedMessageState> {
     let Some(noted) = find_outgoing(deps, id).await? else {
         return Ok(NotedMessageState::MayHaveLeft);
     };
@@ -151,17 +147,13 @@ async fn find_noted_state(
 }
 
 /// Gives up a message that the closed window does not allow. Always returns a [`Stop`].
-async fn give_up_closed_window<T>(deps: &impl Deps, message: &Outgoing, why: &str) -> StepResult<T> {
+async fn give_up_closed_window<T>(deps: &Deps, message: &Outgoing, why: &str) -> StepResult<T> {
     give_up(deps, message.clone(), Reason::WindowClosed, Some(why.to_owned())).await?;
     Err(Stop::Finished)
 }
 
 /// Returns `true` if the message is the agent's, but its conversation is no longer the agent's or has another epoch.
-async fn is_taken_over(
-    deps: &impl Deps,
-    message: &Outgoing,
-    latest: Option<&Conversation>,
-) -> PortResult<bool> {
+async fn is_taken_over(deps: &Deps, message: &Outgoing, latest: Option<&Conversation>) -> PortResult<bool> {
     let out = &message.out;
     if !out.yields_to_takeover() {
         return Ok(false);

@@ -20,10 +20,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    Deliveries, DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System,
-    WriteOutcome,
-};
+use recado_ports::ports::{DeliveryLink, PortResult, SendOutcome, WriteOutcome};
 use std::time::Duration;
 
 /// Time until evidence for an unknown outcome is looked for first. Most statuses have arrived by then.
@@ -35,7 +32,7 @@ const FIRST_EVIDENCE_CHECK: SignedDuration = SignedDuration::from_secs(5);
 const TIMEOUTS_MAX: u32 = 2;
 
 pub(super) async fn settle_outcome(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: Box<Outgoing>,
     flight: &InFlightSend,
@@ -94,7 +91,7 @@ pub(super) async fn settle_outcome(
 
 /// Counts a refusal that may be one of the whole instance. Where it is, the message waits with all others; else it is given up.
 async fn settle_refused(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: Outgoing,
     flight: &InFlightSend,
@@ -116,7 +113,7 @@ async fn settle_refused(
 
 /// Counts an attempt that got no answer. After [`TIMEOUTS_MAX`] such attempts in a row, the instance becomes `closed`.
 async fn count_timeout(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     timeout: UnansweredAttempt,
     closed: ConnectionStatus,
@@ -137,7 +134,7 @@ async fn count_timeout(
 /// Builds the link to the delivery under which a message's statuses will arrive. The key is our own message id if the
 /// provider echoes it, else the provider's id. Returns `None` if the instance's external id or the provider's id is not
 /// known.
-fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoing) -> Option<DeliveryLink> {
+fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -> Option<DeliveryLink> {
     let provider_message_id = message.provider_message_id.clone();
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
     let provider_key = provider_message_id
@@ -168,7 +165,7 @@ fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoi
 /// Returns the acknowledgement that a message waits for once the provider has accepted it; `None` if it waits for none: the
 /// provider's word suffices, or the wait is switched off. Reactions, edits and deletions are not waited for.
 fn await_acknowledgement(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
 ) -> Option<AwaitedAcknowledgement> {
@@ -189,7 +186,7 @@ fn await_acknowledgement(
 /// Marks a message as sent under the provider's id of it. `landed` is the attempt whose answer tells this; `why` is the
 /// evidence if it was not told by an answer.
 pub(super) async fn store_sent(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &mut Outgoing,
     provider_message_id: Option<String>,
@@ -243,7 +240,7 @@ fn find_number_key(
 }
 
 async fn settle_accepted(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     mut message: Box<Outgoing>,
     flight: &InFlightSend,
@@ -274,7 +271,7 @@ async fn settle_accepted(
 /// Moves a message back to `queued` after an attempt in which nothing was sent. The attempt is not counted. The caller
 /// retries the send job soon.
 pub(super) async fn requeue_uncounted(
-    deps: &impl Deps,
+    deps: &Deps,
     mut message: Outgoing,
     flight: &InFlightSend,
     why: &str,
@@ -291,7 +288,7 @@ pub(super) async fn requeue_uncounted(
 }
 
 async fn retry_or_give_up(
-    deps: &impl Deps,
+    deps: &Deps,
     mut message: Outgoing,
     flight: &InFlightSend,
     why: String,
@@ -335,7 +332,7 @@ async fn retry_or_give_up(
 }
 
 /// Stores that the outcome of the attempt is unknown. Returns the stop with which the send job ends.
-async fn store_unknown(deps: &impl Deps, mut message: Outgoing, why: &str) -> PortResult<Stop> {
+async fn store_unknown(deps: &Deps, mut message: Outgoing, why: &str) -> PortResult<Stop> {
     let now = deps.system().now();
     if message.out.mark_unknown(now, why).is_err()
         || deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict

@@ -6,14 +6,14 @@ use jiff::SignedDuration;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{Providers, TemplateAnswer};
+use recado_ports::ports::TemplateAnswer;
 
 /// Greatest age of an answer with which a template is sent.
 const ANSWER_AGE_MAX: SignedDuration = SignedDuration::from_mins(15);
 
 /// Returns why the provider would refuse the template; `None` if it would take it, or does not tell.
 pub(super) async fn explain_unusable(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     template: &MessageTemplate,
 ) -> Option<String> {
@@ -28,7 +28,7 @@ pub(super) async fn explain_unusable(
 
 /// Gives up a message that is a template which the provider would refuse.
 pub(super) async fn check_own_template(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {

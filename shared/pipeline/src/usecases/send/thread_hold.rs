@@ -8,13 +8,11 @@ use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::bypasses_window;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::System;
-
 /// Gives the message up if it would take the thread from another program, and no person said that it should. A person's answer says so,
 /// the redrive of a dead letter, and `takes_threads` of the instance. A reply of the agent is void then, and is not looked at here. The
 /// conversation is read only for a number of which another program was ever seen.
 pub(super) async fn check_thread_hold(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {

@@ -20,15 +20,13 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{
-    Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System, WriteOutcome,
-};
+use recado_ports::ports::{PortResult, SendEvidence, WriteOutcome};
 
 /// Interval between two checks for evidence.
 const EVIDENCE_CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) async fn reconcile_outcome(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: Outgoing,
 ) -> StepResult {
@@ -89,7 +87,7 @@ pub(super) async fn reconcile_outcome(
 /// Looks for evidence again until the setting `unknown_wait` has passed since the claim. Then the message is repeated
 /// or given up.
 async fn wait_then_repeat(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: Outgoing,
     claimed_at: jiff::Timestamp,
@@ -108,7 +106,7 @@ async fn wait_then_repeat(
 /// Returns the recipient's other addresses, under which the provider may keep the chat. For a phone number these are
 /// the identities without a number; for an identity without a number, the phone numbers.
 async fn other_names(
-    deps: &impl Deps,
+    deps: &Deps,
     message: &Outgoing,
     to: &ContactAddress,
 ) -> PortResult<Vec<ContactAddress>> {
@@ -124,7 +122,7 @@ async fn other_names(
 
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
-async fn repeat_or_give_up(deps: &impl Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
+async fn repeat_or_give_up(deps: &Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
     if message.out.is_identity_attempt() {
         // It is made once.
         let why = "no evidence that it was sent to the linked identity".to_owned();
@@ -155,7 +153,7 @@ async fn repeat_or_give_up(deps: &impl Deps, context: SendContext<'_>, mut messa
 /// Returns the delivery that the instance's statuses reported under our own message id. Returns `None` if there is no
 /// delivery, or if the instance has no external id.
 async fn find_own_delivery(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
 ) -> PortResult<Option<Delivery>> {
@@ -169,7 +167,7 @@ async fn find_own_delivery(
 /// Waits because the provider could not be asked for evidence. While the instance is closed, the conversation is
 /// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
 /// is given up.
-async fn wait_for_provider(deps: &impl Deps, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
+async fn wait_for_provider(deps: &Deps, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
     let limit = deps.settings().parked_max;
     if deps.system().now() >= add_duration(claimed_at, limit) {
         let why = "the provider could not be asked".to_owned();
@@ -197,7 +195,7 @@ enum EvidenceMatch {
 }
 
 async fn match_evidence(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
     found: Option<&String>,
@@ -249,7 +247,7 @@ fn find_running_equal(
     equal.map(|other| other.until).max()
 }
 
-async fn give_up_failed(deps: &impl Deps, message: Outgoing) -> StepResult {
+async fn give_up_failed(deps: &Deps, message: Outgoing) -> StepResult {
     give_up(deps, message, Reason::WhatsappPermanentError, None).await
 }
 
@@ -266,7 +264,7 @@ enum EchoEvidence {
 /// Looks for evidence in the echoes that were matched to attempts at `message`. `attempt` is the attempt whose outcome
 /// is unknown; `None` if a failure is of no interest.
 async fn find_echo_evidence(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
     attempt: Option<&Nonce>,
@@ -297,7 +295,7 @@ async fn find_echo_evidence(
 /// Marks a message as sent, and stops, if evidence of an earlier attempt appeared after it was queued again. Called
 /// before the message is sent again or cancelled. Nothing is looked up if the message is not marked `maybe_sent`.
 pub(super) async fn settle_if_already_sent(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
@@ -332,7 +330,7 @@ const TOLD_BY_ECHO_OR_STATUS: &str = "told by its echo or its status";
 /// Marks a message as sent because evidence was found. The in-flight note of the attempt stays: the evidence may belong
 /// to another attempt, and the request of this attempt may still go out.
 async fn settle_as_sent(
-    deps: &impl Deps,
+    deps: &Deps,
     context: SendContext<'_>,
     mut message: Outgoing,
     provider_message_id: Option<String>,

@@ -8,27 +8,17 @@ use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{OutboxStore, System};
-
 /// Ends the send job with `verdict`, or cancels `message` if it is a void reply. The outcome of the message's attempt
 /// must be stored before this call. Then an earlier takeover is found here, and a later takeover finds the message
 /// `queued`. Always returns a [`Stop`].
-pub(super) async fn wait_unless_void<T>(
-    deps: &impl Deps,
-    message: &Outgoing,
-    verdict: Verdict,
-) -> StepResult<T> {
+pub(super) async fn wait_unless_void<T>(deps: &Deps, message: &Outgoing, verdict: Verdict) -> StepResult<T> {
     cancel::cancel_if_void(deps, message).await?;
     Err(Stop::Later(verdict))
 }
 
 /// Lets others go before `message` until `at`, and stores that. A distant time is parked for until 2 minutes before it. Always
 /// returns a [`Stop`].
-pub(super) async fn yield_to_others<T>(
-    deps: &impl Deps,
-    message: &mut Outgoing,
-    at: Timestamp,
-) -> StepResult<T> {
+pub(super) async fn yield_to_others<T>(deps: &Deps, message: &mut Outgoing, at: Timestamp) -> StepResult<T> {
     let now = deps.system().now();
     message.out.yield_until(at);
     require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;

@@ -4,14 +4,14 @@ use super::{COUNTED_MAX, RemovalReport, TOKENS};
 use crate::Deps;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{ConversationFilter, Conversations, PageRequest, PortResult, RecordRemoval};
+use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 use recado_ports::records::dead_letters::count_dead_letters;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;
 use recado_ports::records::tokens::list_tokens;
 
 /// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
 pub(super) async fn count_contents(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     document: &ConfigDocument,
 ) -> PortResult<RemovalReport> {

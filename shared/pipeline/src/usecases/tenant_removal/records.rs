@@ -16,9 +16,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
-use recado_ports::ports::{
-    ConversationFilter, Conversations, DeadQueueMessage, PageRequest, PortResult, RecordRemoval, System,
-};
+use recado_ports::ports::{ConversationFilter, DeadQueueMessage, PageRequest, PortResult};
 use recado_ports::records::configuration::{load_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::effects::list_journals;
@@ -43,7 +41,7 @@ const KNOWN_AS_REMOVED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Removes a part of the tenant. `report.done` tells that nothing is left.
 pub(super) async fn remove_part(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     document: &ConfigDocument,
     report: &mut RemovalReport,
@@ -86,7 +84,7 @@ struct Removed<'a> {
 
 impl Removed<'_> {
     /// Removes the knowledge of the tenant's agents. Returns `true` if there may be more.
-    async fn remove_knowledge(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+    async fn remove_knowledge(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
         let found = list_knowledge(deps.store(), self.tenant, KNOWLEDGE).await?;
         for knowledge in &found {
             delete_knowledge(deps, knowledge).await?;
@@ -96,7 +94,7 @@ impl Removed<'_> {
     }
 
     /// Removes the journals of effects with the cells of their events. Returns `true` if there may be more.
-    async fn remove_journals(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+    async fn remove_journals(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
         let found = list_journals(deps.store(), self.tenant, JOURNALS).await?;
         for journal in &found {
             erase_journal(deps, self.tenant, &journal.thread).await?;
@@ -106,7 +104,7 @@ impl Removed<'_> {
     }
 
     /// Settles the events that are not applied yet. Returns `true` if there may be more.
-    async fn settle_events(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+    async fn settle_events(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
         let instances = &self.document.instances;
         let found = deps.store().list_pending_events_of(instances, EVENTS).await?;
         for record in &found {
@@ -117,7 +115,7 @@ impl Removed<'_> {
     }
 
     /// Erases the tenant's dead letters. Their copies go first, since the dead letters tell whose they are.
-    async fn erase_dead(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<()> {
+    async fn erase_dead(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<()> {
         let ids = self.list_dead_letters(deps).await?;
         for queue in QueueName::ALL {
             let is_theirs = |message: &DeadQueueMessage| {
@@ -132,7 +130,7 @@ impl Removed<'_> {
     }
 
     /// Lists the ids of the tenant's dead letters.
-    async fn list_dead_letters(&self, deps: &impl Deps) -> PortResult<BTreeSet<String>> {
+    async fn list_dead_letters(&self, deps: &Deps) -> PortResult<BTreeSet<String>> {
         let filter = DeadLetterFilter {
             tenant: Some(self.tenant.clone()),
             ..DeadLetterFilter::default()
@@ -176,7 +174,7 @@ impl Removed<'_> {
     }
 
     /// Erases conversations, each with its messages and what lies beside them. Returns `true` if there may be more.
-    async fn erase_conversations(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+    async fn erase_conversations(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
         let filter = ConversationFilter {
             tenant: Some(self.tenant.clone()),
             ..ConversationFilter::default()
@@ -207,7 +205,7 @@ impl Removed<'_> {
     /// Erases a conversation. Returns `true` if the call has done enough.
     async fn erase_one(
         &self,
-        deps: &impl Deps,
+        deps: &Deps,
         conversation: Conversation,
         report: &mut RemovalReport,
     ) -> PortResult<bool> {
@@ -225,7 +223,7 @@ impl Removed<'_> {
     }
 
     /// Lists the accounts of the tenant's instances. One that an instance of another tenant names too is left out: its notices stay.
-    async fn list_own_accounts(&self, deps: &impl Deps) -> PortResult<BTreeSet<(Provider, String)>> {
+    async fn list_own_accounts(&self, deps: &Deps) -> PortResult<BTreeSet<(Provider, String)>> {
         let account_of = |instance: &Instance| Some((instance.provider, instance.account_id.clone()?));
         let mut own: BTreeSet<_> = self.document.instances.iter().filter_map(account_of).collect();
         if own.is_empty() {
@@ -241,7 +239,7 @@ impl Removed<'_> {
     }
 
     /// Removes what is configured, with the tenant itself last: until then it leads to the rest.
-    async fn remove_configuration(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<()> {
+    async fn remove_configuration(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<()> {
         let store = deps.store();
         let expires = add_duration(deps.system().now(), KNOWN_AS_REMOVED);
         note_removed_instances(store, &self.document.instances, expires).await?;

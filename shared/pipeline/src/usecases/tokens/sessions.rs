@@ -5,7 +5,7 @@ use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::{Caller, ConsoleSession};
 use recado_domain::secret::Secret;
-use recado_ports::ports::{PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::sessions::{delete_session, find_session, put_session, renew_session};
 use recado_ports::records::tokens::find_token;
 
@@ -13,7 +13,7 @@ use recado_ports::records::tokens::find_token;
 const PREFIX: &str = "session_";
 
 /// Begins a session for the holder of the token `token`, which the caller has checked. Returns its text, which nobody can read again.
-pub async fn begin_session(deps: &impl Deps, token: &str) -> PortResult<Secret> {
+pub async fn begin_session(deps: &Deps, token: &str) -> PortResult<Secret> {
     let key = load_identity_key(deps).await?;
     let text = generate_random_text(deps.system(), PREFIX);
     let hash = key.hash_token(text.expose_secret());
@@ -24,11 +24,7 @@ pub async fn begin_session(deps: &impl Deps, token: &str) -> PortResult<Secret> 
 
 /// Returns the caller who is signed in by the session with the text `shown`, and renews the session. `None`: it ended, or its token
 /// is not accepted any more. `own` is the installation's own token.
-pub async fn find_session_caller(
-    deps: &impl Deps,
-    shown: &Secret,
-    own: &Secret,
-) -> PortResult<Option<Caller>> {
+pub async fn find_session_caller(deps: &Deps, shown: &Secret, own: &Secret) -> PortResult<Option<Caller>> {
     if !shown.expose_secret().starts_with(PREFIX) {
         return Ok(None);
     }
@@ -53,7 +49,7 @@ pub async fn find_session_caller(
 }
 
 /// Ends the session with the text `shown`.
-pub async fn end_session(deps: &impl Deps, shown: &Secret) -> PortResult<()> {
+pub async fn end_session(deps: &Deps, shown: &Secret) -> PortResult<()> {
     let hash = load_identity_key(deps).await?.hash_token(shown.expose_secret());
     delete_session(deps.store(), &hash).await
 }

@@ -8,7 +8,7 @@ use recado_domain::config::Instance;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{Deliveries, Inbox, PortResult};
+use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::load_configuration;
 
 /// Greatest number of instances that are looked through for one id.
@@ -31,7 +31,7 @@ pub enum ProviderLookup {
 /// Looks for the message with this id at the provider, on one instance or on all within the caller's scope. A message that
 /// came in is found by its event, one that was sent by the link of its delivery.
 pub async fn find_provider_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
     instance: Option<&InstanceId>,
@@ -51,7 +51,7 @@ pub async fn find_provider_message(
     Ok(found.map_or(ProviderLookup::Unknown, ProviderLookup::Found))
 }
 
-async fn find_on_instance(deps: &impl Deps, instance: Instance, id: &str) -> PortResult<Option<TraceTarget>> {
+async fn find_on_instance(deps: &Deps, instance: Instance, id: &str) -> PortResult<Option<TraceTarget>> {
     let Some(external) = instance.resolve_external_id() else {
         return Ok(None);
     };

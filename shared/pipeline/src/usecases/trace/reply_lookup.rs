@@ -5,7 +5,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
-use recado_ports::ports::{Conversations, PageRequest, PortResult};
+use recado_ports::ports::{PageRequest, PortResult};
 
 /// Number of messages that one read returns, and maximum number of reads. No reply is looked for beyond the newest
 /// 4,000 messages of the conversation.
@@ -15,7 +15,7 @@ const PAGES_MAX: usize = 20;
 /// Finds the first reply that covers `asked`, the agent's or a person's. A cancelled reply is returned only if there is
 /// no other.
 pub(super) async fn find_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     asked: &Message,
 ) -> PortResult<Option<Message>> {
@@ -64,7 +64,7 @@ fn is_cancelled(message: &Message) -> bool {
 }
 
 /// Finds the newest message of the contact that `reply` covers.
-pub(super) async fn find_answered_message(deps: &impl Deps, reply: &Message) -> PortResult<Option<Message>> {
+pub(super) async fn find_answered_message(deps: &Deps, reply: &Message) -> PortResult<Option<Message>> {
     let covers = reply.out.as_ref().map_or(Ordinal(0), |out| out.covers);
     if covers == Ordinal(0) {
         return Ok(None);
@@ -77,7 +77,7 @@ pub(super) async fn find_answered_message(deps: &impl Deps, reply: &Message) -> 
 }
 
 /// Returns the message, and the message that it answers or that answers it.
-pub(super) async fn load_with_counterpart(deps: &impl Deps, message: Message) -> PortResult<Vec<Message>> {
+pub(super) async fn load_with_counterpart(deps: &Deps, message: Message) -> PortResult<Vec<Message>> {
     let other = if message.role == Role::User {
         match deps.store().find_conversation(&message.conversation).await? {
             Some(conversation) => find_answer(deps, &conversation, &message).await?,

@@ -14,7 +14,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::turn::StepDuration;
-use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult};
+use recado_ports::ports::PortResult;
 use recado_ports::records::scheduled_messages::find_scheduled;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl MessageTimeline {
 }
 
 /// Builds the timeline of `view`'s message, with the message that it answers or the reply to it.
-pub(super) async fn build_timeline(deps: &impl Deps, view: &MessageView) -> PortResult<Vec<TimelineEntry>> {
+pub(super) async fn build_timeline(deps: &Deps, view: &MessageView) -> PortResult<Vec<TimelineEntry>> {
     let message = &view.message;
     let mut way = MessageTimeline(Vec::new());
     if message.role == Role::User {
@@ -123,11 +123,7 @@ pub(super) async fn build_timeline(deps: &impl Deps, view: &MessageView) -> Port
     Ok(way.0)
 }
 
-async fn add_inbound_entries(
-    deps: &impl Deps,
-    way: &mut MessageTimeline,
-    message: &Message,
-) -> PortResult<()> {
+async fn add_inbound_entries(deps: &Deps, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
     let id = message.message_id();
     let event = match &message.event {
         Some(event) => deps.store().find_event(event).await?,
@@ -189,7 +185,7 @@ fn add_waiting_entry(way: &mut MessageTimeline, message: &Message, conversation:
 }
 
 /// Adds the origin of a message that answers no other message: the scheduled message that it was, if any.
-async fn add_origin_entry(deps: &impl Deps, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
+async fn add_origin_entry(deps: &Deps, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
     let id = message.out.as_ref().and_then(|out| out.scheduled.as_ref());
     if let Some(id) = id
         && let Some(scheduled) = find_scheduled(deps.store(), &message.tenant, id).await?

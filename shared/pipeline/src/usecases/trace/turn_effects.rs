@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Lists what tools did for the messages that a reply answers, also in drafts before it. A thread without a journal costs no
 /// read.
-pub(super) async fn list_turn_effects(deps: &impl Deps, reply: &Message) -> PortResult<Vec<EffectEntry>> {
+pub(super) async fn list_turn_effects(deps: &Deps, reply: &Message) -> PortResult<Vec<EffectEntry>> {
     let Some(out) = &reply.out else {
         return Ok(Vec::new());
     };

@@ -9,7 +9,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::FailedEvent;
-use recado_ports::ports::{Page, PageRequest, System};
+use recado_ports::ports::{Page, PageRequest};
 use recado_ports::records::endpoints::{self, find_failed_event, redrive_failed_event};
 use recado_ports::table::Versioned;
 
@@ -27,7 +27,7 @@ pub enum FailedChoice {
 
 /// Lists the events that an endpoint did not accept: those that are tried on, and those that were given up.
 pub async fn list_failed_events(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (named, id): (Option<&TenantId>, &str),
     page: &PageRequest,
@@ -42,7 +42,7 @@ pub async fn list_failed_events(
 
 /// Lets failed events be tried again at once and for as long as the first time. Returns how many.
 pub async fn redrive_failed_events(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (named, id): (Option<&TenantId>, &str),
     choice: FailedChoice,

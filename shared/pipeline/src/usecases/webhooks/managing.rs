@@ -12,9 +12,7 @@ use recado_domain::config::{Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, PostError};
-use recado_ports::ports::{
-    EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer, PublishedEvents, System,
-};
+use recado_ports::ports::{EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::endpoints::{find_endpoint_state, list_endpoint_states, save_endpoint_state};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -32,7 +30,7 @@ pub struct ConfiguredEndpoint {
 
 /// Returns the tenant of a request about endpoints: the one that it names, else the caller's, else the only one.
 pub async fn choose_endpoint_tenant(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
 ) -> Result<TenantId, WebhookError> {
@@ -41,7 +39,7 @@ pub async fn choose_endpoint_tenant(
 
 /// Lists the endpoints of a tenant: the one that the request names, else the caller's, else the only one.
 pub async fn list_endpoints(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
 ) -> Result<Vec<ConfiguredEndpoint>, WebhookError> {
@@ -58,7 +56,7 @@ pub async fn list_endpoints(
 
 /// Returns an endpoint of a tenant within the caller's scope.
 pub(super) async fn find_endpoint(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &str,
@@ -72,7 +70,7 @@ pub(super) async fn find_endpoint(
 
 /// Returns an endpoint with the state of its posts, if it has one already.
 pub async fn read_endpoint(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &str,
@@ -88,7 +86,7 @@ pub async fn read_endpoint(
 
 /// Makes the state of a new endpoint: it is told what is published from now on.
 pub async fn begin_posts(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &TenantId,
     id: &str,
@@ -108,7 +106,7 @@ fn audited(action: AuditAction, tenant: &TenantId, endpoint: &WebhookEndpointId)
 
 /// Reads the state of an endpoint, changes and stores it, again where a pass was faster.
 async fn change_state(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, endpoint): (&TenantId, &WebhookEndpointId),
     change: impl Fn(&mut EndpointState),
 ) -> PortResult<EndpointState> {
@@ -123,7 +121,7 @@ async fn change_state(
 
 /// Gives an endpoint a new signing secret. Posts are signed with the one before for `overlap` more.
 pub async fn rotate_signing_secret(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &str,
@@ -151,7 +149,7 @@ pub async fn rotate_signing_secret(
 
 /// Lets an endpoint be posted to again at once: everything that was published since a time, or (`None`) from where it stopped.
 pub async fn replay_events(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &str,
@@ -176,9 +174,9 @@ pub async fn replay_events(
 
 /// Posts a test to an endpoint now, and returns the answer. The endpoint's state stays as it is.
 pub async fn test_endpoint(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
-    posts: &impl EndpointPosts,
+    posts: &dyn EndpointPosts,
     named: Option<&TenantId>,
     id: &str,
 ) -> Result<(PublishedEvent, Result<PostAnswer, PostError>), WebhookError> {

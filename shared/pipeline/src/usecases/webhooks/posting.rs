@@ -11,8 +11,7 @@ use recado_domain::webhook_endpoint::{
     EndpointState, FailedEvent, LeftEvent, POSTS_AT_ONCE, PostError, PostResult,
 };
 use recado_ports::ports::{
-    EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedEvents, PublishedPage,
-    System, WriteOutcome,
+    EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedPage, WriteOutcome,
 };
 use recado_ports::records::configuration::list_entries;
 use recado_ports::records::endpoints::{
@@ -39,7 +38,7 @@ const TENANTS: usize = 200;
 const STATES_MAX: usize = 100_000;
 
 /// Returns all endpoints to which events are posted, each with its tenant.
-pub async fn list_posted_endpoints(deps: &impl Deps) -> PortResult<Vec<(TenantId, WebhookEndpoint)>> {
+pub async fn list_posted_endpoints(deps: &Deps) -> PortResult<Vec<(TenantId, WebhookEndpoint)>> {
     let mut page = PageRequest {
         limit: TENANTS,
         cursor: None,
@@ -59,7 +58,7 @@ pub async fn list_posted_endpoints(deps: &impl Deps) -> PortResult<Vec<(TenantId
 }
 
 /// Removes the records of endpoints that are configured no more.
-pub async fn remove_unknown_states(deps: &impl Deps) -> PortResult<()> {
+pub async fn remove_unknown_states(deps: &Deps) -> PortResult<()> {
     // The states first: an endpoint is configured before it gets one.
     let states = list_endpoint_states(deps.store(), None, STATES_MAX).await?;
     if states.is_empty() {
@@ -94,8 +93,8 @@ fn wanted<'a>(
 /// Posts to one endpoint what is next and due. Returns `true` if more may follow at once. `id`: an endpoint that was listed before,
 /// and that may have been changed since, or removed and made again.
 pub async fn post_due_events(
-    deps: &impl Deps,
-    posts: &impl EndpointPosts,
+    deps: &Deps,
+    posts: &dyn EndpointPosts,
     tenant: &TenantId,
     id: &WebhookEndpointId,
 ) -> PortResult<bool> {
@@ -150,7 +149,7 @@ pub async fn post_due_events(
 }
 
 /// Lets an endpoint that somebody disabled begin without failures when it is enabled again.
-async fn forget_failures(deps: &impl Deps, mut stored: Versioned<EndpointState>) -> PortResult<bool> {
+async fn forget_failures(deps: &Deps, mut stored: Versioned<EndpointState>) -> PortResult<bool> {
     if stored.record.failures > 0 || stored.record.switched_off_at.is_some() {
         stored.record.resume_posts(None);
         store_results(deps, stored, &[]).await?;
@@ -160,7 +159,7 @@ async fn forget_failures(deps: &impl Deps, mut stored: Versioned<EndpointState>)
 
 /// Stores what a pass found. Where somebody else changed the state meanwhile, the next pass begins with that.
 async fn store_results(
-    deps: &impl Deps,
+    deps: &Deps,
     mut stored: Versioned<EndpointState>,
     failed: &[FailedEvent],
 ) -> PortResult<()> {
@@ -190,14 +189,14 @@ fn make_failed_events(
 }
 
 /// The posts of one pass.
-struct Poster<'a, D, P> {
-    deps: &'a D,
-    posts: &'a P,
+struct Poster<'a> {
+    deps: &'a Deps,
+    posts: &'a dyn EndpointPosts,
     tenant: &'a TenantId,
     endpoint: &'a WebhookEndpoint,
 }
 
-impl<D: Deps, P: EndpointPosts> Poster<'_, D, P> {
+impl Poster<'_> {
     /// Posts what may be posted at `now`. Returns the results, and whether an event that failed before was accepted.
     async fn run_posts(
         &self,

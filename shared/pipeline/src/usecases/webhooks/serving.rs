@@ -11,7 +11,7 @@ use recado_domain::config::WEBHOOK_ENDPOINTS_MAX;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::EndpointJob;
-use recado_ports::ports::{EndpointPosts, PortResult, PublishedEvents, System};
+use recado_ports::ports::{EndpointPosts, PortResult};
 use recado_ports::records::endpoints::{find_endpoint_state, list_due_failed_events, list_endpoint_states};
 
 /// Time that a pass may take: the longest post, and the requests to the store around it.
@@ -20,8 +20,8 @@ const PASS_TIME: SignedDuration = SignedDuration::from_secs(15);
 /// Handles the job of an endpoint: posts what is due, as long as there is time until `deadline`. The job comes back when the next
 /// attempt is due. A body that is no such job is dropped: what is due is found without it.
 pub async fn handle_endpoint_job(
-    deps: &impl Deps,
-    posts: &impl EndpointPosts,
+    deps: &Deps,
+    posts: &dyn EndpointPosts,
     body: &str,
     deadline: Option<Timestamp>,
 ) -> Verdict {
@@ -43,8 +43,8 @@ pub async fn handle_endpoint_job(
 }
 
 async fn serve_endpoint(
-    deps: &impl Deps,
-    posts: &impl EndpointPosts,
+    deps: &Deps,
+    posts: &dyn EndpointPosts,
     job: &EndpointJob,
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
@@ -72,7 +72,7 @@ async fn serve_endpoint(
 
 /// Lists the jobs of the endpoints that may be posted to, of tenants of which events were published just now.
 pub async fn list_jobs_of_news(
-    deps: &impl Deps,
+    deps: &Deps,
     tenants: impl Iterator<Item = &TenantId>,
 ) -> PortResult<Vec<EndpointJob>> {
     let (mut jobs, now) = (Vec::new(), deps.system().now());
@@ -88,7 +88,7 @@ pub async fn list_jobs_of_news(
 }
 
 /// Lists the jobs of all endpoints that have something to be posted now. It finds what a lost job left.
-pub async fn list_due_jobs(deps: &impl Deps) -> PortResult<Vec<EndpointJob>> {
+pub async fn list_due_jobs(deps: &Deps) -> PortResult<Vec<EndpointJob>> {
     let (mut jobs, store) = (Vec::new(), deps.store());
     for (tenant, endpoint) in list_posted_endpoints(deps).await? {
         if endpoint.disabled {

@@ -1,6 +1,7 @@
 //! What the product sends, of every kind, is what the servers take.
 
 use super::*;
+use async_trait::async_trait;
 use recado_domain::config::{Agent, CredentialRef, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -25,6 +26,7 @@ impl Secrets for Key {
 
 pub(super) struct Clock;
 
+#[async_trait]
 impl System for Clock {
     fn now(&self) -> recado_domain::Timestamp {
         recado_domain::Timestamp::now()

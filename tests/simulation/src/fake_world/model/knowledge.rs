@@ -2,6 +2,7 @@
 
 use super::Model;
 use crate::fault_injector::CALM_FUNCTION;
+use async_trait::async_trait;
 use recado_domain::knowledge::{FoundBlocks, SnapshotName, SplitDocument};
 use recado_pipeline::ports::{
     DocumentReader, DocumentToRead, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors,
@@ -13,6 +14,7 @@ use std::time::Duration;
 /// The name of the embedding model, and the dimensions of its vectors.
 const EMBEDDING: (&str, usize) = ("embedding", 16);
 
+#[async_trait]
 impl Embedder for Model {
     fn embedding_model(&self) -> Option<&str> {
         Some(EMBEDDING.0)
@@ -58,8 +60,10 @@ fn take_one(count: &mut u32) -> bool {
     is_left
 }
 
+#[async_trait]
 impl DocumentReader for Model {}
 
+#[async_trait]
 impl KnowledgeLibrary for Model {
     async fn split_document(
         &self,

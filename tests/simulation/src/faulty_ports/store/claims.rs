@@ -1,5 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -11,12 +12,13 @@ use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
 };
 use recado_pipeline::records::dead_letters::put_dead_letter;
-use recado_testkit::delegate_calls;
 use std::sync::atomic::Ordering;
 
+#[async_trait]
 impl<S: Store> OutboxStore for FaultyPort<S> {
-    delegate_calls! {
-        update_closed_message(message: &Message) -> WriteOutcome;
+    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
+        self.around("update_closed_message", self.inner.update_closed_message(message))
+            .await
     }
 
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {

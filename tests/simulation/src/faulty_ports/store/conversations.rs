@@ -1,5 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
@@ -12,20 +13,35 @@ use recado_pipeline::ports::{
     WriteOutcome,
 };
 use recado_pipeline::table::{Write, WriteResult};
-use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+#[async_trait]
 impl<S: Store> Conversations for FaultyPort<S> {
-    delegate_calls! {
-        search_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
-        find_searched_time() -> Option<Timestamp>;
+    async fn search_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        self.around(
+            "search_conversations",
+            self.inner.search_conversations(filter, page),
+        )
+        .await
+    }
+
+    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
+        self.around("find_searched_time", self.inner.find_searched_time())
+            .await
     }
 
     // What is lost of a sign only lets a reply come sooner, so it is no step at which something may happen.
-    delegate_calls! { directly:
-        put_typing_sign(thread: &ThreadId, sign: &TypingSign) -> ();
-        find_typing_sign(threads: &[ThreadId]) -> Option<TypingSign>;
+    async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {
+        self.inner.put_typing_sign(thread, sign).await
+    }
+
+    async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {
+        self.inner.find_typing_sign(threads).await
     }
 
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {

@@ -1,5 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, InboundJob};
@@ -7,14 +8,36 @@ use recado_domain::ids::EventId;
 use recado_pipeline::ports::{
     EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
 };
-use recado_testkit::delegate_calls;
 
+#[async_trait]
 impl<S: Store> Inbox for FaultyPort<S> {
-    delegate_calls! {
-        set_event_attempts(id: &EventId, seen: u32, attempts: u32) -> bool;
-        revive_event(id: &EventId, failed_at: Timestamp) -> bool;
-        purge_event(id: &EventId, failed_at: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
-        record_reenqueue(id: &EventId, at: Timestamp) -> Option<EventRecord>;
+    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        self.around(
+            "set_event_attempts",
+            self.inner.set_event_attempts(id, seen, attempts),
+        )
+        .await
+    }
+
+    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
+        self.around("revive_event", self.inner.revive_event(id, failed_at))
+            .await
+    }
+
+    async fn purge_event(
+        &self,
+        id: &EventId,
+        failed_at: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        self.around("purge_event", self.inner.purge_event(id, failed_at, at, expires))
+            .await
+    }
+
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {
+        self.around("record_reenqueue", self.inner.record_reenqueue(id, at))
+            .await
     }
 
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {

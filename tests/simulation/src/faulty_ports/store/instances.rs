@@ -1,5 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
@@ -7,15 +8,36 @@ use recado_domain::instance::{
 };
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
-use recado_testkit::delegate_calls;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+#[async_trait]
 impl<S: Store> InstanceStates for FaultyPort<S> {
-    delegate_calls! {
-        read_instance_states(ids: &[InstanceId]) -> HashMap<InstanceId, InstanceState>;
-        reserve_yielding_slot(id: &InstanceId, rate: Rate, holds_place: bool, now: Timestamp) -> Reservation;
-        list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
+    async fn read_instance_states(
+        &self,
+        ids: &[InstanceId],
+    ) -> PortResult<HashMap<InstanceId, InstanceState>> {
+        self.around("read_instance_states", self.inner.read_instance_states(ids))
+            .await
+    }
+
+    async fn reserve_yielding_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        holds_place: bool,
+        now: Timestamp,
+    ) -> PortResult<Reservation> {
+        self.around(
+            "reserve_yielding_slot",
+            self.inner.reserve_yielding_slot(id, rate, holds_place, now),
+        )
+        .await
+    }
+
+    async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
+        self.around("list_parked", self.inner.list_parked(id, limit))
+            .await
     }
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {

@@ -1,13 +1,23 @@
 use crate::faulty_ports::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{CorrelationId, TenantId};
 use recado_pipeline::ports::{CorrelatedRecords, OverdueWork, PortError, PortResult, RecordIndexes, Store};
-use recado_testkit::delegate_calls;
 
+#[async_trait]
 impl<S: Store> RecordIndexes for FaultyPort<S> {
-    delegate_calls! {
-        find_by_correlation(correlation: &CorrelationId, tenant: Option<&TenantId>, limit: usize) -> CorrelatedRecords;
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
+        self.around(
+            "find_by_correlation",
+            self.inner.find_by_correlation(correlation, tenant, limit),
+        )
+        .await
     }
 
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {

@@ -2,7 +2,7 @@
 
 use super::FaultyPort;
 use crate::mutation::Mutation;
-use futures::future::BoxFuture;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::effects::Journal;
 use recado_domain::opt_out::OptOut;
@@ -21,28 +21,25 @@ impl<S: Store> FaultyPort<S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> Table for FaultyPort<S> {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        Box::pin(async move {
-            let found = self.around("find_item", self.inner.get(key)).await?;
-            let found = found.filter(|item| !self.is_hidden(&item.key));
-            Ok(self.spoil_found(key, found))
-        })
+    async fn get(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        let found = self.around("find_item", self.inner.get(key)).await?;
+        let found = found.filter(|item| !self.is_hidden(&item.key));
+        Ok(self.spoil_found(key, found))
     }
 
-    fn get_cached<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, PortResult<Option<StoredItem>>> {
-        Box::pin(self.around("find_cached_item", self.inner.get_cached(key)))
+    async fn get_cached(&self, key: &Key) -> PortResult<Option<StoredItem>> {
+        self.around("find_cached_item", self.inner.get_cached(key)).await
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, PortResult<Vec<StoredItem>>> {
-        Box::pin(async move {
-            let mut found = self.around("find_items", self.inner.get_many(keys)).await?;
-            found.retain(|item| !self.is_hidden(&item.key));
-            Ok(found)
-        })
+    async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<StoredItem>> {
+        let mut found = self.around("find_items", self.inner.get_many(keys)).await?;
+        found.retain(|item| !self.is_hidden(&item.key));
+        Ok(found)
     }
 
-    fn write<'a>(&'a self, writes: &'a [Write]) -> BoxFuture<'a, PortResult<WriteResult>> {
+    async fn write(&self, writes: &[Write]) -> PortResult<WriteResult> {
         let effect = async move {
             let Some(made) = self.spoil_writes(writes) else {
                 return Ok(Ok(vec![Version(1); writes.len()]));
@@ -54,30 +51,23 @@ impl<S: Store> Table for FaultyPort<S> {
             let written = self.write_noting_mail(&made).await?;
             Ok(self.note_effect_writes(&made, written))
         };
-        Box::pin(self.around("write_items", effect))
+        self.around("write_items", effect).await
     }
 
-    fn page<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<ItemPage>> {
-        Box::pin(self.around("list_items", self.inner.page(query)))
+    async fn page(&self, query: &Query) -> PortResult<ItemPage> {
+        self.around("list_items", self.inner.page(query)).await
     }
 
-    fn count<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, PortResult<u64>> {
-        Box::pin(self.around("count_items", self.inner.count(query)))
+    async fn count(&self, query: &Query) -> PortResult<u64> {
+        self.around("count_items", self.inner.count(query)).await
     }
 
-    fn list_due<'a>(
-        &'a self,
-        kind: &'a Kind,
-        now: Timestamp,
-        limit: usize,
-    ) -> BoxFuture<'a, PortResult<Vec<Key>>> {
-        Box::pin(async move {
-            let listed = self.inner.list_due(kind, now, limit);
-            let mut due = self.around("list_due_items", listed).await?;
-            if kind.name == Journal::KIND && self.injector.lacks(Mutation::EffectsNotOverdue) {
-                due.clear();
-            }
-            Ok(due)
-        })
+    async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>> {
+        let listed = self.inner.list_due(kind, now, limit);
+        let mut due = self.around("list_due_items", listed).await?;
+        if kind.name == Journal::KIND && self.injector.lacks(Mutation::EffectsNotOverdue) {
+            due.clear();
+        }
+        Ok(due)
     }
 }

@@ -1,5 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
@@ -7,7 +8,6 @@ use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_pipeline::ports::{PortResult, PublishedEvents, PublishedPage, Store};
 use recado_pipeline::records::endpoints::find_endpoint_state;
 use recado_pipeline::table::{Condition, Record, Version, Write, WriteResult};
-use recado_testkit::delegate_calls;
 
 impl<S: Store> FaultyPort<S> {
     /// Makes writes of the table, or what a mutation makes of them.
@@ -65,6 +65,7 @@ impl<S: Store> FaultyPort<S> {
     }
 }
 
+#[async_trait]
 impl<S: Store> PublishedEvents for FaultyPort<S> {
     async fn list_published_events(
         &self,
@@ -77,8 +78,13 @@ impl<S: Store> PublishedEvents for FaultyPort<S> {
         self.around("list_published_events", listed).await
     }
 
-    delegate_calls! {
-        find_cursor_before(since: Timestamp) -> EventCursor;
-        find_newest_cursor(tenant: Option<&TenantId>) -> EventCursor;
+    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
+        self.around("find_cursor_before", self.inner.find_cursor_before(since))
+            .await
+    }
+
+    async fn find_newest_cursor(&self, tenant: Option<&TenantId>) -> PortResult<EventCursor> {
+        self.around("find_newest_cursor", self.inner.find_newest_cursor(tenant))
+            .await
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{DEDUPLICATION_MS, Sqs, State, json};
 use crate::queue::Dead;
+use async_trait::async_trait;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortError, PortResult};
@@ -103,6 +104,7 @@ impl Sqs {
     }
 }
 
+#[async_trait]
 impl DeadLetterQueues for Sqs {
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         let now = self.now();

@@ -21,7 +21,7 @@ pub struct ExportedGuest {
 
 /// Reads the person's guests with their invitations.
 pub(super) async fn export_guests(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<Vec<ExportedGuest>> {

@@ -33,7 +33,7 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{self as batch_records, BatchOutcome, save_batch, save_batch_chunk};
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -83,7 +83,7 @@ pub struct AcceptedBatch {
 /// Takes invitations of many guests. They are made in the background. A batch that a crash left half stored is completed by the
 /// repeated request with the same idempotency key.
 pub async fn send_batch(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: BatchRequest,
 ) -> Result<AcceptedBatch, InvitationError> {
@@ -121,7 +121,7 @@ pub async fn send_batch(
 }
 
 /// Returns the time at which a batch begins; `None` if that is now.
-fn find_send_time(deps: &impl Deps, request: &BatchRequest) -> Result<Option<Timestamp>, InvitationError> {
+fn find_send_time(deps: &Deps, request: &BatchRequest) -> Result<Option<Timestamp>, InvitationError> {
     let wanted = match request.send_at {
         Some(SendTime::At(at)) => Some(at),
         Some(SendTime::OnClock(_)) => return Err(InvitationError::BatchTime),
@@ -148,7 +148,7 @@ fn request_for_guest(request: &BatchRequest, guest: GuestId) -> InvitationReques
     }
 }
 
-async fn make_claim(deps: &impl Deps, key: Option<&IdempotencyKey>) -> PortResult<Option<InvitationClaim>> {
+async fn make_claim(deps: &Deps, key: Option<&IdempotencyKey>) -> PortResult<Option<InvitationClaim>> {
     let Some(key) = key else { return Ok(None) };
     let key = identity::load_identity_key(deps).await?.hash_client_key(key);
     Ok(Some(InvitationClaim {
@@ -159,7 +159,7 @@ async fn make_claim(deps: &impl Deps, key: Option<&IdempotencyKey>) -> PortResul
 }
 
 fn make_batch(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (tenant, request): (&Tenant, &BatchRequest),
     (guests, send_at): (&[GuestId], Option<Timestamp>),
@@ -213,7 +213,7 @@ fn hash_request(request: &BatchRequest, guests: &[GuestId]) -> String {
 
 /// Stores the recipients of a batch and lets it run. Each step may be repeated.
 async fn begin_expansion(
-    deps: &impl Deps,
+    deps: &Deps,
     batch: Versioned<Batch>,
     guests: &[GuestId],
 ) -> Result<Batch, InvitationError> {
@@ -234,7 +234,7 @@ async fn begin_expansion(
 }
 
 /// Lets a batch run, or wait for its time, unless it does already.
-async fn begin_batch(deps: &impl Deps, batch: Versioned<Batch>) -> Result<Batch, InvitationError> {
+async fn begin_batch(deps: &Deps, batch: Versioned<Batch>) -> Result<Batch, InvitationError> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         if !batch.record.begin(deps.system().now())
             || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written

@@ -9,7 +9,6 @@ use recado_domain::config::Instance;
 use recado_domain::conversation::ContactSession;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::invitations::InvitedGuest;
-use recado_ports::ports::{ConfigurationStore, System};
 use recado_ports::records::configuration::load_configuration;
 
 /// A contact's newest session on an instance.
@@ -29,7 +28,7 @@ pub struct SessionView {
 
 /// Returns the newest session of the person with this number: the one that ends last of all instances, or of one.
 pub async fn find_session(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     phone: &str,

@@ -19,7 +19,7 @@ use recado_domain::invitations::{Invitation, InvitationState, PlannedMessage};
 use recado_domain::options::SendOptions;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::invitations::{find_invitation, save_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Versioned;
@@ -27,7 +27,7 @@ use recado_ports::table::Versioned;
 /// Makes a message of an invitation that a crash left without one, unless the crash came after its message. Another request may be making
 /// it at the same time.
 pub(super) async fn resume(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     found: Versioned<Invitation>,
@@ -64,7 +64,7 @@ fn message_key(invitation: &Invitation) -> PortResult<IdempotencyKey> {
 /// Makes a message of a stored invitation, or enqueues its e-mail, once, however often it is called. It is one for later if the
 /// invitation names a time, or the rules of the tenant put it off. `ready` tells of its guest and its tenant as they are now.
 pub(super) async fn dispatch(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     invitation: Versioned<Invitation>,
@@ -112,7 +112,7 @@ pub(super) async fn dispatch(
 
 /// Returns `true` if the guest's service window is closed for the message, and nothing can be sent in its place. What is put off is judged when it leaves: the guest may write before.
 async fn is_window_closed(
-    deps: &impl Deps,
+    deps: &Deps,
     ready: &ReadyInvitation,
     planned: &PlannedMessage,
 ) -> Result<bool, InvitationError> {
@@ -128,7 +128,7 @@ async fn is_window_closed(
 
 /// Makes the planned message of a stored invitation, or enqueues its e-mail, now or for `send_at`.
 async fn dispatch_as(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (invitation, planned): (Versioned<Invitation>, Option<PlannedMessage>),
     send_at: Option<Timestamp>,
@@ -141,7 +141,7 @@ async fn dispatch_as(
 
 /// Enqueues the e-mail of a stored invitation, or puts it off.
 async fn dispatch_email(
-    deps: &impl Deps,
+    deps: &Deps,
     mut found: Versioned<Invitation>,
     send_at: Option<Timestamp>,
 ) -> PortResult<Invitation> {
@@ -165,7 +165,7 @@ async fn dispatch_email(
 
 /// Makes the planned message of a stored invitation, now or for `send_at`, in the name of who ordered it.
 async fn dispatch_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (found, planned): (Versioned<Invitation>, PlannedMessage),
     send_at: Option<Timestamp>,
@@ -208,7 +208,7 @@ async fn dispatch_message(
 
 /// Stores which message an invitation became. A message that was made counts, also if another request refused the invitation meanwhile.
 async fn note_message(
-    deps: &impl Deps,
+    deps: &Deps,
     invitation: Versioned<Invitation>,
     made: AcceptedMessage,
 ) -> Result<Invitation, InvitationError> {
@@ -239,7 +239,7 @@ async fn note_message(
 
 /// Stores that an invitation can never be sent, and returns why.
 async fn refuse(
-    deps: &impl Deps,
+    deps: &Deps,
     mut invitation: Versioned<Invitation>,
     error: InvitationError,
 ) -> Result<Invitation, InvitationError> {
@@ -249,7 +249,7 @@ async fn refuse(
 }
 
 /// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
-async fn save_changed(deps: &impl Deps, mut changed: Versioned<Invitation>) -> PortResult<Invitation> {
+async fn save_changed(deps: &Deps, mut changed: Versioned<Invitation>) -> PortResult<Invitation> {
     if save_invitation(deps.store(), &mut changed).await? == WriteOutcome::Written {
         return Ok(changed.record);
     }

@@ -9,11 +9,11 @@ use recado_domain::email::{Email, EmailAddress, EmailOutbox};
 use recado_domain::ids::{CorrelationId, InvitationId};
 use recado_domain::invitations::{Guest, InvitationChannel, InvitationTemplate, TemplateValues};
 use recado_domain::opt_out::{RecipientAddress, UnsubscribeToken};
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult};
 
 /// Writes the e-mail of an invitation, as every attempt gives it to the carrier: by the first sender of the tenant.
 pub(super) async fn write_email(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, guest): (&Tenant, &Guest),
     (template, values): (&InvitationTemplate, &TemplateValues),
     id: &InvitationId,
@@ -46,11 +46,7 @@ pub(super) async fn write_email(
 
 /// Makes the link with which the recipient ends messages that nobody asked for. `None`: it is not known where the installation is
 /// reached.
-async fn make_unsubscribe_url(
-    deps: &impl Deps,
-    tenant: &Tenant,
-    to: &EmailAddress,
-) -> PortResult<Option<String>> {
+async fn make_unsubscribe_url(deps: &Deps, tenant: &Tenant, to: &EmailAddress) -> PortResult<Option<String>> {
     let Some(base) = &deps.settings().public_url else {
         return Ok(None);
     };
@@ -67,7 +63,7 @@ async fn make_unsubscribe_url(
 }
 
 /// Puts an e-mail that is not stored yet, or waits, off until a time.
-pub(super) fn put_off_email(deps: &impl Deps, outbox: &mut EmailOutbox, at: Timestamp) -> PortResult<()> {
+pub(super) fn put_off_email(deps: &Deps, outbox: &mut EmailOutbox, at: Timestamp) -> PortResult<()> {
     outbox
         .put_off(at, "put off by the rules for deliveries", deps.system().now())
         .map_err(|error| PortError::invalid("e-mail", error))

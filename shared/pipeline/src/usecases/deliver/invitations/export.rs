@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationStatus, LogMonth};
-use recado_ports::ports::{Page, PageRequest, System};
+use recado_ports::ports::{Page, PageRequest};
 use recado_ports::records::invitations::list_invitations_of_month;
 
 /// The entries of the log that are wanted.
@@ -39,7 +39,7 @@ impl LogFilter {
 /// Lists the log of deliveries of a month by time. A page is of so many invitations of the month, of which those are left that are
 /// wanted: it may be empty, and the next may not.
 pub async fn export_invitations(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     filter: &LogFilter,

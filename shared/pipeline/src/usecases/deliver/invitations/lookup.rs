@@ -17,7 +17,7 @@ use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::ports::{Deliveries, Page, PageRequest, PortResult};
+use recado_ports::ports::{Page, PageRequest, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::invitations as invitation_records;
 use recado_ports::records::scheduled_messages::find_scheduled;
@@ -44,7 +44,7 @@ pub struct InvitationView {
 
 /// Returns the invitation with an id: its own, its message's, or the one that the provider gave the message.
 pub async fn find_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &str,
@@ -61,18 +61,14 @@ pub async fn find_invitation(
     view_invitation(deps, caller, invitation).await?.ok_or(MISSING)
 }
 
-async fn find_stored(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    id: &InvitationId,
-) -> PortResult<Option<Invitation>> {
+async fn find_stored(deps: &Deps, tenant: &TenantId, id: &InvitationId) -> PortResult<Option<Invitation>> {
     let found = invitation_records::find_invitation(deps.store(), tenant, id).await?;
     Ok(found.map(|found| found.record))
 }
 
 /// Returns the invitation whose message has this id, Recado's own or the provider's.
 async fn find_by_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     tenant: &Tenant,
     id: &str,
@@ -112,11 +108,7 @@ async fn find_by_message(
 }
 
 /// Returns the invitation whose message was put off under this id, as long as it waits.
-async fn find_by_scheduled(
-    deps: &impl Deps,
-    tenant: &Tenant,
-    id: &ScheduledId,
-) -> PortResult<Option<Invitation>> {
+async fn find_by_scheduled(deps: &Deps, tenant: &Tenant, id: &ScheduledId) -> PortResult<Option<Invitation>> {
     let scheduled = find_scheduled(deps.store(), &tenant.id, id).await?;
     match scheduled.and_then(|scheduled| scheduled.record.invitation) {
         Some(named) => find_stored(deps, &tenant.id, &named.id).await,
@@ -125,7 +117,7 @@ async fn find_by_scheduled(
 }
 
 /// Returns the message that the provider calls `id`, on one of the tenant's instances.
-async fn find_provider_message(deps: &impl Deps, tenant: &Tenant, id: &str) -> PortResult<Option<MessageId>> {
+async fn find_provider_message(deps: &Deps, tenant: &Tenant, id: &str) -> PortResult<Option<MessageId>> {
     let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
     for instance in &configured.instances {
         let Some(external) = instance.resolve_external_id() else {
@@ -143,7 +135,7 @@ async fn find_provider_message(deps: &impl Deps, tenant: &Tenant, id: &str) -> P
 
 /// Lists the invitations of an occasion with what became of them, by guest.
 pub async fn list_invitations(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     occasion: &OccasionId,
@@ -164,7 +156,7 @@ pub async fn list_invitations(
 
 /// Reads what became of an invitation among others. `None`: its message is gone, or cannot be read, and the others are told without it.
 pub(super) async fn view_listed_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     invitation: Invitation,
 ) -> PortResult<Option<InvitationView>> {
@@ -173,7 +165,7 @@ pub(super) async fn view_listed_invitation(
 
 /// Reads what became of an invitation. `None`: its message is gone.
 pub(super) async fn view_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     invitation: Invitation,
 ) -> PortResult<Option<InvitationView>> {
@@ -217,7 +209,7 @@ pub(super) async fn view_invitation(
 
 /// Reads what became of an invitation whose message was put off. `None`: the scheduled message is gone.
 async fn view_scheduled(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     invitation: Invitation,
     id: &ScheduledId,

@@ -24,7 +24,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, PageRequest, PortResult, System};
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::guests::{find_guest, find_guest_of_phone};
 use recado_ports::records::occasions::{self, list_invitation_templates, list_occasions};
@@ -53,7 +53,7 @@ pub(super) fn find_zone(frame: &InvitationFrame, guest: &Guest) -> TimeZone {
 
 /// Returns the time before which the invitation does not leave. `None`: the request names none, or one that is over.
 fn find_send_time(
-    deps: &impl Deps,
+    deps: &Deps,
     request: &InvitationRequest,
     zone: &TimeZone,
 ) -> Result<Option<Timestamp>, InvitationError> {
@@ -73,7 +73,7 @@ pub(super) fn check_ahead(wanted: Option<Timestamp>, now: Timestamp) -> Result<(
 
 /// Finds what a request names, but for the guest, and checks it.
 pub(super) async fn find_frame(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: &InvitationRequest,
 ) -> Result<InvitationFrame, InvitationError> {
@@ -101,7 +101,7 @@ pub(super) async fn find_frame(
 
 /// Finds everything that a request names and checks it, and adds a guest whom it names by an unknown number.
 pub(super) async fn prepare_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     request: InvitationRequest,
 ) -> Result<ReadyInvitation, InvitationError> {
@@ -113,7 +113,7 @@ pub(super) async fn prepare_invitation(
 
 /// Writes the template for a guest, adds one that is new, and looks for the guest's session.
 pub(super) async fn prepare_for_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     frame: &InvitationFrame,
     request: InvitationRequest,
     guest: (Guest, bool),
@@ -133,7 +133,7 @@ pub(super) async fn prepare_for_guest(
 
 /// Writes the template for a guest, and adds one that is new.
 pub(super) async fn write_for_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     frame: &InvitationFrame,
     request: InvitationRequest,
     (mut guest, is_new): (Guest, bool),
@@ -190,7 +190,7 @@ pub(super) async fn write_for_guest(
 
 /// Makes the record of an invitation that is taken, without its language and session.
 pub(super) fn begin_invitation(
-    deps: &impl Deps,
+    deps: &Deps,
     frame: &InvitationFrame,
     request: &InvitationRequest,
     guest: &GuestId,
@@ -220,7 +220,7 @@ pub(super) fn begin_invitation(
 /// Returns the occasion. One that nobody configured is made up for a guest who is named by number, where the tenant has one
 /// instance that can send.
 async fn find_occasion(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     id: &OccasionId,
     guest: &NamedGuest,
@@ -247,7 +247,7 @@ async fn find_occasion(
 
 /// Returns the instance that sends for an occasion that nobody configured: the only one of the tenant that can send, or else the
 /// one that all configured occasions name. `None`: it is not plain.
-async fn find_plain_instance(deps: &impl Deps, tenant: &Tenant) -> PortResult<Option<InstanceId>> {
+async fn find_plain_instance(deps: &Deps, tenant: &Tenant) -> PortResult<Option<InstanceId>> {
     let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
     let enabled: Vec<&Instance> = configured.enabled_instances().collect();
     if let [only] = enabled[..] {
@@ -269,7 +269,7 @@ async fn find_plain_instance(deps: &impl Deps, tenant: &Tenant) -> PortResult<Op
 
 /// Returns the guest that a request names, and whether it is a new one that is not stored yet.
 async fn find_named_guest(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, occasion): (&Tenant, &Occasion),
     named: &NamedGuest,
 ) -> Result<(Guest, bool), InvitationError> {
@@ -333,7 +333,7 @@ fn known_values(
 
 /// Returns the contact's session, if one is open when the invitation leaves.
 async fn find_open_session(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     phone: &str,
     send_at: Option<Timestamp>,
@@ -345,7 +345,7 @@ async fn find_open_session(
 
 /// Returns the newest session of the person with this number on an instance; `None` if the person never wrote.
 async fn find_newest_session(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     phone: &str,
 ) -> Result<Option<ContactSession>, InvitationError> {
@@ -355,7 +355,7 @@ async fn find_newest_session(
 
 /// Returns the newest conversation with the person with this number on an instance.
 pub(super) async fn find_contact_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     phone: &str,
 ) -> Result<Option<Conversation>, InvitationError> {

@@ -26,7 +26,7 @@ pub struct DeletionSummary {
 }
 
 /// Deletes a dead letter for good. The audit keeps who deleted it.
-pub async fn delete_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<(), OperateError> {
+pub async fn delete_dead_letter(deps: &Deps, caller: &Caller, id: &str) -> Result<(), OperateError> {
     let dead_letter = require_dead_letter(deps, caller, id).await?;
     let deleted = delete_audited_letter(deps, &dead_letter, caller).await?;
     let mut gone = RemovedLetters::new();
@@ -42,7 +42,7 @@ pub async fn delete_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> 
 
 /// Deletes several dead letters for good. The audit keeps who deleted each.
 pub async fn delete_dead_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> Result<DeletionSummary, OperateError> {
@@ -77,11 +77,7 @@ pub async fn delete_dead_letters(
     Ok(done)
 }
 
-async fn delete_listed_letter(
-    deps: &impl Deps,
-    id: String,
-    caller: &Caller,
-) -> PortResult<Option<DeadLetter>> {
+async fn delete_listed_letter(deps: &Deps, id: String, caller: &Caller) -> PortResult<Option<DeadLetter>> {
     match find_dead_letter(deps.store(), &id).await? {
         Some(dead_letter) => Ok(delete_audited_letter(deps, &dead_letter, caller)
             .await?
@@ -93,11 +89,7 @@ async fn delete_listed_letter(
 /// Purges the record of a dead letter, then deletes the dead letter. The record is purged first, so that no remaining
 /// copy revives it and no new dead letter is made of it. The audit has who deletes it before that. A crash in between leaves
 /// a dead letter that can be deleted again. Returns `false` if the dead letter was already gone.
-async fn delete_audited_letter(
-    deps: &impl Deps,
-    dead_letter: &DeadLetter,
-    caller: &Caller,
-) -> PortResult<bool> {
+async fn delete_audited_letter(deps: &Deps, dead_letter: &DeadLetter, caller: &Caller) -> PortResult<bool> {
     audit_letter(deps, caller, AuditAction::DeadLetterDeleted, dead_letter).await?;
     purge_named_record(deps, dead_letter, Some(&caller.name)).await?;
     let deleted = remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;

@@ -16,7 +16,7 @@ use recado_domain::outbox::{Author, Outbox};
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_domain::wake_up::{BatchJob, TurnJob, TurnsJob};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, Conversations, Inbox, PortResult, System};
+use recado_ports::ports::PortResult;
 use recado_ports::records::dead_letters::find_dead_letter;
 
 /// The expected result of a redrive.
@@ -49,7 +49,7 @@ struct LetterForecast {
 
 /// Predicts the result of redriving `selection`. Nothing is changed.
 pub async fn forecast_redrive(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> Result<RedriveForecast, OperateError> {
@@ -81,7 +81,7 @@ const ALREADY_ALIVE: LetterForecast = LetterForecast {
     recipients_left: 0,
 };
 
-async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForecast> {
+async fn forecast_letter(deps: &Deps, id: String) -> PortResult<LetterForecast> {
     let Some(dead_letter) = find_dead_letter(deps.store(), &id).await? else {
         return Ok(ALREADY_ALIVE);
     };
@@ -101,14 +101,14 @@ async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForec
 }
 
 /// Predicts only whether the dead letter is still dead.
-async fn forecast_other(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<LetterForecast> {
+async fn forecast_other(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<LetterForecast> {
     Ok(LetterForecast {
         alive: !is_still_dead(deps, dead_letter).await?,
         ..LetterForecast::default()
     })
 }
 
-async fn forecast_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<LetterForecast> {
+async fn forecast_turn(deps: &Deps, job: &TurnJob) -> PortResult<LetterForecast> {
     let conversation = deps.store().find_conversation(&job.conversation).await?;
     Ok(LetterForecast {
         answered: conversation.is_some_and(|conversation| conversation.answered >= job.ordinal),
@@ -116,7 +116,7 @@ async fn forecast_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<LetterFore
     })
 }
 
-async fn forecast_batch(deps: &impl Deps, job: &BatchJob) -> PortResult<LetterForecast> {
+async fn forecast_batch(deps: &Deps, job: &BatchJob) -> PortResult<LetterForecast> {
     let batch = find_open_batch(deps, job).await?;
     Ok(batch.map_or(ALREADY_ALIVE, |batch| LetterForecast {
         recipients_left: batch.recipients.saturating_sub(batch.expanded),
@@ -124,7 +124,7 @@ async fn forecast_batch(deps: &impl Deps, job: &BatchJob) -> PortResult<LetterFo
     }))
 }
 
-async fn forecast_event(deps: &impl Deps, id: &EventId, failed_at: Timestamp) -> PortResult<LetterForecast> {
+async fn forecast_event(deps: &Deps, id: &EventId, failed_at: Timestamp) -> PortResult<LetterForecast> {
     let record = deps.store().find_event(id).await?;
     let Some(record) = record.filter(|record| record.failed_at() == Some(failed_at)) else {
         return Ok(ALREADY_ALIVE);
@@ -139,11 +139,7 @@ async fn forecast_event(deps: &impl Deps, id: &EventId, failed_at: Timestamp) ->
     })
 }
 
-async fn forecast_message(
-    deps: &impl Deps,
-    id: &MessageId,
-    failed_at: Timestamp,
-) -> PortResult<LetterForecast> {
+async fn forecast_message(deps: &Deps, id: &MessageId, failed_at: Timestamp) -> PortResult<LetterForecast> {
     let message = find_outgoing(deps, id).await?;
     let Some(message) = message.filter(|message| message.out.failed_at() == Some(failed_at)) else {
         return Ok(ALREADY_ALIVE);
@@ -164,7 +160,7 @@ async fn forecast_message(
 
 /// Returns `true` if the contact's service window is closed, by the rule that the sender uses. The contact's last
 /// message counts, in this conversation or a later one of the same thread.
-async fn is_window_closed(deps: &impl Deps, conversation: &Conversation) -> PortResult<bool> {
+async fn is_window_closed(deps: &Deps, conversation: &Conversation) -> PortResult<bool> {
     let latest = deps
         .store()
         .find_latest_conversation(conversation.id.thread_id())

@@ -3,11 +3,11 @@
 use crate::Deps;
 use recado_domain::invitations::{Batch, BatchState};
 use recado_domain::wake_up::{BatchJob, TurnsJob};
-use recado_ports::ports::{Conversations, PortResult};
+use recado_ports::ports::PortResult;
 use recado_ports::records::batches::find_batch;
 
 /// Returns `true` if a job's work is still to be done. A turn sees for itself whether anything is owed.
-pub(super) async fn is_job_open(deps: &impl Deps, job: &TurnsJob) -> PortResult<bool> {
+pub(super) async fn is_job_open(deps: &Deps, job: &TurnsJob) -> PortResult<bool> {
     Ok(match job {
         TurnsJob::Turn(_) => true,
         TurnsJob::AgentReturn(job) => {
@@ -24,7 +24,7 @@ pub(super) async fn is_job_open(deps: &impl Deps, job: &TurnsJob) -> PortResult<
 }
 
 /// Finds the batch that a job goes on with. `None`: it does not run, is gone, or another job went on with it.
-pub(super) async fn find_open_batch(deps: &impl Deps, job: &BatchJob) -> PortResult<Option<Batch>> {
+pub(super) async fn find_open_batch(deps: &Deps, job: &BatchJob) -> PortResult<Option<Batch>> {
     let found = find_batch(deps.store(), &job.tenant, &job.batch).await?;
     let found = found.map(|found| found.record);
     Ok(found.filter(|batch| batch.state == BatchState::Running && batch.expanded == job.from))

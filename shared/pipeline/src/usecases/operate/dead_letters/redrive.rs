@@ -12,7 +12,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
-use recado_ports::ports::{DeadLetterQueues, Inbox, PortError, PortResult};
+use recado_ports::ports::{PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,7 @@ pub(super) fn record_removed_letter(gone: &mut RemovedLetters, dead_letter: &Dea
 
 /// Removes the copies of removed dead letters from the dead-letter queues. Copies that remain after a failure are
 /// removed by `reconcile`.
-pub(super) async fn clear_queue_copies(deps: &impl Deps, gone: &RemovedLetters) {
+pub(super) async fn clear_queue_copies(deps: &Deps, gone: &RemovedLetters) {
     for (queue, dead_letters) in gone {
         if let Err(error) = remove_dead_copies(deps, *queue, dead_letters).await {
             tracing::warn!(queue = queue.as_str(), error = %format_error_chain(&error), "copies of dead letters were left");
@@ -60,7 +60,7 @@ pub(super) async fn clear_queue_copies(deps: &impl Deps, gone: &RemovedLetters) 
 /// Removes the copies of the dead letters `gone`, which were removed. `reconcile` removes copies that are not found
 /// now.
 async fn remove_dead_copies(
-    deps: &impl Deps,
+    deps: &Deps,
     queue: QueueName,
     gone: &BTreeSet<RedrivenLetter>,
 ) -> PortResult<()> {
@@ -91,7 +91,7 @@ async fn remove_dead_copies(
 
 /// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later, or if nothing is left to do: then
 /// only the dead letter was removed.
-pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<bool, OperateError> {
+pub async fn redrive_dead_letter(deps: &Deps, caller: &Caller, id: &str) -> Result<bool, OperateError> {
     let dead_letter = require_dead_letter(deps, caller, id).await?;
     if matches!(dead_letter.what, DeadLetterContent::Damaged { .. }) {
         return Err(OperateError::DamagedLetter);
@@ -106,7 +106,7 @@ pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) ->
 /// Redrives several dead letters, those of each conversation in order. A second call changes nothing: a record that is
 /// no longer dead is left unchanged.
 pub async fn redrive_dead_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> Result<RedriveSummary, OperateError> {
@@ -133,7 +133,7 @@ pub async fn redrive_dead_letters(
 }
 
 async fn redrive_in_order(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     line: OrderedLetters,
 ) -> (RedriveSummary, Vec<DeadLetter>) {
@@ -161,7 +161,7 @@ async fn redrive_in_order(
 }
 
 async fn redrive_listed_letter(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     id: &str,
 ) -> PortResult<Option<(DeadLetter, bool)>> {
@@ -177,7 +177,7 @@ async fn redrive_listed_letter(
 /// record is revived here too, so that it is alive when the client gets its answer, and the dead letter is removed. No
 /// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
 /// failure.
-async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn redrive_if_dead(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<bool> {
     audit_letter(deps, caller, AuditAction::DeadLetterRedriven, dead_letter).await?;
     let dead = is_still_dead(deps, dead_letter).await?;
     if dead {
@@ -193,7 +193,7 @@ async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLe
 
 /// Returns `true` if the newest failure of the record is the failure of the dead letter. A job has no record that could be dead: it
 /// counts as dead while its work is to be done.
-pub(super) async fn is_still_dead(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
+pub(super) async fn is_still_dead(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     let failed_at = match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             let record = deps.store().find_event(&job.event).await?;
@@ -220,7 +220,7 @@ pub(super) async fn is_still_dead(deps: &impl Deps, dead_letter: &DeadLetter) ->
 }
 
 /// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
-async fn revive_record(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<()> {
+async fn revive_record(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<()> {
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             deps.store().revive_event(&job.event, dead_letter.at).await?;

@@ -78,7 +78,7 @@ fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
 /// Finds the dead letters of `selection`. Only their positions are kept in memory, because there may be many large dead
 /// letters.
 pub(super) async fn select_letters(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> PortResult<SelectedLetters> {

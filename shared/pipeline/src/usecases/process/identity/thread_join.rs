@@ -8,11 +8,11 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, ThreadId};
-use recado_ports::ports::{Conversations, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 
 /// A message that shows both the phone number and the linked identity of a person.
-pub(super) struct ThreadJoin<'a, D> {
-    pub(super) deps: &'a D,
+pub(super) struct ThreadJoin<'a> {
+    pub(super) deps: &'a Deps,
     pub(super) bound: &'a InstanceConfig,
     /// Address with the phone number.
     pub(super) shown: &'a ContactAddress,
@@ -28,7 +28,7 @@ fn write_conflict<T>() -> PortResult<T> {
     Err(PortError::contended("conversation"))
 }
 
-impl<D: Deps> ThreadJoin<'_, D> {
+impl ThreadJoin<'_> {
     /// Returns the person's thread and conversation from now on. This is either `place` with `newest`, to which the
     /// number leads, or the thread and conversation of the linked identity, whose thread is `other`.
     pub(super) async fn join_threads(

@@ -7,7 +7,7 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::{Booking, EffectAction, EffectId, HeldCell};
 use recado_domain::tools::{AskedSlots, CalendarFunction, CalendarOperation, ToolOutcome, cells_of_others};
-use recado_ports::ports::{EventLook, System, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{EventLook, ToolFailure, ToolLimits};
 use recado_ports::records::effects::list_held_cells;
 use recado_ports::time_limit::run_within;
 use serde_json::Value;
@@ -17,7 +17,7 @@ type Told = (ToolOutcome, String);
 
 /// Answers a call that reads: lists free slots, or the contact's appointments.
 pub(super) async fn read_calendar(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     function: &CalendarFunction,
     arguments: &Value,
@@ -45,7 +45,7 @@ pub(super) async fn read_calendar(
 
 /// Plans the effect that a call asks for. What is refused is told to the model, with other free times where one is taken.
 pub(super) async fn plan_calendar_effect(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     function: &CalendarFunction,
     arguments: &Value,
@@ -79,7 +79,7 @@ pub(super) async fn plan_calendar_effect(
 
 /// Returns the words for other times that are free, if the call asked for a time. Empty: none are known.
 pub(super) async fn describe_other_times(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     function: &CalendarFunction,
     arguments: &Value,
@@ -105,7 +105,7 @@ fn describe_tool_failure(failure: &ToolFailure) -> Told {
 }
 
 async fn refuse_with_other_times(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     (function, arguments): (&CalendarFunction, &Value),
     limits: ToolLimits,
@@ -122,7 +122,7 @@ async fn refuse_with_other_times(
 
 /// Asks the calendar when it is busy around the start that the arguments name.
 async fn ask_around_start(
-    deps: &impl Deps,
+    deps: &Deps,
     function: &CalendarFunction,
     arguments: &Value,
     limits: ToolLimits,
@@ -135,7 +135,7 @@ async fn ask_around_start(
 }
 
 async fn query_busy_times(
-    deps: &impl Deps,
+    deps: &Deps,
     function: &CalendarFunction,
     asked: &AskedSlots,
     limits: ToolLimits,
@@ -151,7 +151,7 @@ async fn query_busy_times(
 
 /// Finds the times that are taken: those at which the calendar is busy, and the cells that other appointments hold.
 async fn find_taken_times(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     function: &CalendarFunction,
     asked: &AskedSlots,
@@ -176,7 +176,7 @@ async fn find_taken_times(
 
 /// Lists the contact's appointments, as they stand in the calendar now.
 async fn list_appointments(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: Option<&mut DraftedJournal>,
     function: &CalendarFunction,
     limits: ToolLimits,
@@ -200,7 +200,7 @@ async fn list_appointments(
 
 /// Notes that the contact confirmed an appointment.
 async fn confirm_appointment(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: Option<&mut DraftedJournal>,
     function: &CalendarFunction,
     arguments: &Value,
@@ -229,7 +229,7 @@ async fn confirm_appointment(
 /// Asks the calendar for the event of a booking, and follows what people did with it. Returns the booking as it stands, and the
 /// event's version; `None`: the event was deleted.
 async fn look_at_booking(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     function: &CalendarFunction,
     booking: &Booking,

@@ -17,9 +17,7 @@ use recado_domain::outbox::Author;
 use recado_domain::service_window::is_window_open;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{
-    CommittedReply, Conversations, InstanceStates, PortResult, Queues, System, WriteOutcome,
-};
+use recado_ports::ports::{CommittedReply, PortResult, WriteOutcome};
 
 /// Longest time for which a job that came too early waits in the queue. One that is earlier is scheduled anew.
 const WAIT_MAX: SignedDuration = SignedDuration::from_mins(5);
@@ -27,7 +25,7 @@ const WAIT_MAX: SignedDuration = SignedDuration::from_mins(5);
 /// Ends the turn if the business is closed now, whatever its hours were when the job was scheduled. A turn job is then
 /// scheduled, and the contact is told, once in a closure, if the hours have a message for it.
 pub(in crate::usecases::reply) async fn check_hours(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &TurnJob,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
@@ -62,7 +60,7 @@ fn is_waited_for(due: Timestamp, now: Timestamp) -> bool {
 }
 
 async fn wait_for_opening(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &TurnJob,
     (bound, hours): (&InstanceConfig, &OpeningHours),
     conversation: &mut Conversation,
@@ -101,7 +99,7 @@ async fn wait_for_opening(
 
 /// Returns the time of a turn that waits for the opening: the opening, or a step behind the turn that was added last.
 async fn queue_for_opening(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     hours: &OpeningHours,
     opens_at: Timestamp,
@@ -128,7 +126,7 @@ pub(super) fn begin_of_minute(at: Timestamp) -> Timestamp {
 /// a takeover cancels it. `None`: the contact was told in this closure, or there is nothing to say, or the contact's
 /// service window is over.
 fn build_closed_message(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &TurnJob,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
@@ -159,7 +157,7 @@ fn build_closed_message(
 /// Commits the message that the instance is closed with the conversation, which says that the contact was told. Then a
 /// send job is enqueued; a crash before that leaves an open message, which the end of every turn finds.
 async fn tell_closed(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &TurnJob,
     conversation: &mut Conversation,
     message: Message,

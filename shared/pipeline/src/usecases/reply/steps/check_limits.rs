@@ -10,12 +10,12 @@ use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{AgentPause, Conversation};
 use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
-use recado_ports::ports::{PortResult, System, UsageRecords, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact is told
 /// something then, the pause is returned, and it begins with the commit of that message.
 pub(in crate::usecases::reply) async fn check_limits(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
     reading: &TurnReading,
@@ -46,7 +46,7 @@ pub(in crate::usecases::reply) async fn check_limits(
 
 /// Returns the pause of a tenant that used up its tokens of the day. Only where the configuration limits them is anything read.
 async fn find_spent_tokens(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     now: Timestamp,
 ) -> PortResult<Option<AgentPause>> {
@@ -60,7 +60,7 @@ async fn find_spent_tokens(
 
 /// Returns the pause of a tenant that used up its budget of the month. Only where the agents stop then is anything read.
 async fn find_spent_budget(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     now: Timestamp,
 ) -> PortResult<Option<AgentPause>> {

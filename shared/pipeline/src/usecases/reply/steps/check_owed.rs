@@ -10,8 +10,6 @@ use recado_domain::conversation::{Conversation, TurnDecision};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
-use recado_ports::ports::System;
-
 /// Least pause between two looks at a contact who types.
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
 
@@ -19,7 +17,7 @@ const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
 /// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages. If people have the
 /// conversation, a note tells them what the agent's tools did for messages that it does not answer any more.
 pub(in crate::usecases::reply) async fn check_owed(
-    deps: &impl Deps,
+    deps: &Deps,
     job: &TurnJob,
     conversation: &Conversation,
     newest: &[Message],
@@ -59,7 +57,7 @@ pub(in crate::usecases::reply) async fn check_owed(
 /// Returns the time until which the reply waits for a contact who types, if it does. Only where the setting says so is
 /// anything read, and a failure of that read has no effect.
 async fn find_typing_end(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     newest: &[Message],
     now: Timestamp,

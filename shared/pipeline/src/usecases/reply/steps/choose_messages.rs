@@ -6,7 +6,7 @@ use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use futures::future::try_join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
-use recado_ports::ports::{Conversations, PortResult};
+use recado_ports::ports::PortResult;
 
 /// Number of messages that one further read returns.
 const PAGE: usize = 100;
@@ -14,7 +14,7 @@ const PAGE: usize = 100;
 /// Chooses the messages that the turn reads. `newest` are the newest messages of the conversation; if older ones are
 /// owed an answer, they are read now.
 pub(in crate::usecases::reply) async fn choose_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     newest: Vec<Message>,
 ) -> Result<TurnReading, TurnStop> {
@@ -34,7 +34,7 @@ pub(in crate::usecases::reply) async fn choose_messages(
 /// Reads the newest messages of the person's other conversations that belong to one history with this one. A conversation
 /// without such others costs no read.
 async fn read_linked_histories(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     own: &TurnReading,
 ) -> PortResult<Vec<TurnReading>> {
@@ -50,7 +50,7 @@ async fn read_linked_histories(
 
 /// Adds the messages after the answered ordinal that are older than `newest`, as far as one turn can read them.
 async fn read_older_messages(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     newest: Vec<Message>,
 ) -> PortResult<Vec<Message>> {

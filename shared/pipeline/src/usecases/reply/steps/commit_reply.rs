@@ -17,7 +17,7 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_ports::ports::{CommittedReply, Conversations, PortResult, Queues, System, WriteOutcome};
+use recado_ports::ports::{CommittedReply, PortResult, WriteOutcome};
 use recado_ports::records::effects::is_journal_unchanged;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Write;
@@ -27,7 +27,7 @@ use recado_ports::table::Write;
 /// `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: LeasedTurn<'_>,
     reply: DraftedReply,
     steps: &[StepDuration],
@@ -85,7 +85,7 @@ struct ReadyReply<'a> {
 }
 
 async fn try_to_commit_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
 ) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
@@ -133,7 +133,7 @@ async fn try_to_commit_reply(
 
 /// Returns whether an effect of the thread began or ended that the draft does not know.
 async fn is_journal_changed(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
     known: Option<&DraftedJournal>,
 ) -> PortResult<bool> {
@@ -144,7 +144,7 @@ async fn is_journal_changed(
     Ok(known.has_writes_of_others() || !is_journal_unchanged(deps.store(), &known.journal).await?)
 }
 
-pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
+pub(super) async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
     let found = deps.store().find_conversation(id).await?;
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
@@ -152,7 +152,7 @@ pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<
 /// Commits the reply beside the journal that its draft knows, then enqueues its jobs. All is one transaction where records and queues lie in
 /// one database.
 async fn save_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     ready: &ReadyReply<'_>,
     conversation: &Conversation,
     parts: &[Message],
@@ -201,7 +201,7 @@ async fn save_reply(
 }
 
 /// Records the time that the commit took, and the whole turn. An error message is no reply.
-fn measure_commit(deps: &impl Deps, conversation: &Conversation, ready: &ReadyReply<'_>) {
+fn measure_commit(deps: &Deps, conversation: &Conversation, ready: &ReadyReply<'_>) {
     let (instance, now) = (&conversation.instance, deps.system().now());
     measure::record_turn_part(instance, TurnPart::Commit, ready.drafted_at, now);
     let asked_at = ready.draft.turn.answers_since();

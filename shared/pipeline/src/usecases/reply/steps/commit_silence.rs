@@ -7,7 +7,7 @@ use crate::steps::save_conversation::save_conversation_with_use;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{Queues, WriteOutcome};
+use recado_ports::ports::WriteOutcome;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// conversation was answered, taken over or resolved since the lease was taken, or if the contact wrote since and the draft is to
 /// be dropped.
 pub(in crate::usecases::reply) async fn commit_silence(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: LeasedTurn<'_>,
     reason: Reason,
 ) -> Result<(), TurnStop> {

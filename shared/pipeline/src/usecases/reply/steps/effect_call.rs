@@ -13,14 +13,14 @@ use recado_domain::effects::{
     BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, Journal, ToolName,
 };
 use recado_domain::tools::{CalendarFunction, Tool, ToolOutcome};
-use recado_ports::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits};
 use recado_ports::random_id::{generate_effect_id, generate_nonce};
 use recado_ports::time_limit::run_within;
 
 /// Performs the effect that a call asks for, once. Returns the outcome, and the words for the model. Ends the turn if the
 /// conversation or the journal is not as drafted any more, or if the effect is to be settled later.
 pub(super) async fn perform_asked_effect(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     tool: &Tool,
     call: &ModelCall,
@@ -37,7 +37,7 @@ pub(super) async fn perform_asked_effect(
             let plans = plan_calendar_effect(deps, turn, function, &call.arguments, limits);
             Box::pin(plans).await
         }
-        None => plan_other_effect(deps, &acting, call, &drafted.journal.record, limits).await,
+        None => plan_other_effect(deps, &*acting, call, &drafted.journal.record, limits).await,
     };
     let action = match planned {
         Ok(action) => action,
@@ -48,7 +48,7 @@ pub(super) async fn perform_asked_effect(
     let Some(drafted) = turn.journal.as_mut() else {
         return Err(TurnEnd::JournalChanged.into());
     };
-    let performs = perform_effect(deps, &acting, &guard, drafted, request, deadline);
+    let performs = perform_effect(deps, &*acting, &guard, drafted, request, deadline);
     let performed = Box::pin(performs).await;
     let mut meets_other = false;
     if let (Ok(EffectEnd::Entered(entry)), Some(function)) = (&performed, function) {
@@ -75,8 +75,8 @@ pub(super) async fn perform_asked_effect(
 
 /// Has a tool that is none of a calendar plan its effect. `Err`: the outcome, and the words for the model.
 async fn plan_other_effect(
-    deps: &impl Deps,
-    acting: &impl EffectTool,
+    deps: &Deps,
+    acting: &dyn EffectTool,
     call: &ModelCall,
     journal: &Journal,
     limits: ToolLimits,
@@ -95,7 +95,7 @@ const OTHER_EVENT: &str = "People of the business entered something else at the 
 /// busy times were asked for. The journal notes it, and `reconcile` tells people. A calendar that does not answer now is not asked
 /// again.
 async fn look_for_other_event(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     function: &CalendarFunction,
     entry: &EffectEntry,
@@ -119,7 +119,7 @@ async fn look_for_other_event(
 
 /// Plans the reminders of an appointment that was booked or moved. What a crash leaves out, `reconcile` plans within an hour.
 async fn plan_reminders_of_effect(
-    deps: &impl Deps,
+    deps: &Deps,
     drafted: &mut DraftedJournal,
     function: &CalendarFunction,
     entry: &EffectEntry,
@@ -135,7 +135,7 @@ async fn plan_reminders_of_effect(
 }
 
 fn build_request(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     (tool, call): (&Tool, &ModelCall),
     action: EffectAction,

@@ -3,13 +3,13 @@
 use crate::Deps;
 use crate::measure;
 use recado_domain::config::InstanceConfig;
-use recado_ports::ports::{Llm, LlmError, LlmReply, LlmRequest, System};
+use recado_ports::ports::{LlmError, LlmReply, LlmRequest};
 
 /// Asks the agent's model. If it is unavailable and the agent has a fallback model, that is asked in what is left of the time: the
 /// first then has three fifths of it. The reply names the model that answered. If both fail, the failure is the first's. The
 /// request then names the model that answered, so that this one goes on after calls of tools.
 pub(in crate::usecases::reply) async fn ask_models(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     request: &mut LlmRequest,
 ) -> Result<LlmReply, LlmError> {

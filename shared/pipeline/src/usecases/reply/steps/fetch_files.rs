@@ -11,15 +11,13 @@ use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::System;
-
 /// Time after which a fetch that failed is tried once more, before the agent answers without the file.
 const AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(2);
 
 /// Fetches the files that are not here yet, for a bounded time, at most until `until`. A fetch that fails is tried once more. The turn
 /// goes on without files that take longer.
 pub(in crate::usecases::reply) async fn fetch_files(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     until: Timestamp,
 ) -> Result<(), TurnStop> {
@@ -48,7 +46,7 @@ pub(in crate::usecases::reply) struct UnreadFiles(Vec<Message>);
 
 impl UnreadFiles {
     /// Collects the messages among `newest` whose files may be fetched now.
-    pub(in crate::usecases::reply) fn from_messages(deps: &impl Deps, newest: &[Message]) -> Self {
+    pub(in crate::usecases::reply) fn from_messages(deps: &Deps, newest: &[Message]) -> Self {
         // What the business sent is fetched apart from turns.
         let of_contact = newest.iter().filter(|message| message.out.is_none());
         Self(list_waiting_files(of_contact, deps.system().now()))
@@ -58,7 +56,7 @@ impl UnreadFiles {
     /// too.
     pub(in crate::usecases::reply) async fn fetch_after(
         self,
-        deps: &impl Deps,
+        deps: &Deps,
         stop: &TurnStop,
     ) -> Result<(), TurnStop> {
         let left = matches!(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Returns the configuration of the conversation's instance. Ends the turn if it is not configured, disabled, or another tenant's by now.
 pub(in crate::usecases::reply) async fn find_instance(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &Conversation,
 ) -> Result<Arc<InstanceConfig>, TurnStop> {
     let found = find_instance_of(deps, &conversation.instance, &conversation.tenant).await?;

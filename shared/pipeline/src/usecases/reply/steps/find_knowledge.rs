@@ -8,7 +8,6 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript, list_owed_words};
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
-use recado_ports::ports::Providers;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ const QUESTION_MAX: usize = 2_000;
 /// those that were not found stand behind. The turn goes on without them if
 /// the snapshot cannot be read, is damaged or takes too long; its record says so.
 pub(in crate::usecases::reply) async fn find_knowledge(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
 ) -> Result<Option<String>, TurnStop> {
     let Some(name) = turn.bound.knowledge.clone() else {
@@ -64,7 +63,7 @@ fn compose_question(turn: &LeasedTurn<'_>) -> String {
 
 /// Returns the question complete without the messages before it, where it needs them. The turn's record says which model
 /// was asked to write it.
-async fn make_standalone(deps: &impl Deps, turn: &mut LeasedTurn<'_>, question: String) -> String {
+async fn make_standalone(deps: &Deps, turn: &mut LeasedTurn<'_>, question: String) -> String {
     let settings = &deps.settings().rewriting;
     if !needs_rewriting(settings, &question) {
         return question;
@@ -87,7 +86,7 @@ async fn make_standalone(deps: &impl Deps, turn: &mut LeasedTurn<'_>, question: 
 }
 
 async fn search_within(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     name: &SnapshotName,
     question: &str,
@@ -111,7 +110,7 @@ async fn search_within(
 }
 
 async fn search_snapshot(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     name: &SnapshotName,
     question: &str,

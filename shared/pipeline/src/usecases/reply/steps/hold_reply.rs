@@ -9,12 +9,10 @@ use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::millis::add_duration;
-use recado_ports::ports::System;
-
 /// Returns the time before which the reply of a turn that begins now does not leave. A rule may have let the draft begin earlier, since the
 /// contact's last message reads complete.
 pub(in crate::usecases::reply) fn find_leaving_time(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     conversation: &Conversation,
     reading: &TurnReading,
@@ -31,7 +29,7 @@ pub(in crate::usecases::reply) fn find_leaving_time(
 /// Waits until the time before which the reply does not leave. A draft that took longer waits for nothing. Who writes meanwhile, or takes
 /// the conversation over, is noticed at the commit.
 pub(in crate::usecases::reply) async fn hold_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
 ) -> Result<(), TurnStop> {
     let now = deps.system().now();

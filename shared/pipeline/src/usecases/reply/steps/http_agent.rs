@@ -13,12 +13,12 @@ use recado_domain::config::{ContactField, HttpAgent};
 use recado_domain::hours::{OpeningDay, OpeningException, OpeningState};
 use recado_domain::present::{Present, PresentHours};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{HttpAgentRequest, Llm, System};
+use recado_ports::ports::HttpAgentRequest;
 use serde_json::{Map, Value, json};
 
 /// Asks the user's agent for a reply, within what is left of the turn's time. Failures end or go on as a model's do.
 pub(in crate::usecases::reply) async fn ask_http_agent(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     agent: &HttpAgent,
     shown: ShownFiles,

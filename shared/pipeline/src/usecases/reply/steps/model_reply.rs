@@ -25,12 +25,12 @@ use recado_domain::present::Present;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool};
 use recado_domain::usage::ModelUse;
-use recado_ports::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, OfferedTool, Providers, System};
+use recado_ports::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, OfferedTool};
 
 /// Asks the model for a reply, within what is left of the turn's time. Ends the turn if the model's key is missing, or if too
 /// little time is left. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(in crate::usecases::reply) async fn ask_model(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     shown: ShownFiles,
     knowledge: Option<String>,
@@ -86,7 +86,7 @@ pub(in crate::usecases::reply) async fn ask_model(
 
 /// Does what a plain answer to a reminder asks for, before the model is asked: it is told of it as of a call of its own.
 async fn answer_reminder_first(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     mut request: LlmRequest,
 ) -> Result<LlmRequest, TurnStop> {
@@ -111,7 +111,7 @@ async fn answer_reminder_first(
 
 /// Drafts the reply that an answer of a model or of a user's agent leads to.
 pub(super) async fn draft_from_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     answer: Result<LlmReply, LlmError>,
 ) -> Result<DraftedReply, TurnStop> {
@@ -153,7 +153,7 @@ impl From<LlmError> for DraftStop {
 
 /// Asks the model, and calls the tools that it asks for, until it replies. The reply carries the tokens of all requests.
 async fn ask_until_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     mut request: LlmRequest,
     mut asked_at: Timestamp,
@@ -228,7 +228,7 @@ fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[C
 
 /// Records the time, the tokens and the error of a request to the model.
 pub(super) fn measure_answer(
-    deps: &impl Deps,
+    deps: &Deps,
     instance: &InstanceId,
     asked_at: Timestamp,
     answer: &Result<LlmReply, LlmError>,

@@ -5,15 +5,13 @@ use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
-use recado_ports::ports::Conversations;
-
 /// Number of tries to read a conversation of which only half of a change was visible.
 const TRIES: usize = 3;
 
 /// Reads a conversation and its newest messages, ordered by ordinal, as they were at one moment. A reader may see a
 /// transaction's record before its message, and a message that was not seen must not count as read.
 pub(in crate::usecases::reply) async fn read_conversation(
-    deps: &impl Deps,
+    deps: &Deps,
     id: &ConversationId,
 ) -> Result<(Conversation, Vec<Message>), TurnStop> {
     let limit = deps.settings().turn_reads.messages;

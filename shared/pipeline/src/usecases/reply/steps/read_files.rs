@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, Role};
 use recado_domain::model_files::FileOmission;
-use recado_ports::ports::{Files, System};
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Has the texts of the files read that were not read yet, at most until `until`. The turn goes on without those that
 /// take longer.
 pub(in crate::usecases::reply) async fn read_files(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     until: Timestamp,
 ) -> Result<(), TurnStop> {
@@ -38,7 +37,7 @@ pub(in crate::usecases::reply) async fn read_files(
 /// Opens the contact's files that the model sees: the newest that fit. A file that cannot be opened is left out, and one that a model
 /// refused is not offered again.
 pub(in crate::usecases::reply) async fn open_shown_files(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
 ) -> Result<ShownFiles, TurnStop> {
     let is_model = turn.bound.agent.http.is_none();
@@ -92,7 +91,7 @@ fn find_visible_file(message: &Message) -> Option<(MediaType, usize)> {
     Some((media_type, usize::try_from(stored.bytes).unwrap_or(usize::MAX)))
 }
 
-async fn open_file(deps: &impl Deps, message: &Message) -> Result<Vec<u8>, FileOmission> {
+async fn open_file(deps: &Deps, message: &Message) -> Result<Vec<u8>, FileOmission> {
     let key = message.file_key().ok_or(FileOmission::NotOpened)?;
     let opened = match deps.queues().open_file(&key).await {
         Ok(Some(bytes)) => bytes.read_all().await.map_err(|error| error.to_string()),

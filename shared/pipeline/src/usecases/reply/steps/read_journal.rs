@@ -9,7 +9,6 @@ use recado_domain::conversation::Conversation;
 use recado_domain::effects::Journal;
 use recado_domain::millis::add_duration;
 use recado_domain::tools::Tool;
-use recado_ports::ports::System;
 use recado_ports::records::effects::find_journal;
 use recado_ports::table::Versioned;
 
@@ -21,7 +20,7 @@ const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(20);
 ///
 /// From now on the conversation says that it has a journal. The write of the lease stores that, before an effect can begin.
 pub(in crate::usecases::reply) async fn read_journal(
-    deps: &impl Deps,
+    deps: &Deps,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
 ) -> Result<Option<DraftedJournal>, TurnStop> {

@@ -12,7 +12,7 @@ use recado_domain::reason::Reason;
 /// error message after too many attempts, what its limits say above one of them, or its `unsupported_message`. It has no messages if the contact only
 /// corrected the spelling of what is answered.
 pub(in crate::usecases::reply) async fn find_ready_reply(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
 ) -> Result<Option<DraftedReply>, TurnStop> {
     if only_corrects_spelling(&turn.conversation, &turn.reading) {

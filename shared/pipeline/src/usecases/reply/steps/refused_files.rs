@@ -7,11 +7,11 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::fallback_model::ask_models;
 use recado_domain::ids::Ordinal;
 use recado_domain::model_files::{FileOmission, FileRefusal};
-use recado_ports::ports::{Llm, LlmError, LlmReply, LlmRequest, System};
+use recado_ports::ports::{LlmError, LlmReply, LlmRequest};
 
 /// Leaves the files out that the model does not open, as far as their bytes tell.
 pub(in crate::usecases::reply) async fn leave_out_unopened_files(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     request: &mut LlmRequest,
 ) {
@@ -28,7 +28,7 @@ pub(in crate::usecases::reply) async fn leave_out_unopened_files(
 /// Asks the model. If it refuses the request for its files, those for which it does are looked for, once, and it is asked again without
 /// them. Where none is found by itself, there are too many together: the older half is left out until it answers.
 pub(in crate::usecases::reply) async fn ask_without_refused_files(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     request: &mut LlmRequest,
 ) -> Result<LlmReply, LlmError> {
@@ -49,11 +49,7 @@ pub(in crate::usecases::reply) async fn ask_without_refused_files(
     }
 }
 
-fn set_remaining_time(
-    deps: &impl Deps,
-    turn: &LeasedTurn<'_>,
-    request: &mut LlmRequest,
-) -> Result<(), LlmError> {
+fn set_remaining_time(deps: &Deps, turn: &LeasedTurn<'_>, request: &mut LlmRequest) -> Result<(), LlmError> {
     let left = turn
         .time
         .left_for_model(deps.system().now(), deps.settings().llm_timeout);
@@ -64,7 +60,7 @@ fn set_remaining_time(
 
 /// Leaves out the files that the model refuses, and those that could not be tried. Returns `false` if there are none.
 async fn leave_out_refused_files(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     request: &mut LlmRequest,
     why: String,
@@ -89,7 +85,7 @@ fn leave_out_older_half(request: &mut LlmRequest) {
 }
 
 /// Notes in the records of messages that their files are shown to no model again. Where that fails, they are offered once more.
-async fn note_refusals(deps: &impl Deps, turn: &mut LeasedTurn<'_>, refused: Vec<(Ordinal, FileRefusal)>) {
+async fn note_refusals(deps: &Deps, turn: &mut LeasedTurn<'_>, refused: Vec<(Ordinal, FileRefusal)>) {
     let mut changed = Vec::new();
     for (ordinal, why) in refused {
         let known = turn.reading.known_messages().iter();

@@ -5,14 +5,14 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::tool_calls::outcome_of;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
-use recado_ports::ports::{System, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Completes the functions of servers with their descriptions and arguments. A function that its server does not list is not
 /// offered in this turn. The turn goes on without those of a server that does not answer.
-pub(super) async fn complete_server_functions(deps: &impl Deps, turn: &mut LeasedTurn<'_>) {
+pub(super) async fn complete_server_functions(deps: &Deps, turn: &mut LeasedTurn<'_>) {
     if turn.bound.tools.iter().all(|tool| tool.mcp_tool.is_none()) {
         return;
     }
@@ -35,7 +35,7 @@ pub(super) async fn complete_server_functions(deps: &impl Deps, turn: &mut Lease
 }
 
 /// Lists the tools of a server; none if it does not answer in time.
-async fn list_tools_of_server(deps: &impl Deps, turn: &LeasedTurn<'_>, tool: &Tool) -> Vec<McpListing> {
+async fn list_tools_of_server(deps: &Deps, turn: &LeasedTurn<'_>, tool: &Tool) -> Vec<McpListing> {
     let left = turn.time.left_for_files(deps.system().now(), tool.time_limit());
     let limits = ToolLimits {
         within: left.unsigned_abs(),

@@ -11,14 +11,14 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_ports::deps::ExclusiveTurn;
-use recado_ports::ports::{Conversations, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::retry_write::{WriteAttempt, repeat_lost_write};
 
 /// Waits until no other exclusive turn runs in this process, if the turn is one: it holds files in memory, or an earlier
 /// attempt at it did not end. Ends the turn, uncounted, if the others take too long.
 pub(in crate::usecases::reply) async fn begin_exclusive_turn<'a>(
-    deps: &'a impl Deps,
+    deps: &'a Deps,
     conversation: &Conversation,
     reading: &TurnReading,
     time: TurnTime,
@@ -33,7 +33,7 @@ pub(in crate::usecases::reply) async fn begin_exclusive_turn<'a>(
         return Ok(None);
     }
     let limit = time.left_for_files(deps.system().now(), deps.settings().file_work_wait);
-    let turns = deps.exclusive_turns();
+    let turns = &deps.exclusive_turns;
     let begun = turns.begin_exclusive_turn(deps.system(), limit).await;
     begun.map(Some).ok_or_else(|| TurnEnd::NoTimeLeft.into())
 }
@@ -41,7 +41,7 @@ pub(in crate::usecases::reply) async fn begin_exclusive_turn<'a>(
 /// Takes the lease for the messages of `reading`, and counts an attempt. Ends the turn if the conversation changed since
 /// it was read.
 pub(in crate::usecases::reply) async fn take_lease(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: &mut Conversation,
     reading: &TurnReading,
 ) -> Result<Draft, TurnStop> {
@@ -64,7 +64,7 @@ pub(in crate::usecases::reply) async fn take_lease(
 /// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted. What the turn used without a reply is
 /// summed up in the same write; it is written, too, if another worker has the lease.
 pub(in crate::usecases::reply) async fn release_lease(
-    deps: &impl Deps,
+    deps: &Deps,
     conversation: Conversation,
     (draft, unsent): (&Draft, &UnsentUse),
     counted: bool,

@@ -8,7 +8,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::turn_places::PlaceAnswer;
-use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -25,7 +25,7 @@ pub(in crate::usecases::reply) struct TurnPlace {
 /// The place ends by itself when a lease would. So a crash keeps nobody waiting for longer, and a worker that stalls beyond that
 /// may run beside the next.
 pub(in crate::usecases::reply) async fn take_place(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &Tenant,
     conversation: &Conversation,
 ) -> Result<Option<TurnPlace>, TurnStop> {
@@ -57,7 +57,7 @@ pub(in crate::usecases::reply) async fn take_place(
 }
 
 /// Gives the place back. If that fails, it ends by itself.
-pub(in crate::usecases::reply) async fn give_place_back(deps: &impl Deps, place: Option<TurnPlace>) {
+pub(in crate::usecases::reply) async fn give_place_back(deps: &Deps, place: Option<TurnPlace>) {
     let Some(place) = place else {
         return;
     };
@@ -66,7 +66,7 @@ pub(in crate::usecases::reply) async fn give_place_back(deps: &impl Deps, place:
     }
 }
 
-async fn try_to_give_back(deps: &impl Deps, place: &TurnPlace) -> PortResult<()> {
+async fn try_to_give_back(deps: &Deps, place: &TurnPlace) -> PortResult<()> {
     let contended = PortError::contended("places of turns");
     retry_lost_write(contended, (), |()| async {
         let mut places = find_turn_places(deps.store(), &place.tenant).await?;

@@ -6,7 +6,7 @@ use crate::usecases::reply::steps::calendar_call::read_calendar;
 use crate::usecases::reply::steps::effect_call::perform_asked_effect;
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::tools::{Tool, ToolOutcome, TurnToolCall, render_tool_result};
-use recado_ports::ports::{LlmReply, ModelCall, System, ToolExchange, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{LlmReply, ModelCall, ToolExchange, ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
 
 /// The words for a call that is none of a tool of the agent: an unknown name, or a decision beside a call.
@@ -20,7 +20,7 @@ const NOT_AFTER_FAILURE: &str =
 /// Answers the calls of one answer of the model, one after the other, and notes them on the turn's record. Behind an action that
 /// is not done nothing is called: it was asked for without that in mind. Ends the turn if an action cannot begin or end in it.
 pub(in crate::usecases::reply) async fn answer_calls(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     reply: LlmReply,
 ) -> Result<ToolExchange, TurnStop> {
@@ -48,7 +48,7 @@ pub(in crate::usecases::reply) async fn answer_calls(
 
 /// Answers one call. Returns the text for the model, and the record.
 async fn answer_call(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     tool: &Tool,
     call: &ModelCall,
@@ -73,12 +73,7 @@ async fn answer_call(
 }
 
 /// Calls a tool that reads. Returns the outcome, and the words for the model.
-async fn read_tool(
-    deps: &impl Deps,
-    tool: &Tool,
-    call: &ModelCall,
-    limits: ToolLimits,
-) -> (ToolOutcome, String) {
+async fn read_tool(deps: &Deps, tool: &Tool, call: &ModelCall, limits: ToolLimits) -> (ToolOutcome, String) {
     let calls = deps.llm().call_tool(tool, &call.arguments, limits);
     let answer = run_within(deps.system(), limits.within, calls).await;
     match answer.unwrap_or(Err(ToolFailure::TimedOut)) {
@@ -89,7 +84,7 @@ async fn read_tool(
 
 /// Checks whether a call may be made, and returns its limits; else the outcome and the words for the model.
 async fn check_call(
-    deps: &impl Deps,
+    deps: &Deps,
     turn: &LeasedTurn<'_>,
     tool: &Tool,
     call: &ModelCall,

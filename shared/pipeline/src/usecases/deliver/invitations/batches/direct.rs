@@ -19,7 +19,7 @@ use recado_domain::message::PreparedContent;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{OutboundEntry, PortError, System};
+use recado_ports::ports::{OutboundEntry, PortError};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::invitations::{
     CommittedInvitation, InvitationCommit, InvitationOutcome, begin_invitation, commit_invitation,
@@ -29,7 +29,7 @@ use recado_ports::table::Versioned;
 
 /// Stores an invitation with what it becomes. If its claim is another invitation's, the slower way decides what follows from that.
 pub(super) async fn commit_directly(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
 ) -> Result<MadeInvitation, InvitationError> {
@@ -57,7 +57,7 @@ pub(super) async fn commit_directly(
 
 /// Checks the recipient and the content of an invitation.
 async fn prepare_message(
-    deps: &impl Deps,
+    deps: &Deps,
     ready: &ReadyInvitation,
     phone: &str,
     content: &Content,
@@ -72,7 +72,7 @@ async fn prepare_message(
 
 /// Stores an invitation with its claim, its conversation and its message in one transaction. `None`: another invitation has the claim.
 async fn commit_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     to_whom: (ContactAddress, PreparedContent),
@@ -83,7 +83,7 @@ async fn commit_message(
 }
 
 async fn try_to_commit_message(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     (to, prepared): &(ContactAddress, PreparedContent),
@@ -135,7 +135,7 @@ async fn try_to_commit_message(
 
 /// Stores an invitation that holds its e-mail with its claim, and enqueues its job. `None`: another invitation has the claim.
 async fn begin_email(
-    deps: &impl Deps,
+    deps: &Deps,
     ready: &ReadyInvitation,
 ) -> Result<Option<MadeInvitation>, InvitationError> {
     let InvitationState::Email { outbox } = &ready.invitation.state else {

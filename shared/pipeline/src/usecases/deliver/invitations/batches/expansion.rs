@@ -20,7 +20,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::BatchJob;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{InstanceStates, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{find_batch, find_batch_chunk, save_batch, save_batch_chunk};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Versioned;
@@ -61,7 +61,7 @@ impl From<PortError> for JobStop {
 }
 
 /// Handles the job of a batch. `receives` is how often the queue has delivered it.
-pub async fn handle_batch_job(deps: &impl Deps, job: &BatchJob, receives: u32) -> PortResult<Verdict> {
+pub async fn handle_batch_job(deps: &Deps, job: &BatchJob, receives: u32) -> PortResult<Verdict> {
     match expand_next_piece(deps, job, receives).await {
         Ok(()) => Ok(Verdict::Done),
         Err(JobStop::Ended(verdict)) => Ok(verdict),
@@ -69,7 +69,7 @@ pub async fn handle_batch_job(deps: &impl Deps, job: &BatchJob, receives: u32) -
     }
 }
 
-async fn expand_next_piece(deps: &impl Deps, job: &BatchJob, receives: u32) -> Result<(), JobStop> {
+async fn expand_next_piece(deps: &Deps, job: &BatchJob, receives: u32) -> Result<(), JobStop> {
     let from = job.from;
     let found = find_next_batch(deps, job, receives).await?;
     let batch = &found.record;
@@ -98,11 +98,7 @@ async fn expand_next_piece(deps: &impl Deps, job: &BatchJob, receives: u32) -> R
 
 /// Finds the batch of a job. A job of an earlier piece ends; one of a later piece waits for the pieces before it, for
 /// [`EARLY_RECEIVES_MAX`] receives.
-async fn find_next_batch(
-    deps: &impl Deps,
-    job: &BatchJob,
-    receives: u32,
-) -> Result<Versioned<Batch>, JobStop> {
+async fn find_next_batch(deps: &Deps, job: &BatchJob, receives: u32) -> Result<Versioned<Batch>, JobStop> {
     let found = find_batch(deps.store(), &job.tenant, &job.batch).await?;
     let is_early = |found: &Versioned<Batch>| job.from > found.record.expanded;
     let is_next = |batch: &Batch| batch.state == BatchState::Running && job.from >= batch.expanded;
@@ -116,7 +112,7 @@ async fn find_next_batch(
 
 /// Finds a chunk of a batch's recipients.
 async fn find_recipients(
-    deps: &impl Deps,
+    deps: &Deps,
     (tenant, batch): (&TenantId, &BatchId),
     number: usize,
 ) -> PortResult<Versioned<BatchChunk>> {
@@ -136,7 +132,7 @@ fn build_batch_caller(batch: &Batch) -> Caller {
 
 /// Finds what a batch names, if it works; else the batch waits or ends.
 async fn find_working_frame(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     found: &Versioned<Batch>,
 ) -> Result<InvitationFrame, JobStop> {
@@ -179,7 +175,7 @@ enum BatchRoom {
 /// Reserves the room for at most `left` recipients, or has the batch wait for it. Returns how many recipients there is room for, and when
 /// the piece after them begins.
 async fn take_room(
-    deps: &impl Deps,
+    deps: &Deps,
     found: &Versioned<Batch>,
     frame: &InvitationFrame,
     left: usize,
@@ -195,7 +191,7 @@ async fn take_room(
 
 /// Reserves the room for at most `left` recipients. E-mails have a pace of their own: they use nothing of the WhatsApp number's rate.
 async fn reserve_room(
-    deps: &impl Deps,
+    deps: &Deps,
     batch: &Batch,
     frame: &InvitationFrame,
     left: usize,
@@ -227,7 +223,7 @@ async fn reserve_room(
 
 /// Reserves the line of the instance's batches for `count` messages.
 async fn reserve_line(
-    deps: &impl Deps,
+    deps: &Deps,
     frame: &InvitationFrame,
     rate: Rate,
     count: usize,
@@ -250,13 +246,13 @@ async fn reserve_line(
 }
 
 /// Ends the job of a batch whose instance cannot send. `reconcile` comes back to the batch.
-async fn wait_for_instance(deps: &impl Deps, found: &Versioned<Batch>) -> PortResult<Verdict> {
+async fn wait_for_instance(deps: &Deps, found: &Versioned<Batch>) -> PortResult<Verdict> {
     let again = add_duration(deps.system().now(), NO_INSTANCE);
     wait_until(deps, found, again).await
 }
 
 /// Ends the job of a batch to which `reconcile` comes back at `at`.
-async fn wait_until(deps: &impl Deps, found: &Versioned<Batch>, at: Timestamp) -> PortResult<Verdict> {
+async fn wait_until(deps: &Deps, found: &Versioned<Batch>, at: Timestamp) -> PortResult<Verdict> {
     let mut batch = found.clone();
     batch.record.put_off(at);
     Ok(match save_batch(deps.store(), &mut batch).await? {
@@ -266,11 +262,7 @@ async fn wait_until(deps: &impl Deps, found: &Versioned<Batch>, at: Timestamp) -
 }
 
 /// Stores what became of the recipients of a chunk.
-async fn store_statuses(
-    deps: &impl Deps,
-    chunk: Versioned<BatchChunk>,
-    made: &MadeInvitations,
-) -> PortResult<()> {
+async fn store_statuses(deps: &Deps, chunk: Versioned<BatchChunk>, made: &MadeInvitations) -> PortResult<()> {
     let contended = PortError::contended("recipients of a batch");
     retry_lost_write(contended, chunk, |mut chunk| async move {
         chunk.record.note_made(made);
@@ -290,7 +282,7 @@ async fn store_statuses(
 }
 
 /// Stores how far a batch is expanded. An order that came meanwhile stays.
-async fn store_progress(deps: &impl Deps, batch: Versioned<Batch>, expanded: usize) -> PortResult<()> {
+async fn store_progress(deps: &Deps, batch: Versioned<Batch>, expanded: usize) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         batch.record.record_step(expanded, deps.system().now());
         if save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written {

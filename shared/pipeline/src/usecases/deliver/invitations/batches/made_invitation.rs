@@ -3,7 +3,7 @@
 use super::super::InvitationError;
 use crate::Deps;
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
-use recado_ports::ports::{OutboundEntry, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
 use recado_ports::records::invitations::{InvitationOutcome, begin_invitation, save_invitation};
 use recado_ports::table::Versioned;
 
@@ -39,7 +39,7 @@ pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
 
 /// Stores that a guest cannot be invited, and why. The invitation is new, or a crash left it.
 pub(super) async fn store_refusal(
-    deps: &impl Deps,
+    deps: &Deps,
     mut invitation: Versioned<Invitation>,
     error: &InvitationError,
 ) -> PortResult<MadeInvitation> {

@@ -8,14 +8,14 @@ use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{BATCH_PERMIT, Batch, BatchOrder};
-use recado_ports::ports::{PortError, System, WriteOutcome};
+use recado_ports::ports::{PortError, WriteOutcome};
 use recado_ports::records::batches::{find_batch, save_batch};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Gives an order about a batch. When the order to pause or cancel returns, no message of the batch begins to leave any more: a
 /// sender looks at the batch just before it sends, relies on that for [`BATCH_PERMIT`], and this function waits as long.
 pub async fn order_batch(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &BatchId,
@@ -34,7 +34,7 @@ pub async fn order_batch(
 
 /// Stores the state that follows from an order, unless the batch has it already.
 async fn store_order(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     id: &BatchId,
     order: BatchOrder,

@@ -19,7 +19,7 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{OutboundEntry, PortError, PortResult, Queues, System};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult};
 use recado_ports::records::guests::find_guests_by_id;
 use recado_ports::records::invitations::read_invitations;
 use recado_ports::table::Versioned;
@@ -44,7 +44,7 @@ struct NewRecipient {
 
 /// Makes the invitations of a piece. Those that a crash left are found and gone on with.
 pub(super) async fn make_invitations(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (batch, frame): (&Batch, &InvitationFrame),
     chunk: &BatchChunk,
@@ -79,7 +79,7 @@ pub(super) async fn make_invitations(
 
 /// Reads the recipients of a piece who wait.
 async fn read_recipients(
-    deps: &impl Deps,
+    deps: &Deps,
     batch: &Batch,
     chunk: &BatchChunk,
     piece: std::ops::Range<usize>,
@@ -117,7 +117,7 @@ async fn read_recipients(
 /// Lists the guests to whom an invitation may leave at once. Where the tenant has a frequency cap, nobody is listed: an invitation must be
 /// stored before its guest's earlier ones are counted. The same where the provider takes texts only from those who wrote.
 async fn list_granted(
-    deps: &impl Deps,
+    deps: &Deps,
     frame: &InvitationFrame,
     recipients: &[NewRecipient],
 ) -> PortResult<BTreeSet<GuestId>> {
@@ -142,7 +142,7 @@ async fn list_granted(
 }
 
 async fn invite_recipient(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     (batch, frame): (&Batch, &InvitationFrame),
     recipient: NewRecipient,

@@ -9,7 +9,7 @@ use recado_domain::instance::{CAMPAIGN_SHARE, InstanceChange, InstanceState, Mes
 use recado_domain::invitations::{Batch, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ConfigurationStore, InstanceStates, PortResult, System};
+use recado_ports::ports::PortResult;
 
 /// Longest time until a batch that waits for people asks again: the limit may rise.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_hours(1);
@@ -30,7 +30,7 @@ impl PortfolioBudget {
     /// Reserves people for a piece of a batch. `Some`: there is no room, and the batch asks again then.
     pub(super) async fn reserve_people(
         &self,
-        deps: &impl Deps,
+        deps: &Deps,
         batch: &Batch,
         count: usize,
     ) -> PortResult<Option<Timestamp>> {
@@ -55,7 +55,7 @@ impl PortfolioBudget {
 /// Finds the budget of the portfolio to which an instance belongs. `None`: the batch needs none, its limit is not known, or there is
 /// none.
 pub(super) async fn find_budget(
-    deps: &impl Deps,
+    deps: &Deps,
     batch: &Batch,
     bound: &InstanceConfig,
 ) -> PortResult<Option<PortfolioBudget>> {
@@ -69,7 +69,7 @@ pub(super) async fn find_budget(
 
 /// Returns the instance that keeps the budget: the one that the configuration names, if it is of the same tenant, else the number's
 /// own.
-async fn find_keeper(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<InstanceId> {
+async fn find_keeper(deps: &Deps, bound: &InstanceConfig) -> PortResult<InstanceId> {
     let own = &bound.instance.id;
     let named = bound
         .instance
@@ -86,11 +86,7 @@ async fn find_keeper(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<Ins
 
 /// Returns the limit: the configured one, else the lowest that Meta told of the number and of the keeper. `None`: it is not known, or
 /// there is none.
-async fn find_limit(
-    deps: &impl Deps,
-    bound: &InstanceConfig,
-    keeper: &InstanceId,
-) -> PortResult<Option<u32>> {
+async fn find_limit(deps: &Deps, bound: &InstanceConfig, keeper: &InstanceId) -> PortResult<Option<u32>> {
     let configured = bound
         .instance
         .portfolio

@@ -16,7 +16,7 @@ use recado_domain::invitations::{
     RecipientStatus,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System, WriteOutcome};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches as batch_records;
 use recado_ports::records::invitations::{find_invitation, read_invitations};
 use recado_ports::table::Versioned;
@@ -82,7 +82,7 @@ impl RecipientLook {
 
 /// Returns a batch and how far it is.
 pub async fn find_batch(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     id: &BatchId,
@@ -107,7 +107,7 @@ pub async fn find_batch(
 /// Looks whether the deliveries of a batch have reached their ends, and finishes it then. `reconcile` comes back to one that has
 /// not ended, the later the older it is.
 pub(super) async fn look_for_end(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     mut found: Versioned<Batch>,
 ) -> PortResult<Verdict> {
@@ -136,7 +136,7 @@ pub(super) async fn look_for_end(
 
 /// Lists the batches of a tenant, the newest first.
 pub async fn list_batches(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     page: &PageRequest,
@@ -147,7 +147,7 @@ pub async fn list_batches(
 
 /// Reads the chunks of a batch, and looks again at those whose statuses are oldest: at so many at most.
 async fn look_at_chunks(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     batch: &Batch,
     (look, most): (RecipientLook, usize),
@@ -167,7 +167,7 @@ async fn look_at_chunks(
 
 /// Looks again at the recipients of a chunk, if some may have changed.
 pub(super) async fn refresh_if_stale(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     batch: &Batch,
     chunk: &mut Versioned<BatchChunk>,
@@ -181,7 +181,7 @@ pub(super) async fn refresh_if_stale(
 
 /// Looks again at the recipients of a chunk, and stores their statuses.
 async fn refresh_chunk(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     batch: &Batch,
     chunk: &mut Versioned<BatchChunk>,
@@ -221,7 +221,7 @@ async fn refresh_chunk(
 
 /// Reads whether an invitation that was not found is gone, which is `None`, or cannot be read.
 async fn read_missing_status(
-    deps: &impl Deps,
+    deps: &Deps,
     tenant: &TenantId,
     id: &InvitationId,
 ) -> PortResult<Option<RecipientStatus>> {
@@ -235,7 +235,7 @@ async fn read_missing_status(
 
 /// Reads what became of an invitation. `None`: its message is gone.
 async fn read_status(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     invitation: Invitation,
     look: RecipientLook,

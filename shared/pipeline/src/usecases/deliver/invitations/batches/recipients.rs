@@ -31,7 +31,7 @@ pub struct ListedRecipient {
 /// Lists the recipients of a batch in their order. If statuses are named, only those with one of them are listed. A page ends after
 /// some chunks: it may be empty, and the next may not.
 pub async fn list_batch_recipients(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     (id, wanted): (&BatchId, &[RecipientStatus]),
@@ -70,7 +70,7 @@ pub async fn list_batch_recipients(
 
 /// Adds why deliveries failed.
 async fn add_failures(
-    deps: &impl Deps,
+    deps: &Deps,
     caller: &Caller,
     batch: &Batch,
     items: Vec<(Option<GuestId>, RecipientStatus)>,
@@ -111,11 +111,7 @@ async fn add_failures(
 }
 
 /// Returns why an invitation failed; `None` if nobody knows.
-async fn read_failure(
-    deps: &impl Deps,
-    caller: &Caller,
-    invitation: Invitation,
-) -> PortResult<Option<String>> {
+async fn read_failure(deps: &Deps, caller: &Caller, invitation: Invitation) -> PortResult<Option<String>> {
     let view = view_listed_invitation(deps, caller, invitation).await?;
     Ok(view.and_then(|view| view.explain_failure()))
 }

@@ -1,0 +1,80 @@
+//! What every handler of the API works with.
+
+use super::auth::RefusedTokens;
+use super::metrics::{MetricsPage, ReadingCache};
+use super::onboarding::ProviderSetup;
+use super::whatsapp::PublicStatusCache;
+use crate::keys::Keys;
+use recado_pipeline::Deps;
+use recado_pipeline::ports::{EndpointPosts, QueueDepths};
+use recado_whatsapp::SimulatedOutbox;
+use std::fmt;
+use std::sync::Arc;
+
+/// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
+pub(super) const BODY_MAX: usize = 1024 * 1024;
+
+/// The settings and sources that the API needs besides the ports.
+#[derive(Clone)]
+pub struct ApiOptions {
+    /// The base URL at which providers reach this installation, without a slash at its end.
+    pub public_url: Option<String>,
+    /// The base URL at which this machine reaches the installation. It is shown where `public_url` is not known.
+    pub listening_url: Option<String>,
+    /// The messages that the simulated provider accepted. `None` where a real provider sends.
+    pub simulator: Option<SimulatedOutbox>,
+    /// The source of the queues' depths.
+    pub depths: Arc<dyn QueueDepths>,
+    /// The function that writes the metrics. `None` where they are elsewhere.
+    pub metrics: Option<MetricsPage>,
+    /// The check that the store accepts writes.
+    pub health_probe: crate::HealthProbe,
+    /// `true` if this process has the model's key, so that it can ask the model.
+    pub asks_models: bool,
+    /// The part that sets instances up at their providers. `None`: this process does not.
+    pub provider_setup: Option<ProviderSetup>,
+    /// The feed of published events for streams. `None`: there are no streams.
+    pub event_feed: Option<crate::EventFeed>,
+    /// The way to tickets of push connections. `None`: there is no WebSocket API.
+    pub push_desk: Option<crate::PushDesk>,
+    /// The part that posts a test event to an endpoint of a tenant. `None`: this process posts to none.
+    pub endpoint_posts: Option<Arc<dyn EndpointPosts>>,
+    /// `true` if a start of this program applies a configuration file.
+    pub applies_file: bool,
+}
+
+impl fmt::Debug for ApiOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ApiOptions")
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The state that every handler gets.
+#[derive(Clone)]
+pub(super) struct Api {
+    pub(super) deps: Arc<Deps>,
+    pub(super) keys: Arc<dyn Keys>,
+    pub(super) options: Arc<ApiOptions>,
+    /// The status that a request without a token got last.
+    pub(super) last_status: Arc<PublicStatusCache>,
+    /// The number of refused tokens.
+    pub(super) refused_tokens: Arc<RefusedTokens>,
+    /// What the metrics were last made of.
+    pub(super) last_reading: Arc<ReadingCache>,
+}
+
+impl Api {
+    pub(super) fn new(deps: Arc<Deps>, keys: Arc<dyn Keys>, options: ApiOptions) -> Self {
+        Self {
+            deps,
+            keys,
+            options: Arc::new(options),
+            last_status: Arc::default(),
+            refused_tokens: Arc::default(),
+            last_reading: Arc::default(),
+        }
+    }
+}
