@@ -9,7 +9,7 @@ use std::{env, fs};
 
 const FOLDER: &str = "src/contract";
 /// The files whose cases are about the queues.
-const QUEUES: [&str; 5] = ["dead_queues", "files", "intake", "joint_writes", "payloads"];
+const QUEUES: [&str; 4] = ["dead_queues", "files", "joint_writes", "payloads"];
 /// The files whose cases are about the store of vectors.
 const VECTORS: [&str; 1] = ["vector_store"];
 

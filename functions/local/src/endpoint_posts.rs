@@ -91,7 +91,7 @@ pub(crate) async fn run_endpoint_posts(
         }
         if tidied.elapsed() > TIDY_INTERVAL {
             tidied = Instant::now();
-            if let Err(error) = remove_unknown_states(&*all.deps).await {
+            if let Err(error) = remove_unknown_states(&all.deps).await {
                 tracing::warn!(%error, "records of removed webhook endpoints were not removed");
             }
         }
@@ -117,7 +117,7 @@ impl PostLoop {
 
     /// Begins a pass of every endpoint.
     async fn look_at_all(&mut self) -> PortResult<()> {
-        self.endpoints = list_posted_endpoints(&*self.deps).await?;
+        self.endpoints = list_posted_endpoints(&self.deps).await?;
         if self.endpoints.is_empty() {
             // What is published until there is one concerns nobody.
             return Ok(());

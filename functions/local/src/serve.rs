@@ -89,7 +89,7 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
-    health_probe.probe_store(&*deps, &embedded).await;
+    health_probe.probe_store(&deps, &embedded).await;
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
     let (event_feed, poster) = (EventFeed::new(stopped.clone()), keyring.create_poster());
     let mut options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
@@ -117,7 +117,7 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     welcome::print_address(address);
     console.print_link(address);
     // After the server began: with many instances this takes longer than all else.
-    let keys = key_check::find_instance_keys(&*deps).await?;
+    let keys = key_check::find_instance_keys(&deps).await?;
     print_start_information(&environment, &source, &keys, &applied);
     let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
     let demonstrating = demonstrate_if_wanted(demonstrate, address, &keyring, &keys);
@@ -270,7 +270,7 @@ fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Resul
 
 /// Stores which keys are missing, and lets what waited for a key go on. Providers are asked, so it runs beside the server.
 async fn record_keys(deps: Arc<Deps>) {
-    if let Err(error) = key_check::record_instance_keys(&*deps).await {
+    if let Err(error) = key_check::record_instance_keys(&deps).await {
         tracing::error!(%error, "the list of missing keys could not be stored");
     }
 }
@@ -301,7 +301,7 @@ async fn probe_periodically(
         tokio::time::sleep(PROBE_INTERVAL).await;
         metrics.run_upkeep();
         drops.tell_new();
-        health_probe.probe_store(&*deps, &embedded).await;
+        health_probe.probe_store(&deps, &embedded).await;
     }
 }
 

@@ -94,7 +94,7 @@ async fn run_every_minute(
             tracing::warn!(%error, "the time is noted a minute later");
         }
         let began = deps.system().now();
-        let reconciled = reconcile::reconcile(&*deps).await;
+        let reconciled = reconcile::reconcile(&deps).await;
         let took_ms = deps.system().now().as_millisecond() - began.as_millisecond();
         tracing::debug!(took_ms, "reconciled");
         if let Err(error) = &reconciled {

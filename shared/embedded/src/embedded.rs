@@ -198,7 +198,7 @@ impl Embedded {
     }
 
     /// Returns the same store for the worker that handles the queue message of `receipt`. What is joined with its
-    /// acknowledgement (`Queues::store_and_finish` and the like) deletes the message in the same transaction.
+    /// acknowledgement (`Queues::commit_step`) deletes the message in the same transaction.
     #[must_use]
     pub fn for_message(&self, receipt: &Receipt) -> Self {
         Self {

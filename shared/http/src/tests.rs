@@ -192,7 +192,7 @@ impl Site {
 
     /// Proves a write, as the process does by itself.
     pub(crate) async fn beat(&self) {
-        self.pulse.probe_store(&*self.deps(), &self.depths).await;
+        self.pulse.probe_store(&self.deps(), &self.depths).await;
     }
 
     /// The names of the instances of what was enqueued on `inbound`.

@@ -238,7 +238,7 @@ impl WebhookState {
         provider: Provider,
         secret: &ProvenSecret,
     ) -> Result<(), HttpProblem> {
-        if is_secret_accepted(&*self.deps, provider, &secret.instance, &secret.proven).await? {
+        if is_secret_accepted(&self.deps, provider, &secret.instance, &secret.proven).await? {
             return Ok(());
         }
         let refusal = WebhookRefusal::Unauthorized {
@@ -272,7 +272,7 @@ impl WebhookState {
         items: Vec<WebhookItem>,
         correlation: &CorrelationId,
     ) -> Result<Response, HttpProblem> {
-        let done = ingest(&*self.deps, items, correlation).await?;
+        let done = ingest(&self.deps, items, correlation).await?;
         measure::count_webhook_items(provider, &done);
         // Fields of the line itself: each field that a span gains later makes the span's text anew.
         tracing::info!(

@@ -284,7 +284,7 @@ async fn run_scheduled_sends(
         };
         for (tenant, id) in due {
             beat.pass();
-            if let Err(error) = deliver::release_due_message(&*deps, &tenant, &id).await {
+            if let Err(error) = deliver::release_due_message(&deps, &tenant, &id).await {
                 tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
             }
         }

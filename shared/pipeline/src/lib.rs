@@ -7,6 +7,8 @@
 //! `usecases` has one module per use case; none of them imports another. What several of them share is in `steps`, or,
 //! if it is a rule, in the domain. Other crates name both as modules of this crate.
 
+mod features;
+mod hooks;
 pub mod measure;
 mod queue_jobs;
 mod steps;
@@ -15,7 +17,7 @@ mod usecases;
 pub use queue_jobs::{handle_outbound_message, handle_turns_message};
 pub use recado_ports::{
     Components, Deps, ExclusiveTurns, RetryLock, Settings, deps, overdue_work, ports, random_id, records,
-    retry_write, settings, table,
+    retry_write, settings, step_commit, table,
 };
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;

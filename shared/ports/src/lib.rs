@@ -12,6 +12,7 @@ pub mod random_id;
 pub mod records;
 pub mod retry_write;
 pub mod settings;
+pub mod step_commit;
 pub mod table;
 pub mod time_limit;
 pub mod unreadable_record;

@@ -84,7 +84,7 @@ pub use providers::{
 };
 pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;
-pub use queues::{AppliedMessage, CommittedReply, InboundEntry, OutboundEntry, Queues};
+pub use queues::{InboundEntry, OutboundEntry, Queues};
 pub use record_indexes::{CorrelatedRecords, OverdueWork, RecordIndexes};
 pub use record_removal::{DELETED_MESSAGES_MAX, RecordRemoval};
 pub use search_words::SearchWords;

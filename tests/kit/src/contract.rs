@@ -37,7 +37,6 @@ pub mod held_cells;
 pub mod identity;
 pub mod inbox;
 pub mod instances;
-pub mod intake;
 pub mod invitation_log;
 pub mod invitations;
 pub mod joint_writes;

@@ -118,16 +118,16 @@ fn one_machine_joins_what_follows_with_the_last_write_of_each_step() {
         EitherQueues::Embedded(store.clone())
     });
     let expected = [
-        "webhook record_and_enqueue",
+        "webhook commit_events",
         "processor latest",
-        "processor store_and_finish",
+        "processor commit_inbound",
         "deferred-reply with_history",
         "deferred-reply update",
-        "deferred-reply commit_and_enqueue",
+        "deferred-reply commit_reply",
         "sender open",
         "sender reserve",
         "sender claim",
-        "sender settle_and_acknowledge",
+        "sender commit_settlement",
     ];
     assert_eq!(calls, expected);
 }

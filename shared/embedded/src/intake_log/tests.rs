@@ -7,9 +7,7 @@ use futures::executor::block_on;
 use recado_domain::dead_letter::{DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, InboundJob, ProcessingRecord};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{
-    EventFinish, Gauges, Inbox, PageRequest, Queues, RecordEventOutcome, RecordRemoval,
-};
+use recado_ports::ports::{EventFinish, Gauges, Inbox, PageRequest, RecordEventOutcome, RecordRemoval};
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_testkit::builders::{Fixture, at, far_ahead};
@@ -34,7 +32,7 @@ fn append_to_closed_log(folder: &Path, jobs: &[InboundJob]) {
 }
 
 async fn take_in(store: &Embedded, jobs: &[InboundJob]) -> Vec<RecordEventOutcome> {
-    succeed(store.record_and_enqueue(jobs).unwrap()).await
+    succeed(store.record_and_enqueue_events(jobs)).await
 }
 
 /// Receives what is in the queue, and returns the ids of the events, sorted.

@@ -150,7 +150,7 @@ fn select_owner(
 impl Embedded {
     /// Records `events` and enqueues those that are not settled, in one transaction. In a data folder, new events go by the
     /// intake log.
-    pub(super) async fn record_and_enqueue_events(
+    pub(crate) async fn record_and_enqueue_events(
         &self,
         events: &[InboundJob],
     ) -> PortResult<Vec<RecordEventOutcome>> {

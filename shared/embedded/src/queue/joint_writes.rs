@@ -10,7 +10,8 @@ use crate::sql_records::{encode_json, millis_after};
 use crate::store::{InboundRows, ReplyRows, Settlement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_ports::ports::{AppliedMessage, CommittedReply, PortResult, StoreInboundOutcome, WriteOutcome};
+use recado_ports::ports::PortResult;
+use recado_ports::step_commit::{StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_ports::table::Kind;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -43,138 +44,123 @@ impl HandledMessage {
     }
 }
 
-/// A message with what follows from it, as rows.
-pub(super) struct JointStore {
-    rows: InboundRows,
-    turn: Option<(TurnsRow, Duration)>,
+/// The records of a step with its jobs, as rows.
+struct StepRows {
+    records: RecordRows,
+    sends: Vec<FifoMessage>,
+    turns: Vec<(TurnsRow, Duration)>,
 }
 
-impl JointStore {
-    pub(super) fn from_applied(applied: &AppliedMessage<'_>) -> Result<Self, DbError> {
-        let turn = applied
-            .turn
-            .map(|(job, delay)| TurnsRow::from_job(job, delay).map(|turn| (turn, delay)));
-        Ok(Self {
-            rows: InboundRows::from_write(&applied.write)?,
-            turn: turn.transpose()?,
-        })
-    }
+enum RecordRows {
+    Inbound(Box<InboundRows>),
+    Reply(Box<ReplyRows>),
+    Settlement(Box<Settlement>),
+}
 
-    fn write_all(&self, connection: &Connection, now: Timestamp) -> Result<StoreInboundOutcome, DbError> {
-        let outcome = self.rows.write_rows(connection, now)?;
-        if outcome == StoreInboundOutcome::Stored
-            && let Some((turn, delay)) = &self.turn
-        {
-            insert_turn(connection, None, turn, millis_after(now, *delay), now)?;
+impl StepRows {
+    fn from_step(records: RecordRows, jobs: &[StepJob]) -> Result<Self, DbError> {
+        let (mut sends, mut turns) = (Vec::new(), Vec::new());
+        for job in jobs {
+            match job {
+                StepJob::Turns(job, delay) => turns.push((TurnsRow::from_job(job, *delay)?, *delay)),
+                StepJob::Outbound(job, instance) => sends.push(FifoMessage {
+                    group: job.queue_group().to_owned(),
+                    body: encode_json(job)?,
+                    owner: TenantKey::for_send(instance),
+                }),
+            }
         }
-        Ok(outcome)
-    }
-}
-
-/// A reply with its jobs, as rows.
-pub(super) struct JointCommit {
-    rows: ReplyRows,
-    send: FifoMessage,
-    turn: Option<TurnsRow>,
-}
-
-impl JointCommit {
-    pub(super) fn from_reply(reply: &CommittedReply<'_>) -> Result<Self, DbError> {
-        let turn = reply.turn.map(|job| TurnsRow::from_job(job, Duration::ZERO));
         Ok(Self {
-            rows: ReplyRows::from_reply(reply.conversation, reply.parts, reply.beside)?,
-            send: FifoMessage {
-                group: reply.send.queue_group().to_owned(),
-                body: encode_json(reply.send)?,
-                owner: TenantKey::for_send(&reply.conversation.instance),
-            },
-            turn: turn.transpose()?,
+            records,
+            sends,
+            turns,
         })
     }
 
+    /// Writes the records, and the jobs if the records are written. A new job needs no look for its deduplication id.
     fn write_all(
         &self,
         connection: &Connection,
         kinds: &[Kind],
         now: Timestamp,
-    ) -> Result<WriteOutcome, DbError> {
-        let written = self.rows.write_rows(connection, kinds, now)?;
-        if written == WriteOutcome::Written {
-            insert_fifo(connection, QueueName::Outbound, &self.send, now)?;
-            if let Some(turn) = &self.turn {
-                insert_turn(connection, None, turn, now.as_millisecond(), now)?;
+    ) -> Result<StepOutcome, DbError> {
+        let outcome = match &self.records {
+            RecordRows::Inbound(rows) => rows.write_rows(connection, now)?.into(),
+            RecordRows::Reply(rows) => rows.write_rows(connection, kinds, now)?.into(),
+            RecordRows::Settlement(settlement) => settlement.write_settlement(connection, now)?.into(),
+        };
+        if outcome == StepOutcome::Committed {
+            for send in &self.sends {
+                insert_fifo(connection, QueueName::Outbound, send, now)?;
+            }
+            for (turn, delay) in &self.turns {
+                insert_turn(connection, None, turn, millis_after(now, *delay), now)?;
             }
         }
-        Ok(written)
+        Ok(outcome)
     }
 }
 
 impl Embedded {
-    pub(super) async fn store_and_finish_event(
-        &self,
-        joint: Result<Arc<JointStore>, DbError>,
-    ) -> PortResult<StoreInboundOutcome> {
-        const WHAT: &str = "store_and_finish";
-        let joint = joint.map_err(|fault| fault.into_port_error(WHAT))?;
-        let now = self.current_time();
-        let store = async || {
-            let joint = Arc::clone(&joint);
-            let work = move |c: &Connection| joint.write_all(c, now);
-            let queues = [QueueName::Inbound, QueueName::Turns];
-            self.run_acknowledging(&queues, WHAT, StoreInboundOutcome::Stored, work)
-                .await
+    pub(super) async fn commit_joint_step(&self, step: &StepCommit<'_>) -> PortResult<StepOutcome> {
+        let what = step.records.name();
+        let faulted = |fault: DbError| fault.into_port_error(what);
+        let (records, queues) = match &step.records {
+            StepRecords::Events(events) => {
+                let recorded = self.record_and_enqueue_events(events).await?;
+                return Ok(StepOutcome::Recorded(recorded));
+            }
+            StepRecords::Inbound(write) => {
+                let rows = InboundRows::from_write(write).map_err(faulted)?;
+                let queues = [QueueName::Inbound, QueueName::Turns];
+                (RecordRows::Inbound(Box::new(rows)), queues)
+            }
+            StepRecords::Reply(reply) => {
+                let rows = ReplyRows::from_reply(reply.conversation, reply.parts, reply.beside);
+                let queues = [QueueName::Turns, QueueName::Outbound];
+                (RecordRows::Reply(Box::new(rows.map_err(faulted)?)), queues)
+            }
+            StepRecords::Settlement(settled) => {
+                let rows = Settlement::from_message(settled.message, settled.landed, settled.link, None)?;
+                let queues = [QueueName::Outbound, QueueName::Outbound];
+                (RecordRows::Settlement(Box::new(rows)), queues)
+            }
         };
-        let was_waiting = self.has_waiting_intake();
-        let outcome = store().await?;
-        if outcome != StoreInboundOutcome::Conflict || !was_waiting {
+        let rows = Arc::new(StepRows::from_step(records, &step.jobs).map_err(faulted)?);
+        let kinds = self.known_kinds();
+        let commit = async || {
+            let (rows, now) = (Arc::clone(&rows), self.current_time());
+            let work = move |c: &Connection| rows.write_all(c, kinds, now);
+            let handled = self.handled_message().filter(|_| step.acknowledges);
+            self.run_acknowledging(handled, &queues, what, work).await
+        };
+        let may_be_on_its_way = matches!(step.records, StepRecords::Inbound(_)) && self.has_waiting_intake();
+        let outcome = commit().await?;
+        if outcome != StepOutcome::Conflict || !may_be_on_its_way {
             return Ok(outcome);
         }
         // The event may be on its way from the intake log.
-        self.wait_for_intake(WHAT).await?;
-        store().await
+        self.wait_for_intake(what).await?;
+        commit().await
     }
 
-    pub(super) async fn commit_and_enqueue_jobs(
+    /// Runs `work`. If it commits, the same transaction deletes the queue message of `handled`. A receipt that is no longer valid deletes
+    /// nothing: then the message comes again, and its work is found done.
+    async fn run_acknowledging(
         &self,
-        joint: Result<Box<JointCommit>, DbError>,
-    ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "commit_and_enqueue";
-        let joint = joint.map_err(|fault| fault.into_port_error(WHAT))?;
-        let (kinds, now) = (self.known_kinds(), self.current_time());
-        let work = move |c: &Connection| joint.write_all(c, kinds, now);
-        let queues = [QueueName::Turns, QueueName::Outbound];
-        self.run_acknowledging(&queues, WHAT, WriteOutcome::Written, work)
-            .await
-    }
-
-    pub(super) async fn settle_and_delete(
-        &self,
-        settlement: PortResult<Box<Settlement>>,
-    ) -> PortResult<WriteOutcome> {
-        let (settlement, now) = (settlement?, self.current_time());
-        let work = move |c: &Connection| settlement.write_settlement(c, now);
-        self.run_acknowledging(&[QueueName::Outbound], "settle", WriteOutcome::Written, work)
-            .await
-    }
-
-    /// Runs `work`. If its outcome is `written`, the same transaction deletes the queue message that the caller handles. A
-    /// receipt that is no longer valid deletes nothing: then the message comes again, and its work is found done.
-    async fn run_acknowledging<T: Clone + PartialEq + Send + 'static>(
-        &self,
+        handled: Option<&Arc<HandledMessage>>,
         queues: &[QueueName],
         what: &'static str,
-        written: T,
-        work: impl Fn(&Connection) -> Result<T, DbError> + Send + Sync + 'static,
-    ) -> PortResult<T> {
-        let handled = self.handled_message().map(Arc::clone);
+        work: impl Fn(&Connection) -> Result<StepOutcome, DbError> + Send + Sync + 'static,
+    ) -> PortResult<StepOutcome> {
         let work = Arc::new(work);
         let run_joint = || {
-            let (work, expected) = (Arc::clone(&work), written.clone());
-            let receipt = handled.as_ref().map(|handled| handled.receipt.clone());
+            let work = Arc::clone(&work);
+            let receipt = handled.map(|handled| handled.receipt.clone());
             let now = self.current_time();
             let joint = move |c: &Connection| {
                 let outcome = work(c)?;
-                if let Some(receipt) = receipt.as_ref().filter(|_| outcome == expected) {
+                if let Some(receipt) = receipt.as_ref().filter(|_| outcome == StepOutcome::Committed) {
                     delete_held(c, receipt, now)?;
                 }
                 Ok(outcome)
@@ -182,7 +168,7 @@ impl Embedded {
             self.run_queues_write(queues, what, joint)
         };
         let outcome = self.write_despite_refusals(run_joint).await?;
-        if let Some(handled) = handled.filter(|_| outcome == written) {
+        if let Some(handled) = handled.filter(|_| outcome == StepOutcome::Committed) {
             handled.acknowledged.store(true, Ordering::Release);
         }
         Ok(outcome)

@@ -1,26 +1,19 @@
 use super::dead_messages::DeadLetterCopy;
-use super::joint_writes::{JointCommit, JointStore};
 use super::{GroupKey, TenantKey, update_group_row};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
-use crate::store::Settlement;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
-use recado_domain::instance::InFlightSend;
-use recado_domain::message::Message;
 use recado_domain::wake_up::TurnsJob;
-use recado_ports::ports::{
-    AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, OutboundEntry, PortResult, Queues,
-    RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
-};
+use recado_ports::ports::{InboundEntry, OutboundEntry, PortResult, Queues};
+use recado_ports::step_commit::{StepCommit, StepOutcome};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for which a deduplication id is remembered, the same as in SQS.
@@ -184,37 +177,8 @@ impl Queues for Embedded {
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
 
-    fn record_and_enqueue<'a>(
-        &'a self,
-        events: &'a [InboundJob],
-    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
-        Some(Box::pin(self.record_and_enqueue_events(events)))
-    }
-
-    fn store_and_finish<'a>(
-        &'a self,
-        applied: &'a AppliedMessage<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
-        let applied = JointStore::from_applied(applied).map(Arc::new);
-        Some(Box::pin(self.store_and_finish_event(applied)))
-    }
-
-    fn commit_and_enqueue<'a>(
-        &'a self,
-        reply: &'a CommittedReply<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        let commit = JointCommit::from_reply(reply).map(Box::new);
-        Some(Box::pin(self.commit_and_enqueue_jobs(commit)))
-    }
-
-    fn settle_and_acknowledge<'a>(
-        &'a self,
-        message: &'a Message,
-        landed: Option<&'a InFlightSend>,
-        link: Option<&'a DeliveryLink>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        let settlement = Settlement::from_message(message, landed, link, None);
-        Some(Box::pin(self.settle_and_delete(settlement.map(Box::new))))
+    fn commit_step<'a>(&'a self, step: &'a StepCommit<'_>) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
+        Some(Box::pin(self.commit_joint_step(step)))
     }
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {

@@ -225,7 +225,7 @@ pub(super) async fn redrive_notification(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NotificationView>, HttpProblem> {
-    let redriven = alert::redrive_notification(&*api.deps, &caller, &id).await?;
+    let redriven = alert::redrive_notification(&api.deps, &caller, &id).await?;
     Ok(Json(redriven.into()))
 }
 
@@ -253,7 +253,7 @@ pub(super) async fn post_test(
     QueryParams(wanted): QueryParams<TestQuery>,
 ) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
     let only = wanted.destination.as_deref();
-    let items = alert::add_test_notifications(&*api.deps, &caller, only).await?;
+    let items = alert::add_test_notifications(&api.deps, &caller, only).await?;
     let page = Page {
         items,
         next_cursor: None,

@@ -74,7 +74,7 @@ pub(super) async fn post_labels(
     let id = parse_conversation_id(&id)?;
     let request: LabelChangeRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let change = request.into_change()?;
-    let labels = operate::change_labels(&*api.deps, &caller, &id, &change).await?;
+    let labels = operate::change_labels(&api.deps, &caller, &id, &change).await?;
     Ok(Json(LabelsView { labels }))
 }
 
@@ -123,7 +123,7 @@ pub(super) async fn list_notes(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NotesView>, HttpProblem> {
-    let found = operate::list_notes(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
+    let found = operate::list_notes(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     let items = found.into_iter().map(NoteView::from).collect();
     Ok(Json(NotesView { items }))
 }
@@ -158,7 +158,7 @@ pub(super) async fn post_note(
 ) -> Result<(StatusCode, Json<NoteView>), HttpProblem> {
     let id = parse_conversation_id(&id)?;
     let new: NewNote = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
-    let note = operate::add_note(&*api.deps, &caller, &id, &new.text).await?;
+    let note = operate::add_note(&api.deps, &caller, &id, &new.text).await?;
     Ok((StatusCode::CREATED, Json(note.into())))
 }
 
@@ -178,6 +178,6 @@ pub(super) async fn delete_note(
     Extension(caller): Extension<Caller>,
     PathParam((id, number)): PathParam<(String, u64)>,
 ) -> Result<StatusCode, HttpProblem> {
-    operate::delete_note(&*api.deps, &caller, &parse_conversation_id(&id)?, number).await?;
+    operate::delete_note(&api.deps, &caller, &parse_conversation_id(&id)?, number).await?;
     Ok(StatusCode::NO_CONTENT)
 }

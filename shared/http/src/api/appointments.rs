@@ -96,6 +96,6 @@ pub(super) async fn get_appointments(
     });
     let after = after.transpose()?;
     let tenant = wanted.tenant.as_ref();
-    let found = list_appointments(&*api.deps, &caller, tenant, page.limit, after.as_ref()).await?;
+    let found = list_appointments(&api.deps, &caller, tenant, page.limit, after.as_ref()).await?;
     Ok(Json(ListView::from_page(found, AppointmentView::from)))
 }

@@ -155,7 +155,7 @@ pub(super) async fn get_audit(
         since: wanted.since,
         until: wanted.until,
     };
-    let found = audit::list_audit(&*api.deps, &caller, filter, &page).await;
+    let found = audit::list_audit(&api.deps, &caller, filter, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, AuditEntryView::from)))
 }

@@ -84,7 +84,7 @@ pub(super) async fn identify_asker(
         return identify_caller(api, headers).await;
     };
     let own = require_own_token(api).await?;
-    let found = tokens::find_session_caller(&*api.deps, session, &own).await?;
+    let found = tokens::find_session_caller(&api.deps, session, &own).await?;
     found.ok_or_else(|| token_challenge(r#"Bearer realm="recado""#))
 }
 
@@ -109,7 +109,7 @@ pub(super) async fn identify_caller(api: &Api, headers: &HeaderMap) -> Result<Ca
     if own.matches(shown) {
         return Ok(Caller::installation());
     }
-    if let Some(caller) = tokens::find_caller(&*api.deps, shown).await? {
+    if let Some(caller) = tokens::find_caller(&api.deps, shown).await? {
         return Ok(caller);
     }
     api.refused_tokens.note_refusal(api.deps.system().now());

@@ -163,7 +163,7 @@ pub(super) async fn list_batches(
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<BatchView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = deliver::list_batches(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
+    let found = deliver::list_batches(&api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
     Ok(Json(ListView::from_page(found, BatchView::from)))
 }
 
@@ -182,7 +182,7 @@ pub(super) async fn get_batch(
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<BatchProgressView>, HttpProblem> {
     let id = parse_batch_id(&id)?;
-    let found = deliver::find_batch(&*api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
+    let found = deliver::find_batch(&api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
 
@@ -250,7 +250,7 @@ pub(super) async fn list_batch_recipients(
     let statuses = parse_statuses(wanted.status.as_deref())?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (tenant, asked) = (wanted.tenant.as_ref(), (&id, statuses.as_slice()));
-    let found = deliver::list_batch_recipients(&*api.deps, &caller, tenant, asked, &page).await?;
+    let found = deliver::list_batch_recipients(&api.deps, &caller, tenant, asked, &page).await?;
     Ok(Json(ListView::from_page(found, BatchRecipientView::from)))
 }
 
@@ -322,7 +322,7 @@ async fn order_batch(
     order: BatchOrder,
 ) -> Result<Json<BatchView>, HttpProblem> {
     let id = parse_batch_id(id)?;
-    let batch = deliver::order_batch(&*api.deps, caller, wanted.tenant.as_ref(), &id, order).await?;
+    let batch = deliver::order_batch(&api.deps, caller, wanted.tenant.as_ref(), &id, order).await?;
     Ok(Json(batch.into()))
 }
 

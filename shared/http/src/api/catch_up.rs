@@ -58,7 +58,7 @@ pub(super) async fn post_catch_up(
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
     let body = read_body(&headers, body, BODY_MAX).await?;
     let wanted: CatchUpRequest = parse_optional_body(&body)?;
-    let (deps, since) = (&*api.deps, wanted.since);
+    let (deps, since) = (&api.deps, wanted.since);
     let done = if wanted.dry_run {
         Box::pin(catch_up::preview_catch_up(
             deps,

@@ -314,7 +314,7 @@ pub(super) async fn get_checks(
     QueryParams(wanted): QueryParams<ChecksQuery>,
 ) -> Result<Json<ChecksView>, HttpProblem> {
     let found = check_installation(
-        &*api.deps,
+        &api.deps,
         &caller,
         wanted.instance.as_ref(),
         api.options.asks_models,

@@ -84,7 +84,7 @@ pub(super) async fn get_configuration(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<ConfigurationView>, HttpProblem> {
-    let document = configure::read_configuration(&*api.deps, &caller).await?;
+    let document = configure::read_configuration(&api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances).await?;
     let instances = document
         .instances
@@ -112,8 +112,8 @@ pub(super) async fn list_webhooks(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<WebhooksView>, HttpProblem> {
-    audit::note_secrets_read(&*api.deps, &caller).await?;
-    let document = configure::read_configuration(&*api.deps, &caller).await?;
+    audit::note_secrets_read(&api.deps, &caller).await?;
+    let document = configure::read_configuration(&api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances).await?;
     let instances = document
         .instances
@@ -171,18 +171,17 @@ pub(super) async fn put_configuration(
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
     let is_file = wanted.file && api.options.applies_file && caller.scope.tenant().is_none();
-    let otherwise = match is_file {
-        true => {
-            let applied = read_applied_file(api.deps.store()).await?;
-            configure::list_changed_otherwise(&*api.deps, &document, &applied).await?
-        }
-        false => Vec::new(),
+    let otherwise = if is_file {
+        let applied = read_applied_file(api.deps.store()).await?;
+        configure::list_changed_otherwise(&api.deps, &document, &applied).await?
+    } else {
+        Vec::new()
     };
     let file = (!wanted.dry_run).then(|| document.clone());
     let site = WebhookSetups::for_instances(&api, &named).await?;
     // What a dry run makes is not kept, nor are the secrets of what is new in it.
     if !named.is_empty() && !wanted.dry_run {
-        audit::note_secrets_read(&*api.deps, &caller).await?;
+        audit::note_secrets_read(&api.deps, &caller).await?;
     }
     let options = ApplyOptions {
         prune: wanted.prune,
@@ -190,7 +189,7 @@ pub(super) async fn put_configuration(
         force: wanted.force,
         asks: api.asked_parties(),
     };
-    let mut applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
+    let mut applied = configure::apply_configuration(&api.deps, &caller, document, options).await?;
     if let Some(file) = file.filter(|_| is_file) {
         let mut noted = read_applied_file(api.deps.store()).await?;
         noted.note_applied(&file, &applied.document, &[], false);
@@ -318,7 +317,7 @@ pub(super) async fn post_secret_rotation(
         }
     };
     let id = InstanceId::parse(&id).map_err(|_| ConfigureError::NotFound("instance"))?;
-    let known: Instance = configure::find_entry(&*api.deps, &caller, id.as_str()).await?;
+    let known: Instance = configure::find_entry(&api.deps, &caller, id.as_str()).await?;
     let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&known)).await?;
     if site.setup_view(&known, true).secret.is_none() {
         return Err(HttpProblem::new(
@@ -326,7 +325,7 @@ pub(super) async fn post_secret_rotation(
             "this instance has no webhook secret of its own",
         ));
     }
-    let rotated = configure::rotate_secret(&*api.deps, &caller, &id, overlap).await?;
+    let rotated = configure::rotate_secret(&api.deps, &caller, &id, overlap).await?;
     Ok(Json(RotatedSecretView {
         setup: site.setup_view(&rotated, true),
         secret_version: rotated.secret_version.into(),

@@ -33,7 +33,7 @@ async fn begin_session(State(api): State<Api>, request: Request) -> Result<Json<
     let caller = identify_caller(&api, &parts.headers).await?;
     check_permission(&caller, &Method::GET, "/v1/token")?;
     let token = auth::bearer_token(&parts.headers).unwrap_or_default();
-    let session = tokens::begin_session(&*api.deps, token).await?;
+    let session = tokens::begin_session(&api.deps, token).await?;
     tracing::info!(token = %caller.name, "a session of the console began");
     Ok(Json(json!({ "session": session.expose_secret() })))
 }
@@ -44,6 +44,6 @@ async fn end_session(State(api): State<Api>, request: Request) -> Result<StatusC
     let Some(ConsoleRequest::Session(session)) = parts.extensions.get::<ConsoleRequest>() else {
         return Err(no_such_route());
     };
-    tokens::end_session(&*api.deps, session).await?;
+    tokens::end_session(&api.deps, session).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -156,7 +156,7 @@ pub(super) async fn post_find(
     body: Body,
 ) -> Result<Json<ContactsView>, HttpProblem> {
     let query = read_query(&caller, &headers, body).await?;
-    let found = contacts::find_contact(&*api.deps, &caller, &query).await?;
+    let found = contacts::find_contact(&api.deps, &caller, &query).await?;
     Ok(Json(ContactsView {
         items: found.contacts.into_iter().map(FoundContactView::from).collect(),
         events: found.events,
@@ -285,7 +285,7 @@ pub(super) async fn post_export(
             .ok_or_else(|| HttpProblem::bad_request("`cursor` is not one of an export"))
     });
     let after = after.transpose()?;
-    let export = contacts::export_contact(&*api.deps, &caller, &query, after.as_ref()).await?;
+    let export = contacts::export_contact(&api.deps, &caller, &query, after.as_ref()).await?;
     Ok(Json(export.try_into()?))
 }
 
@@ -342,7 +342,7 @@ pub(super) async fn post_erase(
 ) -> Result<Json<ErasureView>, HttpProblem> {
     let query = read_query(&caller, &headers, body).await?;
     Ok(Json(
-        contacts::erase_contact(&*api.deps, &caller, &query).await?.into(),
+        contacts::erase_contact(&api.deps, &caller, &query).await?.into(),
     ))
 }
 

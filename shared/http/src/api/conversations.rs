@@ -105,12 +105,12 @@ pub(super) async fn list_conversations(
                 "`waiting` cannot be given together with `status` (who waits is active), `text` or `contact`",
             ));
         }
-        operate::list_waiting_conversations(&*api.deps, &caller, filter, &page).await
+        operate::list_waiting_conversations(&api.deps, &caller, filter, &page).await
     } else {
-        operate::list_conversations(&*api.deps, &caller, filter, &page).await
+        operate::list_conversations(&api.deps, &caller, filter, &page).await
     };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    let owed = operate::explain_owed_answers(&*api.deps, &found.items).await?;
+    let owed = operate::explain_owed_answers(&api.deps, &found.items).await?;
     let items = found.items.into_iter().zip(owed);
     Ok(Json(ConversationListView {
         items: items.map(ConversationView::from).collect(),
@@ -130,7 +130,7 @@ fn parse_searched_contact(text: &str) -> Result<SearchWords, HttpProblem> {
 
 /// Returns the time up to which texts are searched. An installation that searches none says what finds a conversation instead.
 async fn find_searched_time(api: &Api) -> Result<Timestamp, HttpProblem> {
-    let covered = operate::find_searched_time(&*api.deps).await?;
+    let covered = operate::find_searched_time(&api.deps).await?;
     covered.ok_or_else(|| {
         HttpProblem::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -153,13 +153,13 @@ pub(super) async fn get_conversation(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ConversationView>, HttpProblem> {
-    let found = operate::find_conversation(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
+    let found = operate::find_conversation(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     Ok(Json(view_conversation(&api, found).await?))
 }
 
 /// Returns the view of a conversation, with the answer that it owes.
 async fn view_conversation(api: &Api, conversation: Conversation) -> Result<ConversationView, HttpProblem> {
-    let mut owed = operate::explain_owed_answers(&*api.deps, std::slice::from_ref(&conversation)).await?;
+    let mut owed = operate::explain_owed_answers(&api.deps, std::slice::from_ref(&conversation)).await?;
     Ok((conversation, owed.pop().flatten()).into())
 }
 
@@ -219,7 +219,7 @@ pub(super) async fn patch_conversation(
             "`seen` belongs to `status`, or stands alone",
         ));
     }
-    let deps = &*api.deps;
+    let deps = &api.deps;
     let mut changed = match (change.mode, change.seen) {
         (Some(mode), _) => {
             Some(operate::set_conversation_mode(deps, &caller, &id, mode, &correlation).await?)

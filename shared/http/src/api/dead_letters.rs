@@ -74,7 +74,7 @@ pub(super) async fn list_dead_letters(
         until: wanted.until,
         ..DeadLetterFilter::default()
     };
-    let found = dead_letters::list_dead_letters(&*api.deps, &caller, filter, &page).await;
+    let found = dead_letters::list_dead_letters(&api.deps, &caller, filter, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, DeadLetterView::from)))
 }
@@ -103,7 +103,7 @@ pub(super) async fn get_dead_letter(
     PathParam(id): PathParam<String>,
 ) -> Result<Json<DeadLetterDetail>, HttpProblem> {
     let DeadLetterWithPayload { dead_letter, payload } =
-        dead_letters::find_dead_letter(&*api.deps, &caller, &id).await?;
+        dead_letters::find_dead_letter(&api.deps, &caller, &id).await?;
     Ok(Json(DeadLetterDetail {
         original_id: dead_letter.id.clone(),
         dead_letter: dead_letter.into(),
@@ -177,12 +177,12 @@ pub(super) async fn get_dlq_health(
     Extension(caller): Extension<Caller>,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
 ) -> Result<Json<DlqView>, HttpProblem> {
-    let dlq_depth = dead_letters::count_dead_letters(&*api.deps, &caller, instance.as_ref()).await?;
+    let dlq_depth = dead_letters::count_dead_letters(&api.deps, &caller, instance.as_ref()).await?;
     let filter = DeadLetterFilter {
         instance,
         ..DeadLetterFilter::default()
     };
-    let newest = dead_letters::newest_with_payloads(&*api.deps, &caller, filter, DLQ_MESSAGES_MAX).await?;
+    let newest = dead_letters::newest_with_payloads(&api.deps, &caller, filter, DLQ_MESSAGES_MAX).await?;
     Ok(Json(DlqView {
         dlq_depth,
         messages: newest.into_iter().map(DlqMessage::from).collect(),

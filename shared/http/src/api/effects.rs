@@ -140,7 +140,7 @@ pub(super) async fn list_effects(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<EffectsView>, HttpProblem> {
-    let found = operate::list_effects(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
+    let found = operate::list_effects(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     let items = found.into_iter().map(EffectView::from).collect();
     Ok(Json(EffectsView { items }))
 }
@@ -168,6 +168,6 @@ pub(super) async fn post_effect(
     let id = parse_conversation_id(&id)?;
     let change: EffectChange = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let of = (&id, number);
-    let decided = operate::decide_effect(&*api.deps, &caller, of, change.state.into(), &correlation).await?;
+    let decided = operate::decide_effect(&api.deps, &caller, of, change.state.into(), &correlation).await?;
     Ok(Json(decided.into()))
 }

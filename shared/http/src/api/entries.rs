@@ -93,7 +93,7 @@ pub(super) async fn list_opened_entries<T: ConfigEntry + Record>(
     let wanted: EntryListQuery = wanted.into();
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = wanted.tenant.as_ref();
-    let found = configure::list_visible_entries::<T>(&*api.deps, caller, tenant, &page).await;
+    let found = configure::list_visible_entries::<T>(&api.deps, caller, tenant, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, std::convert::identity)))
 }
@@ -104,10 +104,11 @@ pub(super) async fn show_entry<T: ConfigEntry>(
     caller: &Caller,
     id: &str,
 ) -> Result<Response, HttpProblem> {
-    let entry: T = configure::find_entry(&*api.deps, caller, id).await?;
-    let source = match api.options.applies_file {
-        true => Some(read_applied_file(api.deps.store()).await?.find_source(&entry)),
-        false => None,
+    let entry: T = configure::find_entry(&api.deps, caller, id).await?;
+    let source = if api.options.applies_file {
+        Some(read_applied_file(api.deps.store()).await?.find_source(&entry))
+    } else {
+        None
     };
     let source = source.map(|source| [(ENTRY_SOURCE, source.as_str())]);
     Ok((version_header(&entry)?, source, Json(entry)).into_response())
@@ -121,7 +122,7 @@ pub(super) async fn create_entry<T: ConfigEntry>(
     body: Body,
 ) -> Result<Response, HttpProblem> {
     let entry: T = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
-    let created = configure::create_entry(&*api.deps, caller, entry, api.asked_parties()).await?;
+    let created = configure::create_entry(&api.deps, caller, entry, api.asked_parties()).await?;
     answer_changed(StatusCode::CREATED, created)
 }
 
@@ -146,7 +147,7 @@ pub(super) async fn change_entry<T: ConfigEntry>(
         ));
     }
     let asks = api.asked_parties();
-    let changed = configure::change_entry(&*api.deps, caller, entry, &expected, asks).await?;
+    let changed = configure::change_entry(&api.deps, caller, entry, &expected, asks).await?;
     answer_changed(StatusCode::OK, changed)
 }
 
@@ -159,7 +160,7 @@ pub(super) async fn remove_entry<T: ConfigEntry>(
     force: bool,
 ) -> Result<Json<ConfigurationChange>, HttpProblem> {
     let expected = parse_if_match(headers)?.unwrap_or(EntryMatch::Any);
-    let removed = configure::remove_entry::<T>(&*api.deps, caller, id, &expected, force).await?;
+    let removed = configure::remove_entry::<T>(&api.deps, caller, id, &expected, force).await?;
     Ok(Json(removed))
 }
 

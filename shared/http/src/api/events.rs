@@ -120,7 +120,7 @@ pub(super) async fn get_events(
         kinds: parse_kinds(wanted.kind.as_deref())?,
         limit: parse_page_request(wanted.limit, None)?.limit,
     };
-    let page = list_events(&*api.deps, &caller, &query).await;
+    let page = list_events(&api.deps, &caller, &query).await;
     let page = page.map_err(|error| list_problem(error, wanted.after.is_some()))?;
     Ok(Json(EventsView {
         items: page.events.into_iter().map(PublishedEventView::from).collect(),

@@ -72,7 +72,7 @@ pub(super) async fn get_health(State(api): State<Api>) -> (StatusCode, Json<Heal
     let vitals = api
         .options
         .health_probe
-        .probe_if_stale(&*api.deps, &*api.options.depths)
+        .probe_if_stale(&api.deps, &*api.options.depths)
         .await;
     let disk = vitals.disk.unwrap_or(HealthStatus::Healthy);
     let background = vitals.background.unwrap_or(HealthStatus::Healthy);

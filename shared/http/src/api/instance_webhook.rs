@@ -29,8 +29,8 @@ pub(super) async fn get_instance_webhook(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<WebhookSetupView>, HttpProblem> {
-    let instance: Instance = configure::find_entry(&*api.deps, &caller, &id).await?;
-    audit::note_secret_read(&*api.deps, &caller, &instance).await?;
+    let instance: Instance = configure::find_entry(&api.deps, &caller, &id).await?;
+    audit::note_secret_read(&api.deps, &caller, &instance).await?;
     let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance)).await?;
     Ok(Json(site.setup_view(&instance, true)))
 }

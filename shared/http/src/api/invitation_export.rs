@@ -108,7 +108,7 @@ pub(super) async fn export_invitations(
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let is_first = page.cursor.is_none();
     let tenant = wanted.tenant.as_ref();
-    let found = deliver::export_invitations(&*api.deps, &caller, tenant, &filter, &page).await?;
+    let found = deliver::export_invitations(&api.deps, &caller, tenant, &filter, &page).await?;
     let entries = found.items.into_iter().map(InvitationStatusView::from);
     let entries: Result<Vec<Value>, _> = entries.map(serde_json::to_value).collect();
     let entries = entries.map_err(|error| {

@@ -143,7 +143,7 @@ pub(super) async fn get_invitation_status(
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<InvitationStatusView>, HttpProblem> {
-    let found = deliver::find_invitation(&*api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
+    let found = deliver::find_invitation(&api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
 
@@ -163,7 +163,7 @@ pub(super) async fn list_invitations(
 ) -> Result<Json<ListView<InvitationStatusView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
-    let found = deliver::list_invitations(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
+    let found = deliver::list_invitations(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
     Ok(Json(ListView::from_page(found, InvitationStatusView::from)))
 }
 
@@ -229,7 +229,7 @@ pub(super) async fn get_session(
     QueryParams(wanted): QueryParams<SessionQuery>,
 ) -> Result<Json<SessionDetailView>, HttpProblem> {
     let (tenant, instance) = (wanted.tenant.as_ref(), wanted.instance.as_ref());
-    let found = deliver::find_session(&*api.deps, &caller, tenant, &phone, instance).await?;
+    let found = deliver::find_session(&api.deps, &caller, tenant, &phone, instance).await?;
     Ok(Json(SessionDetailView {
         session_id: found.session.id,
         instance_id: found.instance,

@@ -269,7 +269,7 @@ pub(super) async fn post_invitation(
 }
 
 async fn send_batch(api: &Api, caller: &Caller, request: BatchRequest) -> Result<Response, HttpProblem> {
-    let accepted = deliver::send_batch(&*api.deps, caller, request).await?;
+    let accepted = deliver::send_batch(&api.deps, caller, request).await?;
     let status = if accepted.repeated {
         StatusCode::OK
     } else {
@@ -322,7 +322,7 @@ pub(super) async fn post_guest_invitation(
 }
 
 async fn send(api: &Api, caller: &Caller, request: InvitationRequest) -> Result<Response, HttpProblem> {
-    let accepted = deliver::send_invitation(&*api.deps, caller, request).await?;
+    let accepted = deliver::send_invitation(&api.deps, caller, request).await?;
     let is_duplicate = matches!(accepted.invitation.state, InvitationState::Duplicate { .. });
     let status = if accepted.repeated || is_duplicate {
         StatusCode::OK

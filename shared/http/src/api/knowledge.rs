@@ -111,7 +111,7 @@ pub(super) async fn list_knowledge(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<KnowledgeView>, HttpProblem> {
-    let found = knowledge::list_sources(&*api.deps, &caller, &parse_agent_id(&id)?).await?;
+    let found = knowledge::list_sources(&api.deps, &caller, &parse_agent_id(&id)?).await?;
     Ok(Json(KnowledgeView {
         version: found.version,
         blocks: found.blocks,
@@ -191,7 +191,7 @@ pub(super) async fn post_knowledge(
         content_type: find_content_type(&headers),
         bytes: read_body(&headers, body, DOCUMENT_MAX).await?.to_vec(),
     };
-    let added = knowledge::add_source(&*api.deps, &caller, &parse_agent_id(&id)?, document).await?;
+    let added = knowledge::add_source(&api.deps, &caller, &parse_agent_id(&id)?, document).await?;
     Ok(Json(added.into()))
 }
 
@@ -244,7 +244,7 @@ pub(super) async fn get_knowledge_source(
     PathParam((id, source)): PathParam<(String, String)>,
 ) -> Result<Json<WholeSourceView>, HttpProblem> {
     let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
-    let (source, blocks) = knowledge::show_source(&*api.deps, &caller, &agent, &source).await?;
+    let (source, blocks) = knowledge::show_source(&api.deps, &caller, &agent, &source).await?;
     Ok(Json(WholeSourceView {
         source: source.into(),
         texts: blocks.into_iter().map(BlockView::from).collect(),
@@ -268,7 +268,7 @@ pub(super) async fn delete_knowledge_source(
     PathParam((id, source)): PathParam<(String, String)>,
 ) -> Result<StatusCode, HttpProblem> {
     let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
-    knowledge::remove_source(&*api.deps, &caller, &agent, &source).await?;
+    knowledge::remove_source(&api.deps, &caller, &agent, &source).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -302,7 +302,7 @@ pub(super) async fn post_knowledge_vectors(
 ) -> Result<Json<VectorsView>, HttpProblem> {
     let wanted: VectorRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let agent = parse_agent_id(&id)?;
-    let state = knowledge::embed_knowledge(&*api.deps, &caller, &agent, wanted.again).await?;
+    let state = knowledge::embed_knowledge(&api.deps, &caller, &agent, wanted.again).await?;
     Ok(Json(state.into()))
 }
 

@@ -84,7 +84,7 @@ pub(super) async fn post_knowledge_pages(
         )));
     }
     let agent = parse_agent_id(&id)?;
-    let outcomes = knowledge::add_pages(&*api.deps, &caller, &agent, &wanted.urls).await?;
+    let outcomes = knowledge::add_pages(&api.deps, &caller, &agent, &wanted.urls).await?;
     Ok(Json(PagesView {
         items: outcomes.into_iter().map(PageView::from).collect(),
     }))

@@ -101,7 +101,7 @@ pub(super) async fn post_knowledge_search(
         )));
     }
     let agent = parse_agent_id(&id)?;
-    let found = knowledge::search_knowledge(&*api.deps, &caller, &agent, &wanted.question, limit).await?;
+    let found = knowledge::search_knowledge(&api.deps, &caller, &agent, &wanted.question, limit).await?;
     Ok(Json(SearchView {
         search: found.search.as_str(),
         vectors: found.gap.map(VectorGap::as_str),

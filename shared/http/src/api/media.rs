@@ -73,7 +73,7 @@ pub(super) async fn post_media(
         .ok_or_else(|| HttpProblem::bad_request("Content-Type must be the file's MIME type"))?;
     check_file_metadata(mime_type, about.file_name.as_deref())
         .map_err(|error| HttpProblem::bad_request(error.to_string()))?;
-    let deps = &*api.deps;
+    let deps = &api.deps;
     let bytes = read_body(&headers, body, FILE_MAX).await?;
     if bytes.is_empty() {
         return Err(HttpProblem::bad_request("the body must be the file"));
@@ -113,7 +113,7 @@ pub(super) async fn get_media(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
-    let found = message_file::open_message_file(&*api.deps, &caller, &parse_message_id(&id)?).await?;
+    let found = message_file::open_message_file(&api.deps, &caller, &parse_message_id(&id)?).await?;
     serve_file(found)
 }
 
@@ -144,7 +144,7 @@ pub(super) async fn get_linked_file(
     QueryParams(link): QueryParams<FileLinkQuery>,
 ) -> Result<Response, HttpProblem> {
     let id = parse_message_id(&id)?;
-    serve_file(message_file::open_linked_file(&*api.deps, &id, link.until, &link.proof).await?)
+    serve_file(message_file::open_linked_file(&api.deps, &id, link.until, &link.proof).await?)
 }
 
 fn serve_file(found: Option<MessageFileContent>) -> Result<Response, HttpProblem> {

@@ -57,9 +57,9 @@ pub(super) async fn list_messages(
     let id = parse_conversation_id(&id)?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = if wanted.joined == Some(true) {
-        operate::list_joined_messages(&*api.deps, &caller, &id, &page).await
+        operate::list_joined_messages(&api.deps, &caller, &id, &page).await
     } else {
-        operate::list_messages(&*api.deps, &caller, &id, &page).await
+        operate::list_messages(&api.deps, &caller, &id, &page).await
     };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, MessageItem::from)))
@@ -89,7 +89,7 @@ pub(super) async fn get_message(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<MessageAnswer>, HttpProblem> {
-    let deps = &*api.deps;
+    let deps = &api.deps;
     let mut wanted = id;
     if let Ok(id) = ScheduledId::parse(&wanted) {
         let scheduled = deliver::find_scheduled(deps, &caller, &id)
@@ -178,7 +178,7 @@ pub(super) async fn post_answer(
     };
     let (content, options) = said.parse_outgoing()?;
     let sent = operate::answer_as_operator(
-        &*api.deps,
+        &api.deps,
         &caller,
         &id,
         OperatorAnswer {

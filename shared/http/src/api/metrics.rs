@@ -75,7 +75,7 @@ async fn write_page(api: &Api, page: &MetricsPage) -> String {
     let (at, reading) = if let Some(kept) = kept {
         kept
     } else {
-        let read = run_with_timeout(&*api.deps, "reading the gauges", read_gauges(api)).await;
+        let read = run_with_timeout(&api.deps, "reading the gauges", read_gauges(api)).await;
         (now, read.map_err(|error| problem::log_port_error(&error)).ok())
     };
     let text = (page.0)(reading.as_ref());

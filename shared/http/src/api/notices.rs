@@ -63,7 +63,7 @@ pub(super) async fn list_notices(
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NoticesView>, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
-    let notices = operate::list_notices(&*api.deps, &caller, &instance).await?;
+    let notices = operate::list_notices(&api.deps, &caller, &instance).await?;
     let items = notices.into_iter().map(NoticeView::from).collect();
     Ok(Json(NoticesView { items }))
 }

@@ -107,7 +107,7 @@ pub(super) async fn list_occasions(
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await;
+    let found = occasions::list_occasions(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
     let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, OccasionView::from)))
 }
@@ -127,7 +127,7 @@ pub(super) async fn get_occasion(
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<OccasionView>, HttpProblem> {
     let occasion = parse_occasion(&id)?;
-    let found = occasions::find_occasion(&*api.deps, &caller, wanted.tenant.as_ref(), &occasion).await?;
+    let found = occasions::find_occasion(&api.deps, &caller, wanted.tenant.as_ref(), &occasion).await?;
     Ok(Json(found.into()))
 }
 
@@ -191,7 +191,7 @@ pub(super) async fn list_guests(
 ) -> Result<Json<ListView<GuestView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
-    let found = occasions::list_guests(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await;
+    let found = occasions::list_guests(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await;
     let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, GuestView::from)))
 }
@@ -216,7 +216,7 @@ pub(super) async fn get_guest(
 ) -> Result<Json<GuestView>, HttpProblem> {
     let (occasion, guest) = (parse_occasion(&id)?, parse_guest_id(&guest)?);
     let named = (&occasion, &guest);
-    let found = occasions::find_guest(&*api.deps, &caller, wanted.tenant.as_ref(), named).await?;
+    let found = occasions::find_guest(&api.deps, &caller, wanted.tenant.as_ref(), named).await?;
     Ok(Json(found.into()))
 }
 
@@ -318,7 +318,7 @@ pub(super) async fn post_guests(
             .map(|(place, row)| (place + 1, Ok(row)))
             .collect::<Vec<ListedGuest>>()
     };
-    let added = occasions::add_guests(&*api.deps, &caller, wanted.tenant.as_ref(), &occasion, rows).await?;
+    let added = occasions::add_guests(&api.deps, &caller, wanted.tenant.as_ref(), &occasion, rows).await?;
     Ok(Json(added.into()))
 }
 
@@ -350,6 +350,6 @@ pub(super) async fn delete_guest(
 ) -> Result<StatusCode, HttpProblem> {
     let occasion = parse_occasion(&id)?;
     let guest = GuestId::parse(&guest).map_err(|_| HttpProblem::not_found("there is no such guest"))?;
-    occasions::delete_guest(&*api.deps, &caller, wanted.tenant.as_ref(), (&occasion, &guest)).await?;
+    occasions::delete_guest(&api.deps, &caller, wanted.tenant.as_ref(), (&occasion, &guest)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

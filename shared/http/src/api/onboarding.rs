@@ -309,7 +309,7 @@ async fn set_up_instance(
         SetupAction::Pair => AuditAction::PairingStarted,
         SetupAction::Check => AuditAction::SetupChecked,
     };
-    let instance = begin_onboarding(&*api.deps, caller, id, audited).await?;
+    let instance = begin_onboarding(&api.deps, caller, id, audited).await?;
     let not_here = |why: &str| HttpProblem::new(StatusCode::CONFLICT, why);
     let Some(setup) = &api.options.provider_setup else {
         return Err(not_here("this process sets no instance up"));

@@ -97,7 +97,7 @@ pub(super) async fn get_opt_outs(
     QueryParams(wanted): QueryParams<OptOutQuery>,
 ) -> Result<Json<ListView<OptOutView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = list_opt_outs(&*api.deps, &caller, &wanted.tenant, &page).await;
+    let found = list_opt_outs(&api.deps, &caller, &wanted.tenant, &page).await;
     match found.map_err(|error| list_problem(error, page.cursor.is_some()))? {
         Some(found) => Ok(Json(ListView::from_page(found, OptOutView::from))),
         None => Err(HttpProblem::not_found("there is no such tenant")),

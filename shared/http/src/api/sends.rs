@@ -109,7 +109,7 @@ pub(super) async fn post_send(
         send_at: wanted.send_at,
         correlation,
     };
-    let accepted = deliver::accept_message(&*api.deps, &caller, &instance, send).await?;
+    let accepted = deliver::accept_message(&api.deps, &caller, &instance, send).await?;
     let location = [(header::LOCATION, format!("/v1/messages/{}", accepted.id))];
     let status = if accepted.repeated {
         StatusCode::OK
@@ -144,7 +144,7 @@ pub(super) async fn delete_message(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ScheduledView>, HttpProblem> {
-    let deps = &*api.deps;
+    let deps = &api.deps;
     if let Ok(id) = ScheduledId::parse(&id) {
         return Ok(Json(deliver::cancel_scheduled(deps, &caller, &id).await?.into()));
     }

@@ -49,9 +49,7 @@ pub(super) async fn list_simulated_outbox(
     let items = match &caller.scope {
         Scope::Installation => outbox.list_messages(),
         Scope::Tenant(_) => {
-            let own = configure::read_configuration(&*api.deps, &caller)
-                .await?
-                .instances;
+            let own = configure::read_configuration(&api.deps, &caller).await?.instances;
             outbox.list_messages_of(|id| own.iter().any(|instance| instance.id == *id))
         }
     };
@@ -110,7 +108,7 @@ pub(super) async fn post_simulated_message(
     }
     let request: SimulatedMessageRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let phone = check_message(&request)?;
-    let deps = &*api.deps;
+    let deps = &api.deps;
     let instance: Instance = configure::find_entry(deps, &caller, request.instance_id.as_str()).await?;
     let refused = |why: &str| HttpProblem::new(StatusCode::CONFLICT, why);
     if !deps.providers().is_simulated(&instance).await {

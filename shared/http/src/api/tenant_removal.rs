@@ -107,6 +107,6 @@ pub(super) async fn delete_tenant(
         force: wanted.force,
         dry_run: wanted.dry_run,
     };
-    let removed = tenant_removal::remove_tenant(&*api.deps, &caller, &tenant, options).await?;
+    let removed = tenant_removal::remove_tenant(&api.deps, &caller, &tenant, options).await?;
     Ok(Json(removed.into()))
 }

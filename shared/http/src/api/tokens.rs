@@ -121,7 +121,7 @@ pub(super) async fn post_token(
         role: wanted.role,
         expires_at: wanted.expires_at,
     };
-    let created = tokens::create_token(&*api.deps, &caller, new).await?;
+    let created = tokens::create_token(&api.deps, &caller, new).await?;
     let view = CreatedTokenView {
         token: created.token.into(),
         secret: created.text.expose_secret().to_owned(),
@@ -159,7 +159,7 @@ pub(super) async fn list_tokens(
     QueryParams(wanted): QueryParams<TokenListQuery>,
 ) -> Result<Json<ListView<TokenView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = tokens::list_tokens(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await;
+    let found = tokens::list_tokens(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, TokenView::from)))
 }
@@ -191,7 +191,7 @@ pub(super) async fn delete_token(
     QueryParams(of): QueryParams<TokenTenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {
     let name = TokenName::parse(&name).map_err(|_| TokenError::NotFound("token"))?;
-    tokens::revoke_token(&*api.deps, &caller, of.tenant.as_ref(), &name).await?;
+    tokens::revoke_token(&api.deps, &caller, of.tenant.as_ref(), &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

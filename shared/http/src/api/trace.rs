@@ -68,7 +68,7 @@ pub(super) async fn get_trace(
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TraceQuery>,
 ) -> Result<Json<TraceView>, HttpProblem> {
-    let deps = &*api.deps;
+    let deps = &api.deps;
     if wanted.instance.is_some() && wanted.provider_message.is_none() {
         return Err(HttpProblem::bad_request(
             "`instance` goes with `provider_message`",

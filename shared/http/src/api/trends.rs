@@ -186,7 +186,7 @@ pub(super) async fn get_trends(
         tenant: wanted.tenant,
         instance: wanted.instance,
     };
-    match read_trends(&*api.deps, &caller, &request).await? {
+    match read_trends(&api.deps, &caller, &request).await? {
         Some(report) => Ok(Json(TrendView::from_report(&report))),
         None => Err(HttpProblem::not_found("there is no such tenant or instance")),
     }

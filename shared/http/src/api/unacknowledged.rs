@@ -69,7 +69,7 @@ pub(super) async fn list_unacknowledged(
     QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
 ) -> Result<Json<ListView<UnacknowledgedView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = operate::list_unacknowledged(&*api.deps, &caller, wanted.instance, &page).await;
+    let found = operate::list_unacknowledged(&api.deps, &caller, wanted.instance, &page).await;
     let found = found.map_err(|error| list_problem(OperateError::from(error), page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, UnacknowledgedView::from)))
 }

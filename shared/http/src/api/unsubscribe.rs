@@ -51,7 +51,7 @@ pub(super) async fn get_unsubscribe_page(
     State(api): State<Api>,
     PathParam(token): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
-    if is_unsubscribe_token(&*api.deps, &token).await? {
+    if is_unsubscribe_token(&api.deps, &token).await? {
         Ok(answer_with_page(ASK_PAGE))
     } else {
         Err(unknown_link())
@@ -75,7 +75,7 @@ pub(super) async fn post_unsubscribe(
     State(api): State<Api>,
     PathParam(token): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
-    match unsubscribe_by_link(&*api.deps, &token).await {
+    match unsubscribe_by_link(&api.deps, &token).await {
         Ok(()) => Ok(answer_with_page(DONE_PAGE)),
         Err(UnsubscribeError::UnknownLink) => Err(unknown_link()),
         Err(UnsubscribeError::Port(error)) => Err(error.into()),

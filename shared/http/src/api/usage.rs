@@ -217,7 +217,7 @@ pub(super) async fn get_usage(
         to: until,
         by: wanted.by.unwrap_or(UsageGroupParam::Day).into(),
     };
-    match read_usage(&*api.deps, &caller, &request).await? {
+    match read_usage(&api.deps, &caller, &request).await? {
         Some(lines) => Ok(Json(UsageView {
             since,
             until,

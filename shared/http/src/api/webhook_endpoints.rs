@@ -121,7 +121,7 @@ pub(super) async fn list_webhook_endpoints(
     Extension(caller): Extension<Caller>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<ListView<EndpointView>>, HttpProblem> {
-    let found = webhooks::list_endpoints(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let found = webhooks::list_endpoints(&api.deps, &caller, of.tenant.as_ref()).await?;
     let page = Page {
         items: found,
         next_cursor: None,
@@ -153,11 +153,11 @@ pub(super) async fn post_webhook_endpoint(
     body: Body,
 ) -> Result<(StatusCode, Json<EndpointSecretView>), HttpProblem> {
     let new: WebhookEndpoint = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
-    let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = new.id.clone();
     let change = EndpointChange::Create(new);
-    change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
-    let made = webhooks::begin_posts(&*api.deps, &caller, &tenant, id.as_str()).await?;
+    change_webhook_endpoints(&api.deps, &caller, &tenant, &change).await?;
+    let made = webhooks::begin_posts(&api.deps, &caller, &tenant, id.as_str()).await?;
     Ok((StatusCode::CREATED, Json(show_secret(&api, made).await?)))
 }
 
@@ -175,7 +175,7 @@ pub(super) async fn get_webhook_endpoint(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<EndpointView>, HttpProblem> {
-    let found = webhooks::read_endpoint(&*api.deps, &caller, of.tenant.as_ref(), &id).await?;
+    let found = webhooks::read_endpoint(&api.deps, &caller, of.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
 
@@ -201,11 +201,11 @@ pub(super) async fn put_webhook_endpoint(
     body: Body,
 ) -> Result<Json<EndpointView>, HttpProblem> {
     let fields: EndpointFields = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
-    let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
     let change = EndpointChange::Replace(fields.into_endpoint(id.clone()));
-    change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
-    let found = webhooks::read_endpoint(&*api.deps, &caller, Some(&tenant), id.as_str()).await?;
+    change_webhook_endpoints(&api.deps, &caller, &tenant, &change).await?;
+    let found = webhooks::read_endpoint(&api.deps, &caller, Some(&tenant), id.as_str()).await?;
     Ok(Json(found.into()))
 }
 
@@ -223,10 +223,10 @@ pub(super) async fn delete_webhook_endpoint(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {
-    let tenant = webhooks::choose_endpoint_tenant(&*api.deps, &caller, of.tenant.as_ref()).await?;
+    let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
     let change = EndpointChange::Remove(id);
-    change_webhook_endpoints(&*api.deps, &caller, &tenant, &change).await?;
+    change_webhook_endpoints(&api.deps, &caller, &tenant, &change).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -263,7 +263,7 @@ pub(super) async fn post_signing_rotation(
             )));
         }
     };
-    let rotated = rotate_signing_secret(&*api.deps, &caller, of.tenant.as_ref(), &id, overlap).await?;
+    let rotated = rotate_signing_secret(&api.deps, &caller, of.tenant.as_ref(), &id, overlap).await?;
     Ok(Json(show_secret(&api, rotated).await?))
 }
 

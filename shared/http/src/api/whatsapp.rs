@@ -262,7 +262,7 @@ async fn read_health(
     show: impl FnMut(&InstanceHealth) + Send,
 ) -> Result<Health, HttpProblem> {
     let instance = wanted.instance.as_ref();
-    let mut health = assess_health(&*api.deps, &*api.options.depths, caller, instance, show)
+    let mut health = assess_health(&api.deps, &*api.options.depths, caller, instance, show)
         .await?
         .ok_or_else(|| HttpProblem::not_found("there is no such instance"))?;
     if api.options.health_probe.is_disk_full() {

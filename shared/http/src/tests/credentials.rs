@@ -76,7 +76,7 @@ impl Vault {
         let text = json!({"to": "+5511900000001", "text": "oi"});
         let answered = self.operate("POST", "/v1/instances/evil/messages", &text).await;
         assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
-        super::forged::work(&self.site.store, &*self.site.deps()).await;
+        super::forged::work(&self.site.store, &self.site.deps()).await;
     }
 }
 
@@ -416,7 +416,7 @@ async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
     vault
         .operate("POST", "/v1/instances/clinic-evil/messages", &text)
         .await;
-    super::forged::work(&vault.site.store, &*vault.site.deps()).await;
+    super::forged::work(&vault.site.store, &vault.site.deps()).await;
     assert_eq!(
         host.requests().len(),
         asked,

@@ -156,7 +156,7 @@ async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
         .remove(0);
     let second = dies(&site, &alive, add_millis(dead_letter.at, 60_000)).await;
     let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();
-    let verdict = handle_outbound_message(&*site.deps(), &Idle, &body, 2, None).await;
+    let verdict = handle_outbound_message(&site.deps(), &Idle, &body, 2, None).await;
     assert_eq!(verdict, recado_pipeline::Verdict::Done);
     let failed_at = succeed(site.store.find_message(&message.message_id()))
         .await
@@ -278,7 +278,7 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
     .remove(0);
     let first: InboundJob = serde_json::from_str(&received.body).unwrap();
     while first.redrive >= Some(now()) {}
-    let _ = process::process(&*site.deps(), &received.body, 1).await;
+    let _ = process::process(&site.deps(), &received.body, 1).await;
     let failed_at = async || {
         succeed(site.store.find_event(&job.event))
             .await
@@ -291,7 +291,7 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
         .unwrap();
     assert_eq!(dead_letter.at, second);
     // The queue brings the first redrive again.
-    let _ = process::process(&*site.deps(), &received.body, 2).await;
+    let _ = process::process(&site.deps(), &received.body, 2).await;
     assert_eq!(failed_at().await, Some(second));
     let kept = find_dead_letter(&site.store, job.event.as_str()).await.unwrap();
     assert_eq!(kept, Some(dead_letter));
@@ -317,10 +317,10 @@ async fn a_deleted_dead_letter_does_not_come_back_and_who_deleted_it_can_be_read
     }
     let deps = site.deps();
     // Whatever comes late: the copy from a console, the event from its queue, the minute.
-    let _ = handle_outbound_message(&*deps, &Idle, &copy.body, 1, None).await;
+    let _ = handle_outbound_message(&deps, &Idle, &copy.body, 1, None).await;
     let body = serde_json::to_string(&job).unwrap();
-    let _ = process::process(&*deps, &body, 2).await;
-    reconcile(&*deps).await.unwrap();
+    let _ = process::process(&deps, &body, 2).await;
+    reconcile(&deps).await.unwrap();
     assert!(matches!(
         state(&site, &message.message_id()).await,
         OutboxState::Dead {

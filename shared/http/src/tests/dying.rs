@@ -171,7 +171,7 @@ pub(super) async fn dead_event(site: &Site, name: &str) -> InboundJob {
     let job = job("desconhecida", name);
     let _ = site.store.record_event(&job).await.unwrap();
     let body = serde_json::to_string(&job).unwrap();
-    let _ = process::process(&*site.deps(), &body, 1).await;
+    let _ = process::process(&site.deps(), &body, 1).await;
     let record = site.store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(record.state, EventState::Dead);
     job

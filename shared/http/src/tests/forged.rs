@@ -89,7 +89,7 @@ impl Town {
     }
 
     async fn work(&self) -> Vec<String> {
-        work(&self.site.store, &*self.deps).await
+        work(&self.site.store, &self.deps).await
     }
 
     /// A message to a contact who has just written; its id.
@@ -245,7 +245,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     assert_eq!(before["status"], "pending", "{before}");
     forge(&town, &message).await;
     for job in &unfinished {
-        let _verdict = handle_outbound_message(&*town.deps, &Idle, job, 2, None).await;
+        let _verdict = handle_outbound_message(&town.deps, &Idle, job, 2, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(after["status"], before["status"], "{after}");
@@ -253,7 +253,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     let genuine = body_of(PARTNERS, &status("sent", &message, Some("wamid.genuine")));
     town.post_dialog360(PARTNERS, &genuine).await;
     for job in &unfinished {
-        let _verdict = handle_outbound_message(&*town.deps, &Idle, job, 3, None).await;
+        let _verdict = handle_outbound_message(&town.deps, &Idle, job, 3, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(

@@ -80,7 +80,7 @@ async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_re
     let (site, clock) = at(now()).await;
     let (message, job) = one_of_each(&site).await;
     let deps = site.deps();
-    let done = reconcile(&*deps).await.unwrap();
+    let done = reconcile(&deps).await.unwrap();
     assert_eq!((done.collected, done.failed), (3, 0));
     let listed = get(&site, "/v1/dead-letters").await;
     let mut kinds: Vec<&str> = listed["items"]
@@ -140,7 +140,7 @@ async fn each_job_of_turns_that_was_given_up_says_what_it_is_and_what_it_is_abou
     ] {
         turns_job_given_up(&site, job).await;
     }
-    reconcile(&*site.deps()).await.unwrap();
+    reconcile(&site.deps()).await.unwrap();
     let listed = get(&site, "/v1/dead-letters").await;
     let items = listed["items"].as_array().unwrap();
     let about = |kind: &str| {
@@ -192,7 +192,7 @@ async fn a_copy_without_its_dead_letter_goes_unless_it_is_so_young_that_one_may_
             what: DeadLetterContent::Unreadable { body: "{".to_owned() },
         };
         site.store.enqueue_dead_copy(&dead_letter).await.unwrap();
-        reconcile(&*site.deps()).await.unwrap();
+        reconcile(&site.deps()).await.unwrap();
         assert_eq!(
             dead_depth(&site, QueueName::Turns).await,
             left,
@@ -207,10 +207,10 @@ async fn a_copy_stays_as_long_as_its_dead_letter_does() {
     let id = site.conversation(CONTACT).await;
     let message = reply(&site, &id).await;
     let dead_letter = dies(&site, &message, now()).await;
-    reconcile(&*site.deps()).await.unwrap();
+    reconcile(&site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
     assert!(succeed(remove_dead_letter(&site.store, &dead_letter.id, dead_letter.at)).await);
     clock.fetch_add(6_000, Ordering::Relaxed);
-    reconcile(&*site.deps()).await.unwrap();
+    reconcile(&site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);
 }

@@ -228,7 +228,7 @@ async fn a_scheduled_message_is_found_by_its_id_before_and_after_it_falls_due() 
     // Whether it is due is for the clock to say: until then nothing becomes of it.
     let tenant = TenantId::parse("clinic").unwrap();
     assert!(
-        !deliver::release_due_message(&*site.deps(), &tenant, &scheduled)
+        !deliver::release_due_message(&site.deps(), &tenant, &scheduled)
             .await
             .unwrap()
     );

@@ -53,7 +53,7 @@ impl WebhookState {
         if !are_needed {
             return Ok(keys);
         }
-        let configured = list_external_ids(&*self.deps, provider).await?;
+        let configured = list_external_ids(&self.deps, provider).await?;
         Ok(Arc::new(keys.with_configured_numbers(configured)))
     }
 
@@ -73,7 +73,7 @@ impl WebhookState {
         let Some(owner) = owner else {
             return Ok(keys);
         };
-        let bound = find_proving_instance(&*self.deps, provider, &owner).await?;
+        let bound = find_proving_instance(&self.deps, provider, &owner).await?;
         let salt = bound.and_then(|bound| bound.instance.secret_salt.clone());
         Ok(salt.map_or_else(
             || Arc::clone(&keys),
@@ -89,7 +89,7 @@ impl WebhookState {
     ) -> Result<BTreeMap<ExternalId, Option<Secret>>, HttpProblem> {
         let mut apps = BTreeMap::new();
         for number in numbers {
-            let Some(bound) = find_proving_instance(&*self.deps, provider, &number).await? else {
+            let Some(bound) = find_proving_instance(&self.deps, provider, &number).await? else {
                 continue;
             };
             let instance = &bound.instance;

@@ -18,8 +18,9 @@ use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
-use recado_ports::ports::{InboundEntry, PortResult, RecordEventOutcome};
+use recado_ports::ports::{PortError, PortResult, RecordEventOutcome};
 use recado_ports::records::notices::put_notice;
+use recado_ports::step_commit::{StepCommit, StepOutcome, StepRecords};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
@@ -105,7 +106,14 @@ async fn record_events(
         return Ok(Vec::new());
     }
     let with_files = list_with_files(&jobs);
-    let recorded = record_and_enqueue(deps, jobs).await?;
+    let step = StepCommit {
+        records: StepRecords::Events(&jobs),
+        jobs: Vec::new(),
+        acknowledges: false,
+    };
+    let StepOutcome::Recorded(recorded) = deps.commit_step(&step).await? else {
+        return Err(PortError::contended("event"));
+    };
     for (event, found) in with_files.iter().zip(&recorded) {
         if let (Some(event), RecordEventOutcome::Settled) = (event, found) {
             delete_unneeded_webhook_file(deps, event).await;
@@ -213,37 +221,6 @@ async fn record_notices(deps: &Deps, notices: Vec<Notice>) -> PortResult<()> {
 fn list_with_files(jobs: &[InboundJob]) -> Vec<Option<EventId>> {
     let with_file = |job: &InboundJob| job.has_file.then(|| job.event.clone());
     jobs.iter().map(with_file).collect()
-}
-
-/// Records each event as pending and enqueues those that are not settled, in their order. Returns what recording each of
-/// them found.
-async fn record_and_enqueue(deps: &Deps, jobs: Vec<InboundJob>) -> PortResult<Vec<RecordEventOutcome>> {
-    if let Some(both) = deps.queues().record_and_enqueue(&jobs) {
-        return both.await;
-    }
-    let recorded: Vec<(InboundJob, RecordEventOutcome)> = stream::iter(jobs)
-        .map(|job| record_event(deps, job))
-        .buffered(WRITES_AT_ONCE)
-        .try_collect()
-        .await?;
-    let found = recorded.iter().map(|(_, found)| *found).collect();
-    let owed: Vec<InboundEntry> = recorded
-        .into_iter()
-        .filter(|(_, found)| *found != RecordEventOutcome::Settled)
-        .map(|(job, _)| InboundEntry {
-            deduplication: job.event.to_string(),
-            job,
-        })
-        .collect();
-    if !owed.is_empty() {
-        deps.queues().enqueue_inbound(&owed).await?;
-    }
-    Ok(found)
-}
-
-async fn record_event(deps: &Deps, job: InboundJob) -> PortResult<(InboundJob, RecordEventOutcome)> {
-    let found = deps.store().record_event(&job).await?;
-    Ok((job, found))
 }
 
 /// Builds the job of an event. A large body and a file are stored first.

@@ -175,7 +175,7 @@ async fn reconcile_item(deps: &Deps, item: OverdueWork, end: Timestamp) -> PortR
         OverdueWork::Outgoing {
             conversation,
             ordinal,
-        } => enqueue_overdue_sends(deps, &conversation, ordinal)
+        } => Box::pin(enqueue_overdue_sends(deps, &conversation, ordinal))
             .await
             .map(|done| did(done, ReconcileAction::Send)),
         OverdueWork::Owed(conversation) => enqueue_owed_turn(deps, &conversation)
@@ -184,7 +184,7 @@ async fn reconcile_item(deps: &Deps, item: OverdueWork, end: Timestamp) -> PortR
         OverdueWork::Probe(instance) => probe_instance(deps, &instance)
             .await
             .map(|()| ReconcileAction::Probe),
-        OverdueWork::Parked(parked) => handle_overdue_parked(deps, &parked)
+        OverdueWork::Parked(parked) => Box::pin(handle_overdue_parked(deps, &parked))
             .await
             .map(|()| ReconcileAction::Parked),
         OverdueWork::Scheduled { tenant, scheduled } => release_due_message(deps, &tenant, &scheduled)

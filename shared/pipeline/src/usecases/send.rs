@@ -172,7 +172,7 @@ async fn work_on_job(
             ends_job: listed.is_empty(),
             ..context
         };
-        match handle_listed_message(deps, context, job, &epochs, message).await {
+        match Box::pin(handle_listed_message(deps, context, job, &epochs, message)).await {
             Ok(()) | Err(Stop::Finished) => {}
             Err(Stop::Void) => epochs.record_void_reply(message),
             Err(Stop::Later(verdict)) => return Ok(verdict),
@@ -201,7 +201,7 @@ async fn handle_listed_message(
         ..context
     };
     other_threads::finish_earlier_messages(deps, others, message).await?;
-    handle_open_message(deps, context, message.clone()).await
+    Box::pin(handle_open_message(deps, context, message.clone())).await
 }
 
 /// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for

@@ -150,7 +150,7 @@ pub async fn load_timeline(
     };
     let bound = deps.store().instance_config(&view.message.instance).await?;
     add_costs(deps, bound.as_deref(), std::slice::from_mut(&mut view)).await?;
-    let timeline = timeline::build_timeline(deps, &view).await?;
+    let timeline = Box::pin(timeline::build_timeline(deps, &view)).await?;
     if view.message.role == Role::User
         && let Some(conversation) = deps.store().find_conversation(&view.message.conversation).await?
     {

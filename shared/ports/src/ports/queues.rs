@@ -1,13 +1,10 @@
-use super::{DeliveryLink, InboundWrite, PortResult, RecordEventOutcome, StoreInboundOutcome, WriteOutcome};
-use crate::table::Write;
+use super::PortResult;
+use crate::step_commit::{StepCommit, StepOutcome};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
-use recado_domain::instance::InFlightSend;
-use recado_domain::message::Message;
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -31,30 +28,6 @@ pub struct OutboundEntry {
     pub deduplication: String,
 }
 
-/// An inbound message with everything that follows from it.
-#[derive(Debug)]
-pub struct AppliedMessage<'a> {
-    /// Message, its event with its end, and its conversation, as [`super::Inbox::store_inbound`] stores them.
-    pub write: InboundWrite<'a>,
-    /// Turn job of the message, with the delay after which it is handed out. `None`: the message wants no answer.
-    pub turn: Option<(&'a TurnsJob, Duration)>,
-}
-
-/// A reply with the jobs that follow from it.
-#[derive(Debug)]
-pub struct CommittedReply<'a> {
-    /// Conversation and messages, as [`super::Conversations::commit_reply`] stores them.
-    pub conversation: &'a Conversation,
-    /// Messages of the reply.
-    pub parts: &'a [Message],
-    /// Writes of the table that are made beside them.
-    pub beside: &'a [Write],
-    /// Send job for the messages. It is new, so no deduplication id is looked for.
-    pub send: &'a OutboundJob,
-    /// Turn job for what the reply leaves owed, handed out at once.
-    pub turn: Option<&'a TurnsJob>,
-}
-
 /// The queues, the schedule and the store of large bodies. Queue messages are wake-up jobs: they may come twice, late,
 /// or after another worker did the work.
 #[async_trait]
@@ -63,50 +36,15 @@ pub trait Queues: Send + Sync {
     /// them may not be enqueued; those of a group that are enqueued are its first ones.
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()>;
 
-    /// Records events as pending and enqueues those that are not settled, all in one transaction. Records and queue must
-    /// lie in one database. Returns what recording found of each ([`RecordEventOutcome`]). An error means that none of them
-    /// was recorded or enqueued. A pending event that is repeated is enqueued under its own id as deduplication id.
+    /// Commits the records of a step with its jobs and the acknowledgement of the queue message that the caller handles, all in one
+    /// transaction. Only [`StepOutcome::Committed`] and [`StepOutcome::Recorded`] mean that anything was written; an error means that
+    /// nothing was. A pending event that is repeated is enqueued under its own id as deduplication id.
     ///
-    /// `None`: records and queue lie apart, and nothing is done. The caller records each event and then enqueues it.
-    fn record_and_enqueue<'a>(
+    /// `None`: records and queues lie apart, and nothing is done ([`Deps::commit_step`](crate::Deps::commit_step)).
+    fn commit_step<'a>(
         &'a self,
-        _events: &'a [InboundJob],
-    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
-        None
-    }
-
-    /// Stores a message with its turn job, the end of its event and the acknowledgement, in one transaction. The acknowledgement
-    /// is of the queue message that the caller handles. Only [`StoreInboundOutcome::Stored`] means that anything was written.
-    ///
-    /// `None`: records and queues lie apart, and nothing is done. The caller takes these steps one after the other.
-    fn store_and_finish<'a>(
-        &'a self,
-        _applied: &'a AppliedMessage<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
-        None
-    }
-
-    /// Commits a reply with its jobs and the acknowledgement of the queue message that the caller handles, in one transaction.
-    /// A conflict means that nothing was written.
-    ///
-    /// `None`: as for [`Self::store_and_finish`].
-    fn commit_and_enqueue<'a>(
-        &'a self,
-        _reply: &'a CommittedReply<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        None
-    }
-
-    /// Settles a sent message as [`super::OutboxStore::settle_message`] does, with the acknowledgement, in one transaction. A
-    /// conflict means that nothing was written.
-    ///
-    /// `None`: as for [`Self::store_and_finish`].
-    fn settle_and_acknowledge<'a>(
-        &'a self,
-        _message: &'a Message,
-        _landed: Option<&'a InFlightSend>,
-        _link: Option<&'a DeliveryLink>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
+        _step: &'a StepCommit<'_>,
+    ) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
         None
     }
 

@@ -89,11 +89,14 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
     );
 }
 
+/// What happens once.
+type Event = Box<dyn FnOnce() + Send>;
+
 /// The time of the setup; at the first look at the clock, something else happens from beginning to end.
 #[derive(Clone)]
 struct Meanwhile {
     time: Time,
-    happens: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+    happens: Arc<Mutex<Option<Event>>>,
 }
 
 #[async_trait]

@@ -4,17 +4,14 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
-use recado_domain::instance::InFlightSend;
 use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
-use recado_domain::message::Message;
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use recado_pipeline::ports::{
-    AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, OutboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome,
-    VectorStore, WriteOutcome,
+    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortResult,
+    Queues, RecordEventOutcome, StoreInboundOutcome, VectorStore, WriteOutcome,
 };
+use recado_pipeline::step_commit::{StepCommit, StepOutcome, StepRecords};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -22,6 +19,13 @@ use std::time::Duration;
 
 /// How long a queue knows an id, in milliseconds.
 const KNOWN_MS: i64 = 300_000;
+
+fn to_write_outcome(outcome: &StepOutcome) -> WriteOutcome {
+    match outcome {
+        StepOutcome::Committed => WriteOutcome::Written,
+        _ => WriteOutcome::Conflict,
+    }
+}
 
 impl<Q: Queues> FaultyPort<Q> {
     /// Whether a send job of the same conversation and ordinal is known, for a mutation.
@@ -37,22 +41,51 @@ impl<Q: Queues> FaultyPort<Q> {
         false
     }
 
-    /// `call`, a transaction of records and queues, with all queues changed by it. A safeguard that is taken out is one of
-    /// separate steps, so then there is none.
-    fn joint<'a, T: 'a>(
+    /// Notes what a commit of `records` changed. All queues may hold something new after it.
+    async fn note_step(
         &self,
-        call: Option<BoxFuture<'a, PortResult<T>>>,
-    ) -> Option<BoxFuture<'a, PortResult<T>>> {
-        if self.injector.common.mutation.is_some() {
-            return None;
+        records: &StepRecords<'_>,
+        joint: BoxFuture<'_, PortResult<StepOutcome>>,
+    ) -> PortResult<StepOutcome> {
+        if let StepRecords::Inbound(write) = records {
+            self.injector.note_handled(write.event);
         }
-        let (call, common) = (call?, self.injector.common.clone());
-        Some(Box::pin(async move {
-            for queue in QueueName::ALL {
-                common.make_dirty(queue);
+        let queues: &[QueueName] = match records {
+            StepRecords::Events(_) => &[QueueName::Inbound],
+            _ => &QueueName::ALL,
+        };
+        for queue in queues {
+            self.injector.common.make_dirty(*queue);
+        }
+        let outcome = match records {
+            StepRecords::Settlement(settled) => {
+                let written = async { Ok(to_write_outcome(&joint.await?)) };
+                let written = self.injector.note_write(written, settled.message).await?;
+                return Ok(written.into());
             }
-            call.await
-        }))
+            _ => joint.await?,
+        };
+        match (records, &outcome) {
+            (StepRecords::Events(events), StepOutcome::Recorded(recorded)) => {
+                let at = self.injector.common.simulation.elapsed_ms();
+                for (job, found) in events.iter().zip(recorded) {
+                    if *found != RecordEventOutcome::Settled {
+                        self.injector.common.witness().enqueue(&job.event, at);
+                    }
+                }
+            }
+            (StepRecords::Inbound(write), outcome) => {
+                let stored = match outcome {
+                    StepOutcome::Committed => StoreInboundOutcome::Stored,
+                    StepOutcome::AlreadyStored(place) => StoreInboundOutcome::AlreadyStored(place.clone()),
+                    StepOutcome::Conflict | StepOutcome::Recorded(_) => StoreInboundOutcome::Conflict,
+                };
+                self.injector.note_stored(write, &stored);
+            }
+            (StepRecords::Reply(reply), StepOutcome::Committed) => self.injector.note_commit(reply.parts),
+            _ => {}
+        }
+        Ok(outcome)
     }
 
     /// A call after which a queue may hold something new.
@@ -114,78 +147,27 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         self.sends(QueueName::Inbound, "send_inbound", effect).await
     }
 
-    fn record_and_enqueue<'a>(
-        &'a self,
-        events: &'a [InboundJob],
-    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
-        // Only where two steps are needed can a pending event be one that was never enqueued.
-        if self.injector.lacks(Mutation::PendingIsNotEnqueuedAgain) {
+    fn commit_step<'a>(&'a self, step: &'a StepCommit<'_>) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
+        let is_separate = match step.records {
+            // Only where two steps are needed can a pending event be one that was never enqueued.
+            StepRecords::Events(_) => self.injector.lacks(Mutation::PendingIsNotEnqueuedAgain),
+            // A safeguard that is taken out is one of separate steps.
+            _ => self.injector.common.mutation.is_some(),
+        };
+        if is_separate {
             return None;
         }
-        let both = self.inner.record_and_enqueue(events)?;
-        let at = self.injector.common.simulation.elapsed_ms();
-        for job in events {
-            self.injector.common.witness().receive(&job.event, at);
+        let joint = self.inner.commit_step(step)?;
+        if let StepRecords::Events(events) = step.records {
+            let at = self.injector.common.simulation.elapsed_ms();
+            for job in events {
+                self.injector.common.witness().receive(&job.event, at);
+            }
         }
+        let name = step.records.name();
         Some(Box::pin(async move {
-            let effect = async {
-                self.injector.common.make_dirty(QueueName::Inbound);
-                let recorded = both.await?;
-                let at = self.injector.common.simulation.elapsed_ms();
-                for (job, found) in events.iter().zip(&recorded) {
-                    if *found != RecordEventOutcome::Settled {
-                        self.injector.common.witness().enqueue(&job.event, at);
-                    }
-                }
-                Ok(recorded)
-            };
-            self.around("record_and_enqueue", effect).await
+            self.around(name, self.note_step(&step.records, joint)).await
         }))
-    }
-
-    fn store_and_finish<'a>(
-        &'a self,
-        applied: &'a AppliedMessage<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
-        let all = self.joint(self.inner.store_and_finish(applied))?;
-        Some(Box::pin(async move {
-            let effect = async {
-                self.injector.note_handled(applied.write.event);
-                let stored = all.await?;
-                self.injector.note_stored(&applied.write, &stored);
-                Ok(stored)
-            };
-            self.around("store_and_finish", effect).await
-        }))
-    }
-
-    fn commit_and_enqueue<'a>(
-        &'a self,
-        reply: &'a CommittedReply<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        let all = self.joint(self.inner.commit_and_enqueue(reply))?;
-        let parts = reply.parts.to_vec();
-        Some(Box::pin(async move {
-            let effect = async {
-                let written = all.await?;
-                if written == WriteOutcome::Written {
-                    self.injector.note_commit(&parts);
-                }
-                Ok(written)
-            };
-            self.around("commit_and_enqueue", effect).await
-        }))
-    }
-
-    fn settle_and_acknowledge<'a>(
-        &'a self,
-        message: &'a Message,
-        landed: Option<&'a InFlightSend>,
-        link: Option<&'a DeliveryLink>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        let both = self.joint(self.inner.settle_and_acknowledge(message, landed, link))?;
-        let effect = self.injector.note_write(both, message);
-        Some(Box::pin(self.around("settle_and_acknowledge", effect)))
     }
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {

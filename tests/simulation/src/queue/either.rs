@@ -7,17 +7,14 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
-use recado_domain::instance::InFlightSend;
-use recado_domain::message::Message;
 use recado_domain::wake_up::TurnsJob;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
-    Files, InboundEntry, OutboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome,
-    VectorStore, WriteOutcome,
+    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortResult,
+    Queues, VectorStore,
 };
+use recado_pipeline::step_commit::{StepCommit, StepOutcome};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -80,34 +77,8 @@ impl Queues for EitherQueues {
         on_each!(self, queues => queues.enqueue_inbound(events).await)
     }
 
-    fn record_and_enqueue<'a>(
-        &'a self,
-        events: &'a [InboundJob],
-    ) -> Option<BoxFuture<'a, PortResult<Vec<RecordEventOutcome>>>> {
-        self.joint()?.record_and_enqueue(events)
-    }
-
-    fn store_and_finish<'a>(
-        &'a self,
-        applied: &'a AppliedMessage<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<StoreInboundOutcome>>> {
-        self.joint()?.store_and_finish(applied)
-    }
-
-    fn commit_and_enqueue<'a>(
-        &'a self,
-        reply: &'a CommittedReply<'_>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        self.joint()?.commit_and_enqueue(reply)
-    }
-
-    fn settle_and_acknowledge<'a>(
-        &'a self,
-        message: &'a Message,
-        landed: Option<&'a InFlightSend>,
-        link: Option<&'a DeliveryLink>,
-    ) -> Option<BoxFuture<'a, PortResult<WriteOutcome>>> {
-        self.joint()?.settle_and_acknowledge(message, landed, link)
+    fn commit_step<'a>(&'a self, step: &'a StepCommit<'_>) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
+        self.joint()?.commit_step(step)
     }
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {

@@ -124,7 +124,7 @@ impl Stranger {
             Way::Conversation | Way::ChangeConversation => {
                 let mut answers = String::new();
                 for id in &known.conversations {
-                    answers += &self.ask_about(way, world, id).await;
+                    answers += &Box::pin(self.ask_about(way, world, id)).await;
                 }
                 answers
             }
@@ -380,7 +380,7 @@ where
         let world = self.world(&injector);
         let known = KnownRecords::read(self, stranger);
         let asking = stranger.clone();
-        let request = async move { asking.ask(way, &world, &known).await };
+        let request = async move { Box::pin(asking.ask(way, &world, &known)).await };
         let answer = self.answered_in(injector, REQUEST_PATIENCE_MS, request).await;
         // Whoever dies on the way answers nothing.
         let answer = answer.unwrap_or_default();

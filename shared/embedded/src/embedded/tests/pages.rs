@@ -12,10 +12,10 @@ use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};
 use recado_ports::ports::{
-    AppliedMessage, ClaimOutcome, CommittedReply, Conversations, EventFinish, InboundWrite, InstanceStates,
-    OutboxStore, StoreInboundOutcome, WriteOutcome,
+    ClaimOutcome, Conversations, EventFinish, InboundWrite, InstanceStates, OutboxStore, Queues, WriteOutcome,
 };
 use recado_ports::records::configuration::put_configuration;
+use recado_ports::step_commit::{ReplyWrite, SettlementWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_testkit::builders::{Fixture, accepted, at, claimed, far_ahead};
 use recado_testkit::ports::succeed;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -113,12 +113,22 @@ fn job(fixture: &Fixture, number: u32) -> InboundJob {
     }
 }
 
+/// Commits a step that ends the work of its queue message.
+async fn commit(store: &Embedded, records: StepRecords<'_>, jobs: Vec<StepJob>) -> StepOutcome {
+    let step = StepCommit {
+        records,
+        jobs,
+        acknowledges: true,
+    };
+    succeed(store.commit_step(&step).unwrap()).await
+}
+
 #[test]
 fn a_webhook_writes_few_pages() {
     let (disk, fixture) = (OnDisk::new(), Fixture::new());
     let take_in = |from: u32| {
         let jobs: Vec<InboundJob> = (from..from + 32).map(|number| job(&fixture, number)).collect();
-        block_on(succeed(disk.store.record_and_enqueue(&jobs).unwrap()));
+        block_on(commit(&disk.store, StepRecords::Events(&jobs), Vec::new()));
     };
     (0..40).for_each(|batch| take_in(batch * 32));
     disk.count_pages();
@@ -141,7 +151,7 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
     };
     let mut conversation = fixture.conversation(1);
     let message = fixture.inbound(&mut conversation, &job);
-    succeed(store.record_and_enqueue(std::slice::from_ref(&job)).unwrap()).await;
+    commit(store, StepRecords::Events(std::slice::from_ref(&job)), Vec::new()).await;
     let event = store
         .receive_messages(QueueName::Inbound, 1, HIDDEN)
         .await
@@ -169,13 +179,10 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
         message: &message,
         finish: Some(&finish),
     };
-    let applied = AppliedMessage {
-        write,
-        turn: Some((&turn, Duration::ZERO)),
-    };
     let worker = store.for_message(&event[0].receipt);
-    let stored = succeed(worker.store_and_finish(&applied).unwrap()).await;
-    assert_eq!(stored, StoreInboundOutcome::Stored);
+    let turn = StepJob::Turns(turn, Duration::ZERO);
+    let stored = commit(&worker, StepRecords::Inbound(write), vec![turn]).await;
+    assert_eq!(stored, StepOutcome::Committed);
     conversation
 }
 
@@ -192,16 +199,15 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
         reply.ordinal,
         reply.correlation.clone(),
     ));
-    let committed = CommittedReply {
+    let committed = ReplyWrite {
         conversation: &conversation,
         parts: std::slice::from_ref(&reply),
         beside: &[],
-        send: &send,
-        turn: None,
     };
     let worker = store.for_message(&turns[0].receipt);
-    let written = succeed(worker.commit_and_enqueue(&committed).unwrap()).await;
-    assert_eq!(written, WriteOutcome::Written);
+    let send = StepJob::Outbound(send, reply.instance.clone());
+    let written = commit(&worker, StepRecords::Reply(committed), vec![send]).await;
+    assert_eq!(written, StepOutcome::Committed);
     let sends = store
         .receive_messages(QueueName::Outbound, 1, HIDDEN)
         .await
@@ -215,8 +221,13 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
     let claim = succeed(store.claim_message(&sending, None, &flight)).await;
     assert_eq!(claim, ClaimOutcome::Claimed);
     let (worker, landed) = (store.for_message(&sends[0].receipt), accepted(&sending));
-    let settled = worker.settle_and_acknowledge(&landed, Some(&flight), None);
-    assert_eq!(succeed(settled.unwrap()).await, WriteOutcome::Written);
+    let settlement = SettlementWrite {
+        message: &landed,
+        landed: Some(&flight),
+        link: None,
+    };
+    let settled = commit(&worker, StepRecords::Settlement(settlement), Vec::new()).await;
+    assert_eq!(settled, StepOutcome::Committed);
 }
 
 #[test]

@@ -5,10 +5,8 @@ use futures::future::join;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
-use recado_ports::ports::{
-    AppliedMessage, CommittedReply, Conversations, EventFinish, InboundWrite, Inbox, OutboxStore, PortResult,
-    StoreInboundOutcome, WriteOutcome,
-};
+use recado_ports::ports::{Conversations, EventFinish, InboundWrite, Inbox, OutboxStore, PortResult};
+use recado_ports::step_commit::{ReplyWrite, SettlementWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_testkit::builders::{accepted, at, claimed, far_ahead};
 
 const DEBOUNCE: Duration = Duration::from_secs(4);
@@ -33,6 +31,16 @@ fn turn_of(message: &Message) -> TurnsJob {
     })
 }
 
+/// Commits a step that ends the work of its queue message.
+async fn commit(worker: &Embedded, records: StepRecords<'_>, jobs: Vec<StepJob>) -> PortResult<StepOutcome> {
+    let step = StepCommit {
+        records,
+        jobs,
+        acknowledges: true,
+    };
+    worker.commit_step(&step).unwrap().await
+}
+
 impl Arrived {
     async fn new() -> Self {
         let (bench, fixture) = (Bench::new(), Fixture::new());
@@ -47,7 +55,7 @@ impl Arrived {
         }
     }
 
-    async fn apply(&self, worker: &Embedded) -> (PortResult<StoreInboundOutcome>, Conversation, Message) {
+    async fn apply(&self, worker: &Embedded) -> (PortResult<StepOutcome>, Conversation, Message) {
         let mut conversation = self.fixture.conversation(1);
         let message = self.fixture.inbound(&mut conversation, &self.job);
         let finish = EventFinish {
@@ -59,17 +67,14 @@ impl Arrived {
             expires: far_ahead(),
             reason: None,
         };
-        let turn = turn_of(&message);
-        let applied = AppliedMessage {
-            write: InboundWrite {
-                event: &self.job.event,
-                conversation: &conversation,
-                message: &message,
-                finish: Some(&finish),
-            },
-            turn: Some((&turn, DEBOUNCE)),
+        let write = InboundWrite {
+            event: &self.job.event,
+            conversation: &conversation,
+            message: &message,
+            finish: Some(&finish),
         };
-        let stored = worker.store_and_finish(&applied).unwrap().await;
+        let turn = StepJob::Turns(turn_of(&message), DEBOUNCE);
+        let stored = commit(worker, StepRecords::Inbound(write), vec![turn]).await;
         (stored, conversation, message)
     }
 
@@ -89,7 +94,7 @@ fn a_message_its_turn_job_its_finished_event_and_its_acknowledgement_are_one() {
         let arrived = Arrived::new().await;
         let worker = arrived.worker();
         let (stored, _, message) = arrived.apply(&worker).await;
-        assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
+        assert_eq!(stored.unwrap(), StepOutcome::Committed);
         assert!(worker.has_acknowledged());
         let queues = &arrived.bench.queues;
         assert!(!queues.has_acknowledged(), "only the worker's handle");
@@ -117,10 +122,10 @@ fn what_was_stored_before_is_neither_followed_nor_acknowledged() {
     block_on(async {
         let arrived = Arrived::new().await;
         let (first, ..) = arrived.apply(&arrived.bench.queues).await;
-        assert_eq!(first.unwrap(), StoreInboundOutcome::Stored);
+        assert_eq!(first.unwrap(), StepOutcome::Committed);
         let worker = arrived.worker();
         let (again, ..) = arrived.apply(&worker).await;
-        assert!(matches!(again.unwrap(), StoreInboundOutcome::AlreadyStored(_)));
+        assert!(matches!(again.unwrap(), StepOutcome::AlreadyStored(_)));
         assert!(!worker.has_acknowledged());
         assert_eq!(arrived.waiting(QueueName::Inbound).await, (0, 1));
         arrived.bench.pass(4);
@@ -134,7 +139,7 @@ fn a_receipt_that_is_over_acknowledges_nothing() {
         let arrived = Arrived::new().await;
         arrived.bench.pass(30);
         let (stored, ..) = arrived.apply(&arrived.worker()).await;
-        assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
+        assert_eq!(stored.unwrap(), StepOutcome::Committed);
         assert_eq!(arrived.waiting(QueueName::Inbound).await, (1, 0));
     });
 }
@@ -179,18 +184,19 @@ async fn commit_reply(arrived: &Arrived, rest: Option<&TurnsJob>) -> Message {
         message.ordinal,
         message.correlation.clone(),
     ));
-    let reply = CommittedReply {
+    let reply = ReplyWrite {
         conversation: &conversation,
         parts: std::slice::from_ref(&message),
         beside: &[],
-        send: &send,
-        turn: rest,
     };
-    let written = worker.commit_and_enqueue(&reply).unwrap();
-    assert_eq!(succeed(written).await, WriteOutcome::Written);
+    let send = StepJob::Outbound(send, message.instance.clone());
+    let rest = rest.map(|turn| StepJob::Turns(turn.clone(), Duration::ZERO));
+    let jobs: Vec<StepJob> = [send].into_iter().chain(rest).collect();
+    let written = commit(&worker, StepRecords::Reply(reply), jobs.clone());
+    assert_eq!(succeed(written).await, StepOutcome::Committed);
     assert!(worker.has_acknowledged());
-    let conflict = worker.commit_and_enqueue(&reply).unwrap();
-    assert_eq!(succeed(conflict).await, WriteOutcome::Conflict);
+    let conflict = commit(&worker, StepRecords::Reply(reply), jobs);
+    assert_eq!(succeed(conflict).await, StepOutcome::Conflict);
     message
 }
 
@@ -208,8 +214,13 @@ fn a_reply_its_send_job_and_the_acknowledgement_of_its_turn_are_one() {
         let (sending, flight) = claimed(&message);
         succeed(worker.claim_message(&sending, None, &flight)).await;
         let sent = accepted(&sending);
-        let settled = worker.settle_and_acknowledge(&sent, Some(&flight), None).unwrap();
-        assert_eq!(succeed(settled).await, WriteOutcome::Written);
+        let settlement = SettlementWrite {
+            message: &sent,
+            landed: Some(&flight),
+            link: None,
+        };
+        let settled = commit(&worker, StepRecords::Settlement(settlement), Vec::new());
+        assert_eq!(succeed(settled).await, StepOutcome::Committed);
         assert!(worker.has_acknowledged());
         assert_eq!(arrived.waiting(QueueName::Outbound).await, (0, 0));
         let thread = arrived.fixture.thread();
@@ -264,7 +275,7 @@ async fn what_a_worker_has_in_hand_on_a_full_disk_is_written_once_there_is_room(
     fill_disk(queues).await;
     // The worker waits while there is made room.
     let ((stored, ..), ()) = join(arrived.apply(&worker), make_room(queues)).await;
-    assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
+    assert_eq!(stored.unwrap(), StepOutcome::Committed);
     assert!(worker.has_acknowledged());
     arrived.bench.pass(4);
     let turn = arrived.bench.receive(QueueName::Turns, 1).await.remove(0);

@@ -55,7 +55,7 @@ pub(crate) async fn redrive_dead_letter(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<(StatusCode, Json<RedrivenLetterView>), HttpProblem> {
-    let redriven = dead_letters::redrive_dead_letter(&*api.deps, &caller, &id).await?;
+    let redriven = dead_letters::redrive_dead_letter(&api.deps, &caller, &id).await?;
     Ok((StatusCode::ACCEPTED, Json(RedrivenLetterView { id, redriven })))
 }
 
@@ -162,7 +162,7 @@ pub(crate) async fn redrive_dead_letters(
         limit: parse_limit(asked.limit)?,
     };
     if asked.dry_run {
-        let found = dead_letters::forecast_redrive(&*api.deps, &caller, &selection).await?;
+        let found = dead_letters::forecast_redrive(&api.deps, &caller, &selection).await?;
         let view = RedriveForecastView {
             dry_run: true,
             selected: found.selected,
@@ -174,7 +174,7 @@ pub(crate) async fn redrive_dead_letters(
         };
         return Ok(Json(view).into_response());
     }
-    let done = dead_letters::redrive_dead_letters(&*api.deps, &caller, &selection).await?;
+    let done = dead_letters::redrive_dead_letters(&api.deps, &caller, &selection).await?;
     let view = RedriveView {
         dry_run: false,
         selected: done.selected,
@@ -199,7 +199,7 @@ pub(crate) async fn delete_dead_letter(
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<StatusCode, HttpProblem> {
-    dead_letters::delete_dead_letter(&*api.deps, &caller, &id).await?;
+    dead_letters::delete_dead_letter(&api.deps, &caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -274,7 +274,7 @@ pub(crate) async fn delete_dead_letters(
         ids: Vec::new(),
         limit: parse_limit(unwanted.limit)?,
     };
-    let done = dead_letters::delete_dead_letters(&*api.deps, &caller, &selection).await?;
+    let done = dead_letters::delete_dead_letters(&api.deps, &caller, &selection).await?;
     Ok(Json(PurgeView {
         selected: done.selected,
         deleted: done.deleted,

@@ -82,7 +82,7 @@ impl OpenStream {
     /// Reads the log from the stream's place on.
     async fn read_log_onwards(&mut self) -> bool {
         self.query.start = EventStart::After(self.place);
-        match list_events(&*self.deps, &self.caller, &self.query).await {
+        match list_events(&self.deps, &self.caller, &self.query).await {
             Ok(PublishedPage { events, next }) => {
                 self.is_behind = next != self.place;
                 self.place = next;
@@ -193,7 +193,7 @@ pub(in crate::api) async fn get_event_stream(
     };
     // First, so that nothing falls between the place and the feed.
     let subscription = feed.open_subscription();
-    let place = find_start(&*api.deps, &caller, &query).await?;
+    let place = find_start(&api.deps, &caller, &query).await?;
     let open = OpenStream {
         ends_at: add_duration(api.deps.system().now(), STREAM_TIME),
         deps: Arc::clone(&api.deps),

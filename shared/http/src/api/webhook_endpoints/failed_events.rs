@@ -81,7 +81,7 @@ pub(in crate::api) async fn list_failed_events(
 ) -> Result<Json<ListView<FailedEventView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let of = (wanted.tenant.as_ref(), id.as_str());
-    let found = webhooks::list_failed_events(&*api.deps, &caller, of, &page).await;
+    let found = webhooks::list_failed_events(&api.deps, &caller, of, &page).await;
     let found = found.map_err(|error| match error {
         WebhookError::Port(error) => list_problem(error, page.cursor.is_some()),
         error => error.into(),
@@ -134,6 +134,6 @@ pub(in crate::api) async fn post_failed_redrive(
         Some(Err(error)) => return Err(HttpProblem::bad_request(format!("`cursor`: {error}"))),
     };
     let of = (of.tenant.as_ref(), id.as_str());
-    let redriven = webhooks::redrive_failed_events(&*api.deps, &caller, of, choice).await?;
+    let redriven = webhooks::redrive_failed_events(&api.deps, &caller, of, choice).await?;
     Ok(Json(RedrivenView { redriven }))
 }

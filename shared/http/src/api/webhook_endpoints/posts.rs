@@ -55,7 +55,7 @@ pub(in crate::api) async fn post_endpoint_test(
             "this process posts to no webhook endpoint",
         ));
     };
-    let tested = webhooks::test_endpoint(&*api.deps, &caller, &**posts, of.tenant.as_ref(), &id);
+    let tested = webhooks::test_endpoint(&api.deps, &caller, &**posts, of.tenant.as_ref(), &id);
     let (event, answer) = tested.await?;
     Ok(Json(EndpointTestView {
         event_id: event.id,
@@ -97,6 +97,6 @@ pub(in crate::api) async fn post_replay(
     let body = read_body(&headers, body, BODY_MAX).await?;
     let asked: ReplayRequest = parse_optional_body(&body)?;
     let of = of.tenant.as_ref();
-    let found = webhooks::replay_events(&*api.deps, &caller, of, &id, asked.since).await?;
+    let found = webhooks::replay_events(&api.deps, &caller, of, &id, asked.since).await?;
     Ok(Json(found.into()))
 }

@@ -20,8 +20,9 @@ use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
 use recado_domain::thread_hold::ThreadControl;
-use recado_ports::ports::{AppliedMessage, InboundWrite, PortError, PortResult, StoreInboundOutcome};
+use recado_ports::ports::{InboundWrite, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::step_commit::{StepCommit, StepJob, StepOutcome, StepRecords};
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
 /// mode: the turn checks the mode, and the conversation may be given back before that.
@@ -43,14 +44,10 @@ pub(super) async fn store_contact_message(
         wants: wants_answer(inbound) && !stale,
         started_at,
     };
-    let (place, silence, is_finished) = match store_message(deps, arrival).await? {
+    let (place, silence) = match store_message(deps, arrival).await? {
         StoredMessage::WithFollowUp => return Ok(AppliedEvent::Finished),
         StoredMessage::Blocked => return Ok(AppliedEvent::LeftOut(Reason::Blocked)),
-        StoredMessage::At {
-            place,
-            silence,
-            is_finished,
-        } => (place, silence, is_finished),
+        StoredMessage::At { place, silence } => (place, silence),
     };
     Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
     let mut enqueued = FollowUpJob::Nothing;
@@ -58,11 +55,7 @@ pub(super) async fn store_contact_message(
         wake_up::enqueue_reply_turn(deps, job, bound, &place, silence).await?;
         enqueued = FollowUpJob::Turn(place.ordinal);
     }
-    Ok(if is_finished {
-        AppliedEvent::Finished
-    } else {
-        AppliedEvent::Followed(enqueued)
-    })
+    Ok(AppliedEvent::Followed(enqueued))
 }
 
 /// Returns `true` if an answer to the message is owed: it asks for one and is ours to answer, or it says that the thread was passed to
@@ -110,16 +103,14 @@ struct Arrival<'a> {
 
 /// A contact's message after it was stored.
 enum StoredMessage {
-    /// The message is stored. Its turn job is still to come.
+    /// The message is stored. Its turn job and the end of its event are still to come.
     At {
         /// Place of the message.
         place: MessagePosition,
         /// The silence after it, for which its turn job waits.
         silence: SignedDuration,
-        /// `true` if the same transaction finished the event.
-        is_finished: bool,
     },
-    /// The same transaction enqueued the turn job and finished the event.
+    /// The message is stored, its event is finished, and its turn job is enqueued.
     WithFollowUp,
     /// The message is not stored, because the access list refuses its author.
     Blocked,
@@ -172,17 +163,16 @@ async fn try_to_store_message(deps: &Deps, arrival: Arrival<'_>) -> PortResult<W
     let (silence, unknown) = (silence(goes_on), silence(true));
     let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, silence).await?;
     Ok(match outcome {
-        StoreInboundOutcome::Stored => {
+        StepOutcome::Committed => {
             let now = deps.system().now();
             record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
             WriteAttempt::Done(stored)
         }
-        StoreInboundOutcome::AlreadyStored(place) => WriteAttempt::Done(StoredMessage::At {
+        StepOutcome::AlreadyStored(place) => WriteAttempt::Done(StoredMessage::At {
             place,
             silence: unknown,
-            is_finished: false,
         }),
-        StoreInboundOutcome::Conflict => WriteAttempt::Lost(()),
+        StepOutcome::Conflict | StepOutcome::Recorded(_) => WriteAttempt::Lost(()),
     })
 }
 
@@ -233,26 +223,25 @@ fn answer_text(content: &Content) -> Option<&str> {
     }
 }
 
-/// Stores the message of `arrival` and finishes its event. Where records and queues lie in one database, the same transaction
-/// contains all that follows from it. The turn job waits for `silence`. Returns also where the message lies once it is stored.
+/// Stores the message of `arrival`, finishes its event and enqueues its turn job, which waits for `silence`. Returns also what the message
+/// is once that is committed. The finished event names the turn job: whoever receives the event again enqueues it.
 async fn save_arrival(
     deps: &Deps,
     arrival: Arrival<'_>,
     mut conversation: Conversation,
     message: &Message,
     silence: SignedDuration,
-) -> PortResult<(StoreInboundOutcome, StoredMessage)> {
+) -> PortResult<(StepOutcome, StoredMessage)> {
     let Arrival { job, bound, .. } = arrival;
     let place = MessagePosition {
         conversation: message.conversation.clone(),
         ordinal: message.ordinal,
     };
-    let turn = arrival
-        .wants
-        .then(|| wake_up::build_reply_turn(job, bound, &place));
-    let enqueued = turn
-        .as_ref()
-        .map_or(FollowUpJob::Nothing, |_| FollowUpJob::Turn(place.ordinal));
+    let enqueued = if arrival.wants {
+        FollowUpJob::Turn(place.ordinal)
+    } else {
+        FollowUpJob::Nothing
+    };
     let started_at = arrival.started_at;
     let finish = build_event_finish(
         deps,
@@ -263,25 +252,25 @@ async fn save_arrival(
     conversation.raise_revision();
     // Before the event of a reaction, an edit or a deletion is finished, the message that it is about is changed.
     let is_finished = !message.content.changes_target();
-    let write = InboundWrite {
-        event: &job.event,
-        conversation: &conversation,
-        message,
-        finish: is_finished.then_some(&finish),
+    let turn = (is_finished && arrival.wants).then(|| {
+        let turn = wake_up::build_reply_turn(job, bound, &place);
+        StepJob::Turns(turn, silence.unsigned_abs())
+    });
+    let step = StepCommit {
+        records: StepRecords::Inbound(InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message,
+            finish: is_finished.then_some(&finish),
+        }),
+        jobs: turn.into_iter().collect(),
+        acknowledges: is_finished,
     };
-    let applied = AppliedMessage {
-        write,
-        turn: turn.as_ref().map(|turn| (turn, silence.unsigned_abs())),
-    };
-    if is_finished && let Some(all) = deps.queues().store_and_finish(&applied) {
-        return Ok((all.await?, StoredMessage::WithFollowUp));
-    }
-    // From now on the finished event names the turn job that must follow: whoever receives the event again sends it.
-    let outcome = deps.store().store_inbound(write).await?;
-    let stored = StoredMessage::At {
-        place,
-        silence,
-        is_finished,
+    let outcome = deps.commit_step(&step).await?;
+    let stored = if is_finished {
+        StoredMessage::WithFollowUp
+    } else {
+        StoredMessage::At { place, silence }
     };
     Ok((outcome, stored))
 }

@@ -21,6 +21,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{DeliveryLink, PortResult, SendOutcome, WriteOutcome};
+use recado_ports::step_commit::{SettlementWrite, StepCommit, StepOutcome, StepRecords};
 use std::time::Duration;
 
 /// Time until evidence for an unknown outcome is looked for first. Most statuses have arrived by then.
@@ -204,20 +205,18 @@ pub(super) async fn store_sent(
     message.out.mark_sent(deps.system().now(), why)?;
     attachment::expect_sent_file(message, deps.system().now());
     let record = Box::new(message.to_record());
-    let joint = context
-        .ends_job
-        .then(|| {
-            deps.queues()
-                .settle_and_acknowledge(&record, landed, link.as_ref())
-        })
-        .flatten();
-    let settled = if let Some(both) = joint {
-        both.await?
-    } else {
-        let settled = deps.store().settle_message(&record, landed, link.as_ref(), None);
-        settled.await?
+    let step = StepCommit {
+        records: StepRecords::Settlement(SettlementWrite {
+            message: &record,
+            landed,
+            link: link.as_ref(),
+        }),
+        jobs: Vec::new(),
+        acknowledges: context.ends_job,
     };
-    require_written(settled)?;
+    if deps.commit_step(&step).await? != StepOutcome::Committed {
+        return Err(RETRY_SOON);
+    }
     if let Some(key) = number_key {
         deps.store().stop_awaiting(&key).await?;
     }

@@ -17,7 +17,8 @@ use recado_domain::outbox::Author;
 use recado_domain::service_window::is_window_open;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{CommittedReply, PortResult, WriteOutcome};
+use recado_ports::ports::PortResult;
+use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 
 /// Longest time for which a job that came too early waits in the queue. One that is earlier is scheduled anew.
 const WAIT_MAX: SignedDuration = SignedDuration::from_mins(5);
@@ -43,11 +44,11 @@ pub(in crate::usecases::reply) async fn check_hours(
         (OpeningState::NeverOpens, Some(_)) if !bound.agent.disabled => {
             let written = match build_closed_message(deps, job, bound, conversation, None) {
                 Some(message) => tell_closed(deps, job, conversation, message).await?,
-                None => WriteOutcome::Written,
+                None => StepOutcome::Committed,
             };
             Err(match written {
-                WriteOutcome::Written => TurnEnd::NeverOpens.into(),
-                WriteOutcome::Conflict => TurnEnd::ChangedMeanwhile.into(),
+                StepOutcome::Committed => TurnEnd::NeverOpens.into(),
+                _ => TurnEnd::ChangedMeanwhile.into(),
             })
         }
         (OpeningState::NeverOpens, _) | (_, None) => Err(TurnEnd::NeverOpens.into()),
@@ -88,12 +89,12 @@ async fn wait_for_opening(
     conversation.schedule_turn(opens, at);
     let written = match build_closed_message(deps, job, bound, conversation, Some(opens)) {
         Some(message) => tell_closed(deps, job, conversation, message).await?,
-        None if known.is_none() => save_conversation(deps, conversation).await?,
-        None => WriteOutcome::Written,
+        None if known.is_none() => save_conversation(deps, conversation).await?.into(),
+        None => StepOutcome::Committed,
     };
     Ok(match written {
-        WriteOutcome::Written => TurnEnd::Closed { opens: at },
-        WriteOutcome::Conflict => TurnEnd::ChangedMeanwhile,
+        StepOutcome::Committed => TurnEnd::Closed { opens: at },
+        _ => TurnEnd::ChangedMeanwhile,
     })
 }
 
@@ -154,32 +155,26 @@ fn build_closed_message(
     Some(message.into_record())
 }
 
-/// Commits the message that the instance is closed with the conversation, which says that the contact was told. Then a
-/// send job is enqueued; a crash before that leaves an open message, which the end of every turn finds.
+/// Commits the message that the instance is closed with the conversation, which says that the contact was told, and its send job. A
+/// crash before the job leaves an open message, which the end of every turn finds.
 async fn tell_closed(
     deps: &Deps,
     job: &TurnJob,
     conversation: &mut Conversation,
     message: Message,
-) -> PortResult<WriteOutcome> {
+) -> PortResult<StepOutcome> {
     conversation.raise_revision();
     let send = wake_up::build_send(&message, &job.correlation);
-    let reply = CommittedReply {
-        conversation,
-        parts: std::slice::from_ref(&message),
-        beside: &[],
-        send: &send,
-        turn: None,
+    let step = StepCommit {
+        records: StepRecords::Reply(ReplyWrite {
+            conversation,
+            parts: std::slice::from_ref(&message),
+            beside: &[],
+        }),
+        jobs: vec![StepJob::Outbound(send, message.instance.clone())],
+        acknowledges: true,
     };
-    if let Some(all) = deps.queues().commit_and_enqueue(&reply) {
-        return all.await;
-    }
-    let parts = std::slice::from_ref(&message);
-    let written = deps.store().commit_reply(conversation, parts, &[]).await?;
-    if written == WriteOutcome::Written {
-        wake_up::enqueue_outbound(deps, send).await?;
-    }
-    Ok(written)
+    deps.commit_step(&step).await
 }
 
 #[cfg(test)]

@@ -17,10 +17,12 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_ports::ports::{CommittedReply, PortResult, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::records::effects::is_journal_unchanged;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_ports::table::Write;
+use std::time::Duration;
 
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
 /// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that: by
@@ -118,7 +120,7 @@ async fn try_to_commit_reply(
     conversation.raise_revision();
     let of_turn = (draft, ordinal, &ready.job.correlation);
     let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
-    if save_reply(deps, ready, &conversation, &parts).await? == WriteOutcome::Written {
+    if save_reply(deps, ready, &conversation, &parts).await? == StepOutcome::Committed {
         measure_commit(deps, &conversation, ready);
         log_decision(&conversation.instance, decision, decided);
         return Ok(WriteAttempt::Done(()));
@@ -149,55 +151,40 @@ pub(super) async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conve
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
-/// Commits the reply beside the journal that its draft knows, then enqueues its jobs. All is one transaction where records and queues lie in
-/// one database.
+/// Commits the reply beside the journal that its draft knows, with its jobs.
 async fn save_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     conversation: &Conversation,
     parts: &[Message],
-) -> PortResult<WriteOutcome> {
+) -> PortResult<StepOutcome> {
     let (job, draft, journal) = (ready.job, &ready.draft, ready.journal.as_ref());
     if journal.is_some_and(DraftedJournal::has_writes_of_others) {
-        return Ok(WriteOutcome::Conflict);
+        return Ok(StepOutcome::Conflict);
     }
     let known = journal.map(|drafted| drafted.journal.require_unchanged());
     let beside: Vec<Write> = known.into_iter().collect();
     // The sender handles earlier open messages first, so a send job for the last part is enough.
-    let send = parts
-        .last()
-        .map(|last| wake_up::build_send(last, &job.correlation));
-    let rest = build_turn_for_rest(job, draft, conversation);
-    let reply = send.as_ref().map(|send| CommittedReply {
-        conversation,
-        parts,
-        beside: &beside,
-        send,
-        turn: rest.as_ref(),
+    let send = parts.last().map(|last| {
+        let send = wake_up::build_send(last, &job.correlation);
+        StepJob::Outbound(send, last.instance.clone())
     });
-    let joint = reply
-        .as_ref()
-        .and_then(|reply| deps.queues().commit_and_enqueue(reply));
-    if let Some(all) = joint {
-        let written = all.await?;
-        if written == WriteOutcome::Written {
-            log_committed(draft, conversation, parts);
-        }
-        return Ok(written);
+    let rest = build_turn_for_rest(job, draft, conversation);
+    let rest = rest.map(|turn| StepJob::Turns(turn, Duration::ZERO));
+    let step = StepCommit {
+        records: StepRecords::Reply(ReplyWrite {
+            conversation,
+            parts,
+            beside: &beside,
+        }),
+        jobs: send.into_iter().chain(rest).collect(),
+        acknowledges: true,
+    };
+    let outcome = deps.commit_step(&step).await?;
+    if outcome == StepOutcome::Committed {
+        log_committed(draft, conversation, parts);
     }
-    if deps.store().commit_reply(conversation, parts, &beside).await? == WriteOutcome::Conflict {
-        return Ok(WriteOutcome::Conflict);
-    }
-    log_committed(draft, conversation, parts);
-    if let Some(send) = &send {
-        wake_up::enqueue_outbound(deps, send.clone()).await?;
-    }
-    if let Some(turn) = &rest {
-        deps.queues()
-            .enqueue_turns_job(turn, std::time::Duration::ZERO)
-            .await?;
-    }
-    Ok(WriteOutcome::Written)
+    Ok(outcome)
 }
 
 /// Records the time that the commit took, and the whole turn. An error message is no reply.

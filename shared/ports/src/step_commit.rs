@@ -1,0 +1,193 @@
+//! One commit for a step of the message's path: its records, the jobs that follow from them, and the acknowledgement.
+
+use crate::Deps;
+use crate::ports::{
+    DeliveryLink, InboundEntry, InboundWrite, OutboundEntry, PortResult, RecordEventOutcome,
+    StoreInboundOutcome, WriteOutcome,
+};
+use crate::random_id::generate_nonce;
+use crate::table::Write;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::conversation::Conversation;
+use recado_domain::event::{InboundJob, MessagePosition};
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
+use recado_domain::wake_up::{OutboundJob, TurnsJob};
+use std::time::Duration;
+
+/// Number of events that are recorded at once where each is a request.
+const EVENTS_AT_ONCE: usize = 16;
+
+/// What a step commits.
+#[derive(Debug)]
+pub struct StepCommit<'a> {
+    /// Records, all of which are written, or none.
+    pub records: StepRecords<'a>,
+    /// Jobs that are enqueued once the records are written, in their order.
+    pub jobs: Vec<StepJob>,
+    /// `true`: nothing is left to do for the queue message that the caller handles. A store that can acknowledges it in the same
+    /// transaction; elsewhere the caller's verdict does it.
+    pub acknowledges: bool,
+}
+
+/// The records of a step.
+#[derive(Debug)]
+pub enum StepRecords<'a> {
+    /// Events, each of which is recorded as pending and enqueued on `inbound`, unless it is settled. They are independent: each has
+    /// an outcome.
+    Events(&'a [InboundJob]),
+    /// An inbound message, as [`crate::ports::Inbox::store_inbound`] stores it.
+    Inbound(InboundWrite<'a>),
+    /// A reply, as [`crate::ports::Conversations::commit_reply`] stores it.
+    Reply(ReplyWrite<'a>),
+    /// A message that has left, as [`crate::ports::OutboxStore::settle_message`] stores it.
+    Settlement(SettlementWrite<'a>),
+}
+
+/// A reply and its conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplyWrite<'a> {
+    /// Conversation after the reply. Its `rev` is the one that was read plus one.
+    pub conversation: &'a Conversation,
+    /// Messages of the reply, by ordinal.
+    pub parts: &'a [Message],
+    /// Writes of the table that are made beside them.
+    pub beside: &'a [Write],
+}
+
+/// A message that the provider accepted.
+#[derive(Debug, Clone, Copy)]
+pub struct SettlementWrite<'a> {
+    /// Message under its new state.
+    pub message: &'a Message,
+    /// Attempt whose answer tells the outcome; `None` if it was found out in another way.
+    pub landed: Option<&'a InFlightSend>,
+    /// Link from the provider's id to the message.
+    pub link: Option<&'a DeliveryLink>,
+}
+
+/// A job that follows from the records of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepJob {
+    /// A job of `turns`, handed out after a delay of at most 15 minutes.
+    Turns(TurnsJob, Duration),
+    /// A new job of `outbound` for a message of this instance.
+    Outbound(OutboundJob, InstanceId),
+}
+
+/// The result of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepOutcome {
+    /// The events are recorded: what recording each of them found, in their order.
+    Recorded(Vec<RecordEventOutcome>),
+    /// The records are written, and the jobs are enqueued.
+    Committed,
+    /// The event's message was stored before, at this position. Nothing was written.
+    AlreadyStored(MessagePosition),
+    /// Another writer was faster. Nothing was written.
+    Conflict,
+}
+
+impl From<StoreInboundOutcome> for StepOutcome {
+    fn from(stored: StoreInboundOutcome) -> Self {
+        match stored {
+            StoreInboundOutcome::Stored => Self::Committed,
+            StoreInboundOutcome::AlreadyStored(place) => Self::AlreadyStored(place),
+            StoreInboundOutcome::Conflict => Self::Conflict,
+        }
+    }
+}
+
+impl From<WriteOutcome> for StepOutcome {
+    fn from(written: WriteOutcome) -> Self {
+        match written {
+            WriteOutcome::Written => Self::Committed,
+            WriteOutcome::Conflict => Self::Conflict,
+        }
+    }
+}
+
+impl StepRecords<'_> {
+    /// Returns the name of the commit of these records, for logs and measures.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Events(_) => "commit_events",
+            Self::Inbound(_) => "commit_inbound",
+            Self::Reply(_) => "commit_reply",
+            Self::Settlement(_) => "commit_settlement",
+        }
+    }
+}
+
+impl Deps {
+    /// Commits a step. Where records and queues lie in one database, all of it is one transaction, with the acknowledgement
+    /// ([`crate::ports::Queues::commit_step`]). Elsewhere the records are written first and the jobs are enqueued after them: if the
+    /// process ends between the two, the queue message comes again, and its records say which jobs must follow.
+    ///
+    /// # Errors
+    /// If the store or a queue cannot be reached. The records may be written, and some of the jobs enqueued.
+    pub async fn commit_step(&self, step: &StepCommit<'_>) -> PortResult<StepOutcome> {
+        if let Some(joint) = self.queues().commit_step(step) {
+            return joint.await;
+        }
+        let store = self.store();
+        let outcome = match &step.records {
+            StepRecords::Events(jobs) => StepOutcome::Recorded(self.record_then_enqueue(jobs).await?),
+            StepRecords::Inbound(write) => store.store_inbound(*write).await?.into(),
+            StepRecords::Reply(ReplyWrite {
+                conversation,
+                parts,
+                beside,
+            }) => store.commit_reply(conversation, parts, beside).await?.into(),
+            StepRecords::Settlement(SettlementWrite {
+                message,
+                landed,
+                link,
+            }) => store.settle_message(message, *landed, *link, None).await?.into(),
+        };
+        if outcome == StepOutcome::Committed {
+            self.enqueue_step_jobs(&step.jobs).await?;
+        }
+        Ok(outcome)
+    }
+
+    async fn record_then_enqueue(&self, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
+        let store = self.store();
+        let records: Vec<_> = jobs.iter().map(|job| store.record_event(job)).collect();
+        let found: Vec<RecordEventOutcome> = stream::iter(records)
+            .buffered(EVENTS_AT_ONCE)
+            .try_collect()
+            .await?;
+        let owed: Vec<InboundEntry> = jobs
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| **found != RecordEventOutcome::Settled)
+            .map(|(job, _)| InboundEntry {
+                deduplication: job.event.to_string(),
+                job: job.clone(),
+            })
+            .collect();
+        if !owed.is_empty() {
+            self.queues().enqueue_inbound(&owed).await?;
+        }
+        Ok(found)
+    }
+
+    async fn enqueue_step_jobs(&self, jobs: &[StepJob]) -> PortResult<()> {
+        for job in jobs {
+            match job {
+                StepJob::Turns(job, delay) => self.queues().enqueue_turns_job(job, *delay).await?,
+                StepJob::Outbound(job, _) => {
+                    let entry = OutboundEntry {
+                        job: job.clone(),
+                        deduplication: generate_nonce(self.system()).to_string(),
+                    };
+                    self.queues().enqueue_outbound(&[entry]).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
