@@ -1,4 +1,6 @@
 //! The type of a file, found by its bytes. A provider's MIME type and a file's name are claims, and may be wrong.
+//!
+//! The signatures are those of the crate `infer`.
 
 mod named;
 mod office;

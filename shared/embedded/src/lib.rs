@@ -8,7 +8,8 @@
 //! threads. [`Embedded::in_memory`] runs them on the caller's thread, without a file, which suits simulations.
 //!
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
-//! can fall between any two of them here too. The exceptions are the joint writes, which need one transaction.
+//! can fall between any two of them here too. The exception is the commit of a step ([`recado_ports::step_commit`]), which is one
+//! transaction.
 
 mod backup;
 mod checkpoint;

@@ -1,5 +1,7 @@
-//! The use cases over the AWS dependencies. Each generic use case is instantiated here, once for all functions: a
-//! function that called it directly would compile the code again.
+//! The use cases over the AWS dependencies, for all functions.
+//!
+//! Each future is boxed here, once for all functions: in an optimised build a future is compiled by the crate that boxes it, and with all
+//! steps that a use case may take it is large.
 
 pub use recado_pipeline::reconcile::ReconcileReport;
 
@@ -27,8 +29,6 @@ use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::{PortResult, System};
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process, reconcile, webhooks};
 use std::sync::Arc;
-
-// The futures are boxed: with all steps that a use case may take they are large, and no function compiles them.
 
 /// Applies an event from the queue `inbound`.
 pub fn process_event(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {

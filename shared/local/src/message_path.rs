@@ -1,7 +1,7 @@
 //! The message's path over HTTP: webhooks, and the connections by which they come.
 //!
-//! What is generic over the ports is compiled by the crate that names them. This crate is compiled to be fast, and the operators'
-//! side, which is larger, to be small.
+//! In a release a future is compiled by the crate that boxes it. This crate is compiled to be fast, and `functions/local`, which has the work that
+//! no message waits for, to be small.
 
 use crate::keyring::Keyring;
 use crate::server::{ServerLimits, serve_connections};

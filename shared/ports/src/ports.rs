@@ -111,7 +111,7 @@ macro_rules! join_ports {
 }
 
 join_ports!(
-    /// What tells how the whole installation fares.
+    /// The ports that tell how the whole installation fares.
     InstallationStore: Table + Gauges + UsageRecords
 );
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Number of events that are recorded at once where each is a request.
 const EVENTS_AT_ONCE: usize = 16;
 
-/// What a step commits.
+/// A step of the message's path, as it is committed.
 #[derive(Debug)]
 pub struct StepCommit<'a> {
     /// Records, all of which are written, or none.

@@ -1,6 +1,6 @@
 //! Histories on `SQLite` in memory.
 
-// The tests of this library play none, and need not wait until the use cases are compiled once more.
+// The tests of this library play none, and need not wait until the simulator is compiled for this store.
 #[cfg(not(test))]
 pub mod fates;
 #[cfg(not(test))]

@@ -1,5 +1,4 @@
-//! Writes of the store that share a transaction with what the queues do next: the jobs that follow, and the acknowledgement of
-//! the queue message that a worker handles.
+//! Joint writes: each commits a step in one transaction, with its records, its jobs, and the acknowledgement of the queue message.
 
 use super::TenantKey;
 use super::receive::{Receipt, delete_held};

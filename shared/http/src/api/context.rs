@@ -1,4 +1,4 @@
-//! What every handler of the API works with.
+//! The state and the options that every handler of the API works with.
 
 use super::auth::RefusedTokens;
 use super::metrics::{MetricsPage, ReadingCache};

@@ -42,7 +42,7 @@ impl Secrets for TestSecrets {
     async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
-/// One type for both, so that the router and the use cases are compiled once.
+/// The providers of a test: none is called, or the real adapter asks a stand-in.
 #[derive(Debug, Clone)]
 pub(crate) enum TestProviders {
     NotCalled,

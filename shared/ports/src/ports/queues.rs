@@ -36,8 +36,8 @@ pub trait Queues: Send + Sync {
     /// them may not be enqueued; those of a group that are enqueued are its first ones.
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()>;
 
-    /// Commits the records of a step with its jobs and the acknowledgement of the queue message that the caller handles, all in one
-    /// transaction. Only [`StepOutcome::Committed`] and [`StepOutcome::Recorded`] mean that anything was written; an error means that
+    /// Commits a step in one transaction: its records, its jobs, and the acknowledgement of the queue message that the caller handles.
+    /// Only [`StepOutcome::Committed`] and [`StepOutcome::Recorded`] mean that anything was written; an error means that
     /// nothing was. A pending event that is repeated is enqueued under its own id as deduplication id.
     ///
     /// `None`: records and queues lie apart, and nothing is done ([`Deps::commit_step`](crate::Deps::commit_step)).

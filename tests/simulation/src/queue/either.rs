@@ -1,4 +1,4 @@
-//! The queues of a history as one type, so that the use cases are compiled once for both.
+//! The queues of a history as one type, so that the simulator is compiled once for both.
 
 use super::sqs::{self, Sqs};
 use super::{Dead, Got, WorkQueues};

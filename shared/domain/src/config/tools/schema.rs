@@ -1,4 +1,6 @@
 //! JSON schemas of arguments. A schema is complete in itself: nothing is loaded for it.
+//!
+//! The crate `boon` checks them: it brings four crates that were not there; `jsonschema` would bring 26.
 
 use super::Tool;
 use super::schema_error::SchemaError;

@@ -155,8 +155,8 @@ fn build_closed_message(
     Some(message.into_record())
 }
 
-/// Commits the message that the instance is closed with the conversation, which says that the contact was told, and its send job. A
-/// crash before the job leaves an open message, which the end of every turn finds.
+/// Commits the message that the instance is closed, its conversation and its send job. The conversation says that the contact was told.
+/// A crash before the job leaves an open message, which the end of every turn finds.
 async fn tell_closed(
     deps: &Deps,
     job: &TurnJob,
