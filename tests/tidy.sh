@@ -113,13 +113,13 @@ while IFS=$'\t' read -r place comment; do
   known=0
   for name in $(grep -oE '`[a-z_]+(\.sql)?`' <<<"$comment" | tr -d '`'); do
     case $name in
-      *.sql) [ ! -f "$schema/$name" ] || known=1 ;;
+      *.sql) [ ! -f "$schema/folder/$name" ] || known=1 ;;
       *) ! git grep -qE "fn $name\b" -- "$schema" || known=1 ;;
     esac
   done
   [ "$known" = 1 ] || complain "$place: no comment above this index names its query, a function of $schema"
 done < <(awk 'FNR == 1 { comment = "" } /^-- / { comment = comment " " $0; next }
-  /^CREATE (UNIQUE )?INDEX/ { print FILENAME ":" FNR "\t" comment } { comment = "" }' "$schema"/*.sql)
+  /^CREATE (UNIQUE )?INDEX/ { print FILENAME ":" FNR "\t" comment } { comment = "" }' "$schema"/folder/*.sql)
 # Every function has a resource in the template, and the reverse.
 for function in webhook processor deferred-reply sender api reconcile publisher poster; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"

@@ -15,13 +15,12 @@ pub use error::BackupError;
 pub use manifest::BackupManifest;
 pub use progress::BackupProgress;
 
-use crate::folder::{check_format, create_folder, sync_folder};
-use copying::FolderCopy;
+use crate::folder::check_format;
+use copying::{FolderCopy, begin_folder, copy_file};
 use jiff::Timestamp;
 use progress::measure_folder;
 pub use restoring::restore_backup;
 use snapshot::{PinnedSnapshot, open_snapshot};
-use std::fs;
 use std::path::Path;
 
 /// The number of times that a snapshot is taken before the folder is given up as too busy.
@@ -41,7 +40,7 @@ pub fn back_up_folder(
     if !data.join("recado.db").is_file() {
         return Err(BackupError::NoDataFolder(data.to_owned()));
     }
-    check_format(data).map_err(|error| error.into_backup_error(data))?;
+    check_format(data).map_err(|error| BackupError::of_data_folder(data, error))?;
     begin_folder(to)?;
     // All is copied, and the copy is read for its checksums.
     progress.expect_bytes(2 * measure_folder(data));
@@ -53,7 +52,7 @@ pub fn back_up_folder(
     snapshot.copy_into(to, now, progress)?;
     for secret in SECRETS {
         if data.join(secret).is_file() {
-            copying::copy_file(&data.join(secret), &to.join(secret), progress)?;
+            copy_file(&data.join(secret), &to.join(secret), progress)?;
         }
     }
     BackupManifest::describe_and_write(to, now, progress)
@@ -84,16 +83,6 @@ fn take_snapshot(
         }
     }
     Err(BackupError::Busy)
-}
-
-/// Makes a folder for its owner only. One that is there must be empty.
-fn begin_folder(path: &Path) -> Result<(), BackupError> {
-    let failed = |source| BackupError::of_file(path, source);
-    create_folder(path).map_err(failed)?;
-    if fs::read_dir(path).map_err(failed)?.next().is_some() {
-        return Err(BackupError::NotEmpty(path.to_owned()));
-    }
-    sync_folder(path).map_err(failed)
 }
 
 #[cfg(test)]

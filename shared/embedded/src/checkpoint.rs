@@ -6,7 +6,7 @@
 //! commits; the next commit then begins the log anew.
 
 use crate::db_error::DbError;
-use crate::open_error::OpenError;
+use crate::folder::OpenError;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 use crate::checkpoint::Checkpoints;
+use crate::folder::OpenError;
 use crate::job::{DatabaseJob, TransactionMode, commit_together, run_alone};
-use crate::open_error::OpenError;
 use crate::thread_priority::yield_to_acknowledgements;
 use rusqlite::Connection;
 use std::collections::VecDeque;

@@ -2,15 +2,15 @@ use crate::clock::Clock;
 use crate::config_cache::ConfigCache;
 use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
-use crate::files::EmbeddedFiles;
+use crate::folder::OpenError;
 use crate::intake_log::IntakeLog;
 use crate::job::{
     DatabaseJob, JobAnswer, TransactionMode, commit_together, create_job, create_lone_job, receive_outcome,
 };
 use crate::lookups::LookupConnections;
-use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
+use crate::stored_files::EmbeddedFiles;
 use crate::typing_memory::TypingMemory;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;

@@ -1,15 +1,21 @@
-use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
-use crate::files::delete_unfinished;
-use crate::format::{check_intake, check_tables, prepare_intake, prepare_tables};
-use crate::open_error::OpenError;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf};
+//! A data folder: its files, the connections to its databases, and the formats that this program opens.
 
-/// The file that a data folder holds until everything of the backup is in it. A start refuses such a folder.
-pub(crate) const UNFINISHED_RESTORE: &str = "unfinished-restore";
+mod connections;
+mod format;
+mod open_error;
+mod private_files;
+mod unfinished_files;
+
+use connections::{open_copying, open_writing};
+pub(crate) use connections::{open_in_memory, open_reading};
+use format::{check_intake, check_tables, prepare_intake, prepare_tables};
+pub use open_error::OpenError;
+pub(crate) use private_files::{create_file, create_folder, sync_folder};
+use rusqlite::Connection;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use unfinished_files::delete_unfinished;
+pub(crate) use unfinished_files::{UNFINISHED, UNFINISHED_RESTORE};
 
 /// A data folder on which only this process works: the database, its lock, the large bodies and the files.
 #[derive(Debug)]
@@ -123,144 +129,7 @@ impl DataFolder {
     }
 }
 
-/// Opens a connection that writes. Checkpoints have a thread of their own. A file that `check` refuses is left as it is.
-fn open_writing(
-    file: &Path,
-    check: impl FnOnce(&Connection) -> Result<(), OpenError>,
-) -> Result<Connection, OpenError> {
-    let connection = Connection::open(file)?;
-    configure_connection(&connection)?;
-    // Otherwise the end of the connection would copy the log into a file that is refused.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    check(&connection)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    // What is deleted is overwritten, also in pages that become free. So what a webhook brought and nobody keeps is not readable behind
-    // the rows of others.
-    connection.query_row("PRAGMA secure_delete = ON", [], |_| Ok(()))?;
-    connection.execute_batch(
-        "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 0",
-    )?;
-    Ok(connection)
-}
-
 /// Checks that this program opens the database of a folder, and only reads it.
 pub(crate) fn check_format(folder: &Path) -> Result<(), OpenError> {
     check_tables(&open_reading(&folder.join("recado.db"))?)
-}
-
-/// Opens a connection that copies a log into its database.
-fn open_copying(file: &Path) -> Result<Connection, OpenError> {
-    let connection = Connection::open(file)?;
-    configure_connection(&connection)?;
-    connection.execute_batch("PRAGMA synchronous = FULL")?;
-    Ok(connection)
-}
-
-/// Opens a connection that only reads.
-pub(crate) fn open_reading(file: &Path) -> Result<Connection, OpenError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file, flags)?;
-    configure_connection(&connection)?;
-    // After each commit of the writer the cache is empty again, so a large one would only take memory.
-    connection.execute_batch("PRAGMA cache_size = -256")?;
-    Ok(connection)
-}
-
-/// Opens a database in memory.
-pub(crate) fn open_in_memory() -> Result<Connection, OpenError> {
-    let connection = Connection::open_in_memory()?;
-    configure_connection(&connection)?;
-    prepare_tables(&connection)?;
-    Ok(connection)
-}
-
-fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
-    // Somebody may look into the file with SQLite's own shell.
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    connection.set_prepared_statement_cache_capacity(128);
-    // Plans must not depend on the bound values. Otherwise SQLite prepares a statement again at each run if its table
-    // has an index with a condition: that was half of all the time spent here.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.execute_batch("PRAGMA temp_store = MEMORY")
-}
-
-/// Creates a folder if it is missing, with those above it, so that their names survive a power loss.
-pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    create_folder_with(path, sync_folder)
-}
-
-/// Creates a folder, and calls `sync` with each folder that got a new name, the outermost first.
-fn create_folder_with(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
-    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
-    for above in missing.iter().rev().filter_map(|made| made.parent()) {
-        let is_here = above.as_os_str().is_empty();
-        match sync(if is_here { Path::new(".") } else { above }) {
-            // Who may make names in a folder need not be allowed to open it.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            synced => synced?,
-        }
-    }
-    restrict_access(path)
-}
-
-pub(crate) fn create_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    restrict_access(path)?;
-    Ok(file)
-}
-
-/// Removes other users' access to an existing file or folder, and logs a warning if there was any.
-fn restrict_access(path: &Path) -> io::Result<()> {
-    if restrict_to_owner(path)? == FolderPrivacy::MadePrivate {
-        let path = path.display();
-        tracing::warn!(%path, "other users could read or change this: it is closed to them now");
-    }
-    Ok(())
-}
-
-/// Makes new names in a folder survive a power loss.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    // Only Unix opens a folder as a file.
-    if cfg!(unix) {
-        File::open(path)?.sync_all()
-    } else {
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_folder_that_got_a_new_name_is_synced() {
-        let top = std::env::temp_dir().join(format!("recado-names-{}", std::process::id()));
-        std::fs::create_dir(&top).unwrap();
-        let (outer, inner) = (top.join("a"), top.join("a/b"));
-        let create = || {
-            let mut synced = Vec::new();
-            let note = |path: &Path| {
-                assert!(inner.exists(), "the names are there before they are synced");
-                synced.push(path.to_owned());
-                Ok(())
-            };
-            create_folder_with(&inner, note).unwrap();
-            synced
-        };
-        let (first, second) = (create(), create());
-        std::fs::remove_dir_all(&top).unwrap();
-        assert_eq!(first, [top, outer]);
-        assert!(second.is_empty(), "nothing is new");
-    }
 }

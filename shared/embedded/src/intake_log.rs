@@ -11,15 +11,14 @@ use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
 use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
-use crate::folder::IntakeFiles;
+use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
-use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
 use jiff::Timestamp;
 use known_events::KnownEvents;
 pub(crate) use mover::last_moved;
-use mover::{MoverSignal, start_mover};
+use mover::{Mover, MoverSignal, delete_moved, start_mover};
 use recado_domain::ids::EventId;
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -63,7 +62,7 @@ impl IntakeLog {
         let writer = DatabaseThreads::start_writer(urgency, files.writer, checkpoints, tell_mover)?;
         let (progress, moved) = watch::channel(moved);
         let (known, reading) = KnownEvents::read_in_background(stored)?;
-        let moving = start_mover(mover::Mover {
+        let moving = start_mover(Mover {
             log: files.reader,
             log_writer: writer.sender(),
             records,
@@ -219,11 +218,6 @@ fn select_oldest(connection: &Connection, moved: i64) -> Result<Option<Timestamp
         .query_row([moved], IncomingEvent::from_log_row)
         .optional()?;
     Ok(oldest.and_then(|oldest| oldest.received_at()))
-}
-
-/// Deletes the events up to number `moved`.
-fn delete_moved(connection: &Connection, moved: i64) -> Result<(), DbError> {
-    execute_sql(connection, "DELETE FROM intake WHERE seq <= ?1", [moved]).map(drop)
 }
 
 #[cfg(test)]

@@ -18,8 +18,11 @@
 mod dead_messages;
 mod depth;
 mod fair_share;
+mod groups;
 mod intake;
 mod joint_writes;
+mod message_rows;
+mod receipt;
 mod receive;
 mod redrive;
 mod refused_writes;
@@ -32,74 +35,18 @@ pub use dead_messages::DeadMessage;
 pub use depth::EmbeddedQueueDepth;
 pub use fair_share::FairShare;
 pub(crate) use intake::IncomingEvent;
-pub(crate) use joint_writes::HandledMessage;
-pub use receive::{DequeuedMessage, Receipt};
+pub(crate) use receipt::HandledMessage;
+pub use receipt::Receipt;
+pub use receive::DequeuedMessage;
 pub(crate) use round_robin::RoundRobin;
 pub use tenant_key::TenantKey;
 pub(crate) use tenant_messages::delete_tenant_messages;
 
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
+use groups::is_fifo;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::hash_parts;
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, params};
-
-/// The number of a FIFO group: the first 8 bytes of a hash of queue and name. Two groups with one number would only wait for
-/// each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct GroupKey(i64);
-
-impl GroupKey {
-    fn from_group_name(queue: QueueName, group: &str) -> Self {
-        let digits = hash_parts(&[queue.as_str(), group], 8);
-        Self(u64::from_str_radix(&digits, 16).unwrap_or_default().cast_signed())
-    }
-}
-
-impl ToSql for GroupKey {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.0.into())
-    }
-}
-
-impl FromSql for GroupKey {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_i64().map(Self)
-    }
-}
-
-/// Updates the row of a FIFO group after any change of its messages.
-fn update_group_row(
-    connection: &Connection,
-    queue: QueueName,
-    group: Option<GroupKey>,
-) -> Result<(), DbError> {
-    let Some(group) = group else { return Ok(()) };
-    // Only the oldest message is ever handed out, so no other can be in flight.
-    let sql = "SELECT seq, owner, CASE WHEN receives > 0 THEN visible_at ELSE 0 END
-        FROM queue_messages WHERE group_key = ?1 AND dead_at IS NULL ORDER BY seq LIMIT 1";
-    let oldest: Option<(i64, String, i64)> = connection
-        .prepare_cached(sql)?
-        .query_row([group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    if let Some((head, owner, free_at)) = oldest {
-        let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, ?5)
-            ON CONFLICT DO UPDATE SET head = excluded.head, owner = excluded.owner, free_at = excluded.free_at";
-        execute_sql(
-            connection,
-            sql,
-            params![group, queue.as_str(), head, owner, free_at],
-        )?;
-    } else {
-        execute_sql(
-            connection,
-            "DELETE FROM queue_groups WHERE group_key = ?1",
-            [group],
-        )?;
-    }
-    Ok(())
-}
+use rusqlite::{Connection, params};
 
 /// Makes all messages in flight of `queue` receivable at `now`. Returns how many there were.
 pub(crate) fn release_in_flight(
@@ -119,11 +66,6 @@ pub(crate) fn release_in_flight(
     let sql = "UPDATE queue_groups SET free_at = ?2 WHERE queue = ?1 AND free_at > 0 AND free_at > ?2";
     execute_sql(connection, sql, params![queue.as_str(), now])?;
     Ok(count)
-}
-
-/// Returns whether the queue keeps the order of its groups.
-fn is_fifo(queue: QueueName) -> bool {
-    queue != QueueName::Turns
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod knowledge_search;
 mod media;
 mod messages;
 mod metrics;
+mod metrics_page;
 mod notices;
 mod occasions;
 mod onboarding;
@@ -48,6 +49,9 @@ pub(crate) mod permissions;
 mod pieced_json;
 #[cfg(test)]
 mod problem_answers;
+mod provider_setup;
+mod public_status;
+mod refused_tokens;
 #[cfg(test)]
 mod schema;
 mod sends;
@@ -65,8 +69,8 @@ mod webhook_endpoints;
 mod whatsapp;
 
 pub use context::ApiOptions;
-pub use metrics::{GaugeReading, MetricsPage};
-pub use onboarding::{
+pub use metrics_page::{GaugeReading, MetricsPage};
+pub use provider_setup::{
     ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
     SetupRequest,
 };

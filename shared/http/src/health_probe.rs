@@ -1,7 +1,7 @@
 //! Checks that the store accepts writes. The process decides when it checks, so that requests of strangers cannot load
 //! the store.
 
-use crate::BackgroundBeats;
+use crate::background_beats::BackgroundBeats;
 use crate::problem;
 use futures::future::{Either, select};
 use recado_domain::dead_letter::QueueName;

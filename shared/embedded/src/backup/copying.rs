@@ -1,8 +1,8 @@
 //! Copies of a folder whose files come and go, and are never changed.
 
-use super::{BackupError, BackupProgress};
-use crate::files::UNFINISHED;
-use crate::folder::create_folder;
+use super::error::BackupError;
+use super::progress::BackupProgress;
+use crate::folder::{UNFINISHED, create_folder, sync_folder};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
@@ -83,4 +83,14 @@ pub(super) fn copy_file(from: &Path, to: &Path, progress: &BackupProgress) -> Re
     let bytes = copied.map_err(|source| BackupError::of_file(from, source))?;
     progress.add_bytes(bytes);
     Ok(())
+}
+
+/// Makes a folder for its owner only. One that is there must be empty.
+pub(super) fn begin_folder(path: &Path) -> Result<(), BackupError> {
+    let failed = |source| BackupError::of_file(path, source);
+    create_folder(path).map_err(failed)?;
+    if fs::read_dir(path).map_err(failed)?.next().is_some() {
+        return Err(BackupError::NotEmpty(path.to_owned()));
+    }
+    sync_folder(path).map_err(failed)
 }

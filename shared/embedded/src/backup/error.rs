@@ -1,4 +1,4 @@
-use crate::open_error::OpenError;
+use crate::folder::OpenError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,15 @@ impl BackupError {
         Self::File {
             path: path.to_owned(),
             source,
+        }
+    }
+
+    /// Makes the error of a folder `data` that cannot be opened.
+    pub(super) fn of_data_folder(data: &Path, error: OpenError) -> Self {
+        match error {
+            OpenError::Database { cause } => Self::Database(cause),
+            OpenError::NewerFormat { .. } | OpenError::OlderFormat { .. } => Self::OtherFormat(error),
+            _ => Self::NoDataFolder(data.to_owned()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The manifest of a backup: its time, its format and the checksum of each file.
 
-use super::{BackupError, BackupProgress};
+use super::error::BackupError;
+use super::progress::BackupProgress;
 use crate::folder::{UNFINISHED_RESTORE, create_file, sync_folder};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! Makes a data folder of a backup.
 
-use super::copying::copy_file;
-use super::manifest::sync_files;
-use super::{BackupError, BackupManifest, BackupProgress, begin_folder};
+use super::copying::{begin_folder, copy_file};
+use super::error::BackupError;
+use super::manifest::{BackupManifest, sync_files};
+use super::progress::BackupProgress;
 use crate::folder::{UNFINISHED_RESTORE, check_format, create_file, create_folder, sync_folder};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +20,7 @@ pub fn restore_backup(
     // All is checked, copied, and checked in the copy.
     progress.expect_bytes(3 * manifest.count_bytes());
     manifest.check_folder(from, progress)?;
-    check_format(from).map_err(|error| error.into_backup_error(from))?;
+    check_format(from).map_err(|error| BackupError::of_data_folder(from, error))?;
     begin_folder(to)?;
     let failed = |source| BackupError::of_file(to, source);
     let unfinished = to.join(UNFINISHED_RESTORE);

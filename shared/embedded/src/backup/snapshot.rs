@@ -1,7 +1,8 @@
 //! One state of both databases, held by transactions that read.
 
-use super::{BackupError, BackupProgress};
-use crate::folder::open_reading;
+use super::error::BackupError;
+use super::progress::BackupProgress;
+use crate::folder::{create_file, open_reading};
 use crate::intake_log::last_moved;
 use crate::restored::note_backup_time;
 use jiff::Timestamp;
@@ -22,7 +23,8 @@ pub(super) struct PinnedSnapshot {
 /// Begins to read both databases, the intake log first.
 pub(super) fn open_snapshot(data: &Path) -> Result<PinnedSnapshot, BackupError> {
     let pin = |name: &str| -> Result<Connection, BackupError> {
-        let connection = open_reading(&data.join(name)).map_err(|error| error.into_backup_error(data))?;
+        let connection = open_reading(&data.join(name));
+        let connection = connection.map_err(|error| BackupError::of_data_folder(data, error))?;
         connection.execute_batch("BEGIN")?;
         // A transaction reads from its first read on.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -95,7 +97,7 @@ fn copy_database(
     change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), BackupError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    crate::folder::create_file(to).map_err(|source| BackupError::of_file(to, source))?;
+    create_file(to).map_err(|source| BackupError::of_file(to, source))?;
     let mut copy = Connection::open_with_flags(to, flags)?;
     copy_pages(from, &mut copy, progress)?;
     // One file, without a log beside it. The next start sets it again.

@@ -6,6 +6,7 @@ use futures::executor::block_on;
 use recado_ports::ports::{IdentityKeyStore, Queues};
 use rusqlite::Connection;
 use serde_json::json;
+use std::fs;
 use std::io::Write;
 use std::time::Duration;
 

@@ -1,7 +1,17 @@
 //! The end of a store: what was begun is finished, and the folder is released.
 
-use super::{DatabaseAccess, Embedded};
+use super::memory_databases::take_back_database;
+use super::{DatabaseAccess, Embedded, EmbeddedInner};
+use std::sync::PoisonError;
 use tokio::sync::oneshot;
+
+impl Drop for EmbeddedInner {
+    fn drop(&mut self) {
+        if let DatabaseAccess::Inline(connection) = &mut self.access {
+            take_back_database(connection.get_mut().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+}
 
 impl Embedded {
     /// Finishes the operations that were begun, and releases the folder. Every later operation is refused as

@@ -1,8 +1,6 @@
 //! Databases in memory, which are emptied and used again: making their tables takes longer than many a simulated history.
 
-use super::{DatabaseAccess, EmbeddedInner};
-use crate::folder::open_in_memory;
-use crate::open_error::OpenError;
+use crate::folder::{OpenError, open_in_memory};
 use rusqlite::Connection;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -27,18 +25,13 @@ pub(super) fn take_database() -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-impl Drop for EmbeddedInner {
-    fn drop(&mut self) {
-        let DatabaseAccess::Inline(connection) = &mut self.access else {
-            return;
-        };
-        let connection = connection.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A file's connection is closed as usual, and so is one that cannot be emptied.
-        if connection.path().is_none_or(str::is_empty)
-            && let Ok(nothing) = Connection::open_in_memory()
-        {
-            keep_database(std::mem::replace(connection, nothing));
-        }
+/// Takes the database of a store that ends, and keeps it for the next one.
+pub(super) fn take_back_database(connection: &mut Connection) {
+    // A file's connection is closed as usual, and so is one that cannot be emptied.
+    if connection.path().is_none_or(str::is_empty)
+        && let Ok(nothing) = Connection::open_in_memory()
+    {
+        keep_database(std::mem::replace(connection, nothing));
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::{DatabaseAccess, Embedded};
 use crate::database_threads::lock_unpoisoned;
-use crate::files::EmbeddedFiles;
 use crate::payloads::EmbeddedPayloads;
 use crate::restored::note_backup_time;
+use crate::stored_files::EmbeddedFiles;
 use crate::timed_tables::TIMED_TABLES;
 use jiff::Timestamp;
 use rusqlite::Connection;

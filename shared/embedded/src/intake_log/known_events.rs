@@ -4,7 +4,7 @@
 //! event again, and a repeat would only be counted as new.
 
 use crate::db_error::DbError;
-use crate::open_error::OpenError;
+use crate::folder::OpenError;
 use crate::thread_priority::yield_to_acknowledgements;
 use rusqlite::Connection;
 use std::fmt;

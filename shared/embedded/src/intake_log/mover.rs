@@ -1,12 +1,11 @@
 //! The mover: the thread that brings the events of the log into the database.
 
-use super::delete_moved;
 use super::known_events::KnownEvents;
 use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
+use crate::folder::OpenError;
 use crate::job::{create_job, in_savepoint};
-use crate::open_error::OpenError;
 use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
 use crate::thread_priority::yield_to_acknowledgements;
@@ -238,4 +237,9 @@ pub(crate) fn last_moved(database: &Connection) -> rusqlite::Result<i64> {
 fn note_moved(connection: &Connection, last: i64) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
     execute_sql(connection, sql, (MOVED, last.to_string())).map(drop)
+}
+
+/// Deletes the events up to number `moved`.
+pub(super) fn delete_moved(connection: &Connection, moved: i64) -> Result<(), DbError> {
+    execute_sql(connection, "DELETE FROM intake WHERE seq <= ?1", [moved]).map(drop)
 }

@@ -1,5 +1,6 @@
-use super::send::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
-use super::{TenantKey, is_fifo};
+use super::groups::is_fifo;
+use super::message_rows::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
+use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{

@@ -1,4 +1,4 @@
-use super::is_fifo;
+use super::groups::is_fifo;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::intake_log::{IntakeLog, last_moved};

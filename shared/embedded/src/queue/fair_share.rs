@@ -1,4 +1,4 @@
-use super::TenantKey;
+use super::tenant_key::TenantKey;
 use std::collections::BTreeMap;
 
 /// The factor of the fair share: a tenant may start another worker while it holds fewer than this many times the free

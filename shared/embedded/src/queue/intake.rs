@@ -1,9 +1,9 @@
 //! Takes events in: records each and enqueues it in the same transaction.
 
-use super::TenantKey;
 use super::dead_messages::DeadLetterCopy;
+use super::message_rows::{FifoMessage, MessageBody, append_fifo, insert_into_group};
 use super::receive::cut_out_job;
-use super::send::{FifoMessage, MessageBody, append_fifo, insert_into_group};
+use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::job::in_savepoint;

@@ -1,8 +1,9 @@
 //! Joint writes: each commits a step in one transaction, with its records, its jobs, and the acknowledgement of the queue message.
 
-use super::TenantKey;
-use super::receive::{Receipt, delete_held};
-use super::send::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
+use super::message_rows::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
+use super::receipt::HandledMessage;
+use super::receive::delete_held;
+use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, millis_after};
@@ -14,34 +15,7 @@ use recado_ports::step_commit::{StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_ports::table::Kind;
 use rusqlite::Connection;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// The queue message that a worker handles.
-#[derive(Debug)]
-pub(crate) struct HandledMessage {
-    receipt: Receipt,
-    acknowledged: AtomicBool,
-}
-
-impl HandledMessage {
-    pub(crate) fn new(receipt: &Receipt) -> Self {
-        Self {
-            receipt: receipt.clone(),
-            acknowledged: AtomicBool::new(false),
-        }
-    }
-
-    /// Returns whether nobody else can receive the message yet.
-    pub(super) fn is_held(&self, now: Timestamp) -> bool {
-        self.receipt.is_in_time(now)
-    }
-
-    /// Returns whether a transaction deleted the message.
-    pub(crate) fn is_acknowledged(&self) -> bool {
-        self.acknowledged.load(Ordering::Acquire)
-    }
-}
 
 /// The records of a step with its jobs, as rows.
 struct StepRows {
@@ -155,7 +129,7 @@ impl Embedded {
         let work = Arc::new(work);
         let run_joint = || {
             let work = Arc::clone(&work);
-            let receipt = handled.map(|handled| handled.receipt.clone());
+            let receipt = handled.map(|handled| handled.receipt().clone());
             let now = self.current_time();
             let joint = move |c: &Connection| {
                 let outcome = work(c)?;
@@ -168,7 +142,7 @@ impl Embedded {
         };
         let outcome = self.write_despite_refusals(run_joint).await?;
         if let Some(handled) = handled.filter(|_| outcome == StepOutcome::Committed) {
-            handled.acknowledged.store(true, Ordering::Release);
+            handled.note_acknowledgement();
         }
         Ok(outcome)
     }

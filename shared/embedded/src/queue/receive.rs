@@ -1,8 +1,11 @@
 use super::dead_messages::move_to_dead_letters;
+use super::fair_share::FairShare;
+use super::groups::{GroupKey, is_fifo, update_group_row};
+use super::receipt::Receipt;
 use super::round_robin::{
     ReceivableMessage, RoundRobin, oldest_receivable, release_due_groups, select_round,
 };
-use super::{FairShare, GroupKey, TenantKey, is_fifo, update_group_row};
+use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after};
@@ -17,25 +20,6 @@ use serde::de::IgnoredAny;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::time::Duration;
-
-/// The right to delete or postpone a message that was received. The next receive of the same message makes another
-/// receipt.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Receipt {
-    queue: QueueName,
-    seq: i64,
-    receive: u32,
-    group: Option<GroupKey>,
-    /// The end of the visibility time with which the message was received.
-    hidden_until: i64,
-}
-
-impl Receipt {
-    /// Returns whether the time with which the message was received is not over.
-    pub(super) fn is_in_time(&self, now: Timestamp) -> bool {
-        now.as_millisecond() < self.hidden_until
-    }
-}
 
 /// A message that a queue handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]

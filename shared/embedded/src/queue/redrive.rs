@@ -1,6 +1,6 @@
-use super::TenantKey;
 use super::dead_messages::{DeadLetterCopy, parse_copied_letter};
-use super::send::{FifoMessage, TurnsRow, append_fifo, insert_turn};
+use super::message_rows::{FifoMessage, TurnsRow, append_fifo, insert_turn};
+use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, millis_after, read_lossy_text};

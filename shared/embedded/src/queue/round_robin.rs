@@ -5,7 +5,8 @@
 //! The next tenant and its oldest message are each found by one step into an index. So a receive reads no more rows
 //! than it hands out, and one more for each tenant that may have nothing.
 
-use super::{GroupKey, TenantKey, is_fifo};
+use super::groups::{GroupKey, is_fifo};
+use super::tenant_key::TenantKey;
 use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, read_lossy_text};

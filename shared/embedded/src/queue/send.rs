@@ -1,8 +1,12 @@
+//! The sending side of the queues, as the use cases see it.
+
 use super::dead_messages::DeadLetterCopy;
-use super::{GroupKey, TenantKey, update_group_row};
+use super::groups::{GroupKey, update_group_row};
+use super::message_rows::{FifoMessage, TurnsRow, append_fifo, insert_turn};
+use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
+use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -16,142 +20,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Time for which a deduplication id is remembered, the same as in SQS.
-const DEDUPLICATION: Duration = Duration::from_secs(300);
-
-/// The longest delay of a message, the same as in SQS.
-const DELAY_MAX: Duration = Duration::from_secs(900);
-
-/// A message for a FIFO queue.
-pub(super) struct FifoMessage {
-    pub(super) group: String,
-    pub(super) body: String,
-    pub(super) owner: TenantKey,
-}
-
-/// Appends a message to a FIFO queue, unless its deduplication id is known.
-pub(super) fn append_fifo(
-    connection: &Connection,
-    queue: QueueName,
-    message: &FifoMessage,
-    deduplication: &str,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let FifoMessage { group, .. } = message;
-    let (name, at) = (queue.as_str(), now.as_millisecond());
-    let sql = "SELECT 1 FROM queue_dedup WHERE queue = ?1 AND grp = ?2 AND dedup = ?3 AND until > ?4";
-    if row_exists(connection, sql, params![name, group, deduplication, at])? {
-        return Ok(());
-    }
-    let sql = "INSERT OR REPLACE INTO queue_dedup (queue, grp, dedup, until) VALUES (?1, ?2, ?3, ?4)";
-    execute_sql(
-        connection,
-        sql,
-        params![name, group, deduplication, millis_after(now, DEDUPLICATION)],
-    )?;
-    insert_fifo(connection, queue, message, now)
-}
-
-/// Appends a message to a FIFO queue, whatever its deduplication id.
-pub(super) fn insert_fifo(
-    connection: &Connection,
-    queue: QueueName,
-    message: &FifoMessage,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    insert_into_group(
-        connection,
-        queue,
-        &message.group,
-        &message.owner,
-        &MessageBody::Text(&message.body),
-        now,
-    )
-}
-
-/// The body of a queue message.
-pub(super) enum MessageBody<'a> {
-    Text(&'a str),
-    /// The job of the event with this number.
-    Event(i64),
-}
-
-/// Appends a message to its group.
-pub(super) fn insert_into_group(
-    connection: &Connection,
-    queue: QueueName,
-    group: &str,
-    owner: &TenantKey,
-    body: &MessageBody<'_>,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let (text, event) = match *body {
-        MessageBody::Text(text) => (text, None),
-        MessageBody::Event(event) => ("", Some(event)),
-    };
-    let (name, at, key) = (
-        queue.as_str(),
-        now.as_millisecond(),
-        GroupKey::from_group_name(queue, group),
-    );
-    let sql = "INSERT INTO queue_messages (queue, grp, group_key, owner, visible_at, sent_at, body, event)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)";
-    execute_sql(
-        connection,
-        sql,
-        params![name, group, key, owner.as_str(), at, text, event],
-    )?;
-    // A group that has messages keeps its row: the new message is not its oldest one.
-    let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
-        ON CONFLICT DO NOTHING";
-    let head = connection.last_insert_rowid();
-    execute_sql(connection, sql, params![key, name, head, owner.as_str()])?;
-    Ok(())
-}
-
-/// A message of the queue `turns`, as a row.
-#[derive(Debug)]
-pub(super) struct TurnsRow {
-    pub(super) owner: TenantKey,
-    pub(super) body: String,
-}
-
-impl TurnsRow {
-    pub(super) fn from_job(job: &TurnsJob, delay: Duration) -> Result<Self, DbError> {
-        if delay > DELAY_MAX {
-            return Err(DbError::Argument("a message is delayed by at most 15 minutes"));
-        }
-        Ok(Self {
-            owner: TenantKey::for_tenant(job.tenant()),
-            body: encode_json(job)?,
-        })
-    }
-}
-
-/// Puts a job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
-/// waiting, nothing is added.
-pub(super) fn insert_turn(
-    connection: &Connection,
-    name: Option<&str>,
-    turn: &TurnsRow,
-    visible_at: i64,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let TurnsRow { owner, body } = turn;
-    let queue = QueueName::Turns;
-    let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
-    let (queue, now) = (queue.as_str(), now.as_millisecond());
-    execute_sql(
-        connection,
-        sql,
-        params![queue, name, owner.as_str(), visible_at, now, body],
-    )?;
-    Ok(())
-}
-
 /// Builds the queue message of an event.
-pub(super) fn event_fifo_message(job: &InboundJob) -> Result<FifoMessage, DbError> {
+fn event_fifo_message(job: &InboundJob) -> Result<FifoMessage, DbError> {
     Ok(FifoMessage {
         group: job.group.clone(),
         body: encode_json(job)?,

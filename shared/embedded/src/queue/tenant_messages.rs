@@ -1,4 +1,4 @@
-use super::{GroupKey, update_group_row};
+use super::groups::{GroupKey, update_group_row};
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, to_sql_limit};
 use recado_domain::config::Instance;
@@ -47,7 +47,7 @@ pub(crate) fn delete_tenant_messages(
     Ok(deleted)
 }
 
-/// Returns the tenant keys that the tenant's messages have on `queue`, as [`super::TenantKey`] makes them.
+/// Returns the tenant keys that the tenant's messages have on `queue`, as [`super::tenant_key::TenantKey`] makes them.
 fn list_owners(queue: QueueName, tenant: &TenantId, instances: &[Instance]) -> Vec<String> {
     match queue {
         QueueName::Inbound => instances

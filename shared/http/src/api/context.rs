@@ -1,10 +1,13 @@
 //! The state and the options that every handler of the API works with.
 
-use super::auth::RefusedTokens;
-use super::metrics::{MetricsPage, ReadingCache};
-use super::onboarding::ProviderSetup;
-use super::whatsapp::PublicStatusCache;
+use super::metrics_page::{MetricsPage, ReadingCache};
+use super::provider_setup::ProviderSetup;
+use super::public_status::PublicStatusCache;
+use super::refused_tokens::RefusedTokens;
+use crate::event_feed::EventFeed;
+use crate::health_probe::HealthProbe;
 use crate::keys::Keys;
+use crate::push_desk::PushDesk;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{EndpointPosts, QueueDepths};
 use recado_whatsapp::SimulatedOutbox;
@@ -28,15 +31,15 @@ pub struct ApiOptions {
     /// The function that writes the metrics. `None` where they are elsewhere.
     pub metrics: Option<MetricsPage>,
     /// The check that the store accepts writes.
-    pub health_probe: crate::HealthProbe,
+    pub health_probe: HealthProbe,
     /// `true` if this process has the model's key, so that it can ask the model.
     pub asks_models: bool,
     /// The part that sets instances up at their providers. `None`: this process does not.
     pub provider_setup: Option<ProviderSetup>,
     /// The feed of published events for streams. `None`: there are no streams.
-    pub event_feed: Option<crate::EventFeed>,
+    pub event_feed: Option<EventFeed>,
     /// The way to tickets of push connections. `None`: there is no WebSocket API.
-    pub push_desk: Option<crate::PushDesk>,
+    pub push_desk: Option<PushDesk>,
     /// The part that posts a test event to an endpoint of a tenant. `None`: this process posts to none.
     pub endpoint_posts: Option<Arc<dyn EndpointPosts>>,
     /// `true` if a start of this program applies a configuration file.

@@ -1,6 +1,7 @@
 //! `GET /metrics`: the metrics of one machine, in the text format of Prometheus.
 
 use super::context::Api;
+use super::metrics_page::{GaugeReading, MetricsPage};
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use crate::health_probe::run_with_timeout;
@@ -9,52 +10,18 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use futures::lock::Mutex;
 use recado_domain::Timestamp;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::dead_letter::QueueName;
-use recado_pipeline::installation_reading::{InstallationReading, read_installation};
-use recado_pipeline::ports::{PortResult, QueueDepth};
+use recado_pipeline::installation_reading::read_installation;
+use recado_pipeline::ports::PortResult;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The path of the metrics.
 pub(super) const METRICS_PATH: &str = "/metrics";
 
 /// Time for which the same reading is shown, in milliseconds, so that several scrapers do not load the store.
 const READING_KEPT_MS: i64 = 5_000;
-
-/// All that is read of the store and the queues when the metrics are asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GaugeReading {
-    /// State of all instances.
-    pub installation: InstallationReading,
-    /// Depth of each queue.
-    pub queues: BTreeMap<QueueName, QueueDepth>,
-}
-
-/// The function that writes the metrics. It is given what was read, or `None` if the store could not be read.
-#[derive(Clone)]
-pub struct MetricsPage(Arc<WritePage>);
-
-type WritePage = dyn Fn(Option<&GaugeReading>) -> String + Send + Sync;
-
-impl MetricsPage {
-    /// Creates a page that `write` writes.
-    pub fn new(write: impl Fn(Option<&GaugeReading>) -> String + Send + Sync + 'static) -> Self {
-        Self(Arc::new(write))
-    }
-}
-
-impl std::fmt::Debug for MetricsPage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MetricsPage")
-    }
-}
-
-/// The last reading, with its time; `None` in it: the store could not be read.
-#[derive(Debug, Default)]
-pub(super) struct ReadingCache(Mutex<Option<(Timestamp, Option<GaugeReading>)>>);
 
 async fn read_gauges(api: &Api) -> PortResult<GaugeReading> {
     let mut queues = BTreeMap::new();
@@ -78,7 +45,7 @@ async fn write_page(api: &Api, page: &MetricsPage) -> String {
         let read = run_with_timeout(&api.deps, "reading the gauges", read_gauges(api)).await;
         (now, read.map_err(|error| problem::log_port_error(&error)).ok())
     };
-    let text = (page.0)(reading.as_ref());
+    let text = page.write(reading.as_ref());
     *last = Some((at, reading));
     text
 }

@@ -2,11 +2,13 @@
 
 pub(super) mod detailed;
 
-use super::auth;
+use super::auth::{check_permission, identify_asker};
 use super::context::Api;
+use super::health::health_status_code;
 use super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::public_status::StatusView;
 #[cfg(test)]
 use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
 use crate::problem::HttpProblem;
@@ -26,39 +28,6 @@ use recado_pipeline::health::{
 use recado_pipeline::ports::QueueDepth;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-
-/// Time for which requests without a token get the same cached status, in milliseconds: strangers must not be able to
-/// load the store.
-const STATUS_KEPT_MS: i64 = 10_000;
-
-/// The status that was last computed for a request without a token, with its time.
-#[derive(Debug, Default)]
-pub(crate) struct PublicStatusCache(Mutex<Option<StatusView>>);
-
-impl PublicStatusCache {
-    fn get_if_fresh(&self, now: Timestamp) -> Option<StatusView> {
-        let kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        kept.filter(|view| now.as_millisecond() - view.timestamp.as_millisecond() < STATUS_KEPT_MS)
-    }
-
-    fn store_status(&self, view: StatusView) {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(view);
-    }
-}
-
-/// The status that anybody may read.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub(super) struct StatusView {
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
-    status: HealthStatus,
-    timestamp: Timestamp,
-    #[serde(skip)]
-    #[cfg_attr(test, schema(ignore))]
-    shared: bool,
-}
 
 /// Returns the status as an HTTP code. 503 is sent only for one instance, or for an installation of one tenant: where
 /// several tenants share it, one tenant's backlog must not make a load balancer remove what the others use.
@@ -66,7 +35,7 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
     if shared {
         StatusCode::OK
     } else {
-        super::health::health_status_code(status)
+        health_status_code(status)
     }
 }
 
@@ -222,8 +191,8 @@ pub(super) async fn get_whatsapp_health(
         return get_public_status(&api).await;
     }
     let console = console.as_ref().map(|Extension(console)| console);
-    let caller = auth::identify_asker(&api, console, &headers).await?;
-    auth::check_permission(&caller, &Method::GET, ROUTE)?;
+    let caller = identify_asker(&api, console, &headers).await?;
+    check_permission(&caller, &Method::GET, ROUTE)?;
     let mut connection = BTreeMap::from([
         (ConnectionStatus::Open.as_str(), 0),
         (ConnectionStatus::Closed.as_str(), 0),

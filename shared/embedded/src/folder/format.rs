@@ -1,7 +1,7 @@
 //! The format of the data folder: the scripts that make and change its tables. A folder of an older released format is
 //! brought to this program's when it is opened; any other is refused and left as it is.
 
-use crate::open_error::OpenError;
+use super::open_error::OpenError;
 use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
 use rusqlite::Connection;
 

@@ -1,8 +1,7 @@
-use crate::backup::BackupError;
 use crate::db_error::FULL_DISK_REMEDY;
 use rusqlite::ErrorCode;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The reason why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -65,17 +64,6 @@ pub enum OpenError {
     /// A thread could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(#[source] io::Error),
-}
-
-impl OpenError {
-    /// Makes the error of a backup of the folder `data`.
-    pub(crate) fn into_backup_error(self, data: &Path) -> BackupError {
-        match self {
-            Self::Database { cause } => BackupError::Database(cause),
-            Self::NewerFormat { .. } | Self::OlderFormat { .. } => BackupError::OtherFormat(self),
-            _ => BackupError::NoDataFolder(data.to_owned()),
-        }
-    }
 }
 
 impl From<rusqlite::Error> for OpenError {
