@@ -16,15 +16,17 @@ pub const ACCESS_BYTES_MAX: usize = 250_000;
 /// times, and one transaction of DynamoDB holds 4 MB.
 pub const DOCUMENT_ACCESS_BYTES_MAX: usize = 1_000_000;
 
-/// The access list of an instance. It is looked at when a contact's message would begin a conversation. Conversations
-/// that exist go on.
+/// The contacts whom the instance lets begin a conversation: at most 10,000 entries together. Conversations that exist go on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AccessList {
-    /// The contacts who begin no conversation.
+    /// The contacts who begin no conversation: numbers with their country code, or identities without a number.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>, example = json!(["+5511988880000", "123456789012345@lid"])))]
     #[serde(default, skip_serializing_if = "ContactList::is_empty")]
     pub block: ContactList,
     /// The only contacts who begin a conversation. If empty, everybody may who is not blocked.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     #[serde(default, skip_serializing_if = "ContactList::is_empty")]
     pub allow: ContactList,
 }

@@ -25,6 +25,7 @@ pub const ALERT_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// The condition that an alert is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AlertKind {
     /// Recado was not running, or its minutely pass did not run.
@@ -124,6 +125,7 @@ impl AlertKind {
 
 /// The urgency of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AlertSeverity {
     /// A person should look within the hour.
@@ -158,6 +160,7 @@ pub struct AlertSubject {
 
 /// The state of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AlertState {
     /// The condition holds, but not long enough yet. Nobody is told.

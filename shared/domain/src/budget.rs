@@ -41,18 +41,23 @@ impl<'de> Deserialize<'de> for BudgetAmount {
 
 /// A tenant's budget for each month, in UTC: of tokens, of money, or of both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MonthlyBudget {
     /// Number of tokens that its agents' models may use in a month.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, minimum = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<NonZeroU64>,
-    /// Amount that they may cost, by the prices of the installation.
+    /// Amount that they may cost, by the prices of the installation: a decimal number.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "250.00"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<BudgetAmount>,
     /// Currency of the amount.
+    #[cfg_attr(feature = "schema", schema(default = "USD"))]
     #[serde(default)]
     pub currency: Currency,
     /// `true` if the agents pause until the next month once the budget is used up. Otherwise it is only told.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop: bool,
 }

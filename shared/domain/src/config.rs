@@ -14,6 +14,7 @@ use crate::rate::Rate;
 use crate::retention::RetentionPolicy;
 use crate::secret::SecretVersion;
 use crate::signature::Signature;
+use crate::text_conversions::describe_as;
 use crate::tools::Tool;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -33,6 +34,7 @@ pub const RESTART_DRAFTS_MAX: u32 = 5;
 /// A configuration document, as `recado.toml` holds it and `PUT /v1/config` takes it. Applying a document creates or
 /// changes what the document names, and leaves everything else alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConfigDocument {
     /// The tenants to create or change.
@@ -50,39 +52,45 @@ pub struct ConfigDocument {
     /// The instances to create or change.
     #[serde(default)]
     pub instances: Vec<Instance>,
-    /// The occasions to create or change. They are no part of the stored configuration.
+    /// The occasions to create or change. `prune` leaves the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub occasions: Vec<Occasion>,
-    /// The templates of invitations to create or change. They are no part of the stored configuration.
+    /// The templates of invitations to create or change. `prune` leaves the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invitation_templates: Vec<InvitationTemplate>,
-    /// The alerts: thresholds and destinations. If absent, they are left as they are.
+    /// The alerts: thresholds and destinations. If present, they replace those before; if absent, these are left as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alerts: Option<AlertConfig>,
-    /// The prices of models' tokens. If absent, they are left as they are.
+    /// The prices of models. If present, they replace those before; if absent, these are left as they are.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<crate::price::ModelPrice>>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<PriceList>,
 }
 
 /// A customer of the installation, for example a clinic or a shop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tenant {
     /// The tenant's id.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "clinic"))]
     pub id: TenantId,
     /// A name for people to read.
     #[serde(default)]
     pub name: Option<String>,
-    /// IANA time zone, such as `America/Sao_Paulo`. Opening hours are read in this zone.
+    /// IANA time zone, in which opening hours are read.
+    #[cfg_attr(feature = "schema", schema(default = "UTC", example = "America/Sao_Paulo"))]
     #[serde(default = "default_time_zone")]
     pub time_zone: String,
-    /// The times for which the tenant's records are kept.
+    /// The times for which the tenant's records are kept. If absent, the defaults.
     #[serde(default, skip_serializing_if = "RetentionPolicy::is_default")]
     pub retention: RetentionPolicy,
     /// Greatest number of tokens that the tenant's agents use on a day (UTC). If absent, there is no limit.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, minimum = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_day: Option<NonZeroU64>,
     /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u32>, minimum = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_at_once: Option<NonZeroU32>,
     /// The rules for deliveries: unsolicited messages.
@@ -99,6 +107,7 @@ pub struct Tenant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhooks: Option<Vec<WebhookEndpoint>>,
     /// `true` if none of the tenant's instances works, as if each were disabled.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
     /// Time since which the tenant is being removed. In a document it has no effect.
@@ -108,9 +117,11 @@ pub struct Tenant {
 
 /// A WhatsApp number, connected through a provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Instance {
     /// The instance's id.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "suporte-01"))]
     pub id: InstanceId,
     /// The tenant that the instance belongs to.
     pub tenant: TenantId,
@@ -124,16 +135,20 @@ pub struct Instance {
     pub agent: AgentId,
     /// `true` if the instance does not work: its webhooks are acknowledged and ignored, and nothing is sent. What it has
     /// stays readable.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
     /// `true` if the agent answers new conversations; `false` if people answer until they give a conversation to the
     /// agent.
+    #[cfg_attr(feature = "schema", schema(default = true))]
     #[serde(default = "default_true")]
     pub starts_with_ai: bool,
     /// `true` if a message typed on the phone takes the conversation over.
+    #[cfg_attr(feature = "schema", schema(default = true))]
     #[serde(default = "default_true")]
     pub phone_takes_over: bool,
     /// `true` if messages of clients may take a contact's thread from another program that holds it at the provider.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_threads: bool,
     /// Whether the phone's app greets contacts by itself, which takes nothing over. `true`: what is typed on the phone first, within
@@ -143,29 +158,35 @@ pub struct Instance {
     /// The contacts who may begin a conversation. If absent, everybody may.
     #[serde(default, skip_serializing_if = "AccessList::is_empty")]
     pub access: AccessList,
-    /// The time at which the agent answers again after people took a conversation over.
+    /// The time at which the agent answers again after people took a conversation over: `never`, `at_resolve`, or
+    /// `{"after_minutes": 30}` after the last message of a person.
     #[serde(default, skip_serializing_if = "AgentReturn::is_default")]
     pub agent_returns: AgentReturn,
     /// Hours in which the agent answers. If absent, the agent always answers.
     #[serde(default)]
     pub opening_hours: Option<OpeningHours>,
-    /// A fixed debounce: wait for more messages of a burst, in seconds, 0 to 300. 0 answers each message at once. If
+    /// A fixed debounce: seconds to wait for more messages of a burst, the same after every message. 0 answers each message at once. If
     /// absent, the installation's setting is used.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 300))]
     #[serde(default)]
     pub debounce_seconds: Option<f64>,
-    /// The wait after a complete question, in seconds, 0 to 300: the shortest of an adaptive debounce. If absent, the
-    /// installation's setting is used.
+    /// Seconds to wait after a complete question: the shortest wait of an adaptive debounce. If absent, the installation's setting is
+    /// used. Not with `debounce_seconds`.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 300))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debounce_short_seconds: Option<f64>,
-    /// The wait after a fragment, in seconds, 0 to 300: the longest of an adaptive debounce, which is doubled after an
-    /// announcement. If absent, the installation's setting is used.
+    /// Seconds to wait after a fragment: the longest wait of an adaptive debounce, which is doubled after an announcement. If absent, the
+    /// installation's setting is used. Not with `debounce_seconds`.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 300))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debounce_long_seconds: Option<f64>,
     /// Number of drafts in a row, 0 to 5, that are dropped and begun anew because the contact wrote meanwhile. If absent, the
     /// installation's setting is used.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 5))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_drafts: Option<u32>,
     /// Time for which a reply of the agent is held back, in seconds, 0 to 10. If absent, replies leave at once.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 10))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_delay_seconds: Option<f64>,
     /// The signature that goes out with the texts that people write in the console or by the API.
@@ -197,40 +218,45 @@ pub struct Instance {
     pub reengagement_template: Option<MessageTemplate>,
     /// `true` if the contact sees that its messages were read. That is when their turn begins or a person answers by the
     /// API.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mark_read: bool,
     /// `true` if the contact sees "typing…" while the agent thinks (with Meta this also marks the message as read).
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub typing: bool,
     /// `true` if buttons and lists arrive on the contacts' phones when Evolution sends them as menus (version 2 only). They
     /// are sent as numbered text otherwise.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub native_menus: bool,
     /// Evolution API's major version, 1 or 2. The request bodies for sending differ between the versions.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 2, default = 2))]
     #[serde(default = "default_api_version")]
     pub api_version: u8,
-    /// Reference to the key or token to send with. If absent, the installation's is used (`env:EVOLUTION_API_KEY`,
-    /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`); otherwise it must be a secret of the tenant
-    /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need no reference.
+    /// Reference to the key or token to send with, `env:NAME` or `ssm:/path/name`. If absent, the installation's is used
+    /// (`env:EVOLUTION_API_KEY`, `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`); otherwise it must be a secret of the tenant. AWS's own
+    /// credentials need no reference.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
-    /// Reference to the secret of the app of Meta that the number is connected with. Only this app then speaks
-    /// for the number. `None`: it is the installation's app. The secret must be one of the tenant
-    /// ([`CredentialRef::names_app_secret_of`]).
+    /// Reference to the secret of the app of Meta that the number is connected with (`env:NAME` or `ssm:/path/app-secret…`), a secret of
+    /// the tenant. Only this app then speaks for the number. If absent, it is the installation's app.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_secret: Option<CredentialRef>,
-    /// Version of the webhook secret. Only a rotation raises it. In a document it has no effect.
+    /// Version of the webhook secret. Only a rotation raises it. Only shown; in a document it has no effect.
+    #[cfg_attr(feature = "schema", schema(default = 1))]
     #[serde(default, skip_serializing_if = "SecretVersion::is_first")]
     pub secret_version: SecretVersion,
-    /// Time until which the secret of the version before is accepted, too. In a document it has no effect.
+    /// Time until which the secret of the version before is accepted, too. Only shown; in a document it has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_secret_until: Option<Timestamp>,
-    /// The salt of the webhook secrets, made when the entry is created. In a document it has no effect. `None`: the entry is
-    /// from before there were salts, and its secret was not rotated since.
+    /// The salt of the webhook secrets, made when the entry is created. If absent, the entry is from before there were salts, and its
+    /// secret was not rotated since. Only shown; in a document it has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_salt: Option<SecretSalt>,
     /// `true` if a token of the tenant named `base_url`. Only public hosts and those that the installation lists are then
-    /// asked. In a document it has no effect.
+    /// asked. Only shown; in a document it has no effect.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named_by_tenant: bool,
 }
@@ -244,6 +270,8 @@ pub enum CredentialRef {
     /// `ssm:/path/name`: a parameter of AWS Systems Manager.
     Ssm(String),
 }
+
+describe_as!(CredentialRef, String);
 
 fn default_time_zone() -> String {
     "UTC".to_owned()

@@ -55,6 +55,7 @@ pub use unsent_use::{ConversationUse, UnsentUse};
 
 /// The mode of a conversation: the agent or people answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationMode {
     /// The agent answers.
@@ -65,6 +66,7 @@ pub enum ConversationMode {
 
 /// The status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationStatus {
     /// The conversation goes on: new messages belong to it.

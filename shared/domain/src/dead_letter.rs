@@ -291,6 +291,7 @@ pub const UNREADABLE_GROUP: &str = "unreadable";
 
 /// Recado's queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QueueName {
     /// Events to process. FIFO groups are made by contact.

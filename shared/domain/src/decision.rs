@@ -11,6 +11,7 @@ const NOTE_MAX: usize = 500;
 
 /// A decision that the configuration allows an agent to take. Moves between steps are allowed by the steps themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionKind {
     /// Leave the conversation to a person.

@@ -15,8 +15,9 @@ pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// The delivery status of a message. [`DeliveryStatus::status_rank`] gives the order.
+/// The delivery status of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
     /// The provider has accepted the message.

@@ -13,8 +13,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-/// The rules of a tenant for deliveries. They do not concern answers to a contact's own messages.
+/// The rules of a tenant for deliveries: unsolicited messages. They do not concern answers to a contact's own messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeliveryRules {
     /// Hours in which nothing is delivered.

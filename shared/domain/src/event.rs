@@ -18,6 +18,7 @@ use serde_json::Value;
 
 /// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A message, from the contact or typed by the business on its phone.
@@ -90,6 +91,7 @@ pub const LOOKALIKE_DEDUP: SignedDuration = SignedDuration::from_mins(6);
 
 /// The state of an event's processing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventState {
     /// The event is recorded and must still be processed: a repeated webhook enqueues it again.

@@ -5,6 +5,8 @@ mod document;
 mod error;
 mod exception;
 mod intervals;
+#[cfg(feature = "schema")]
+mod schema;
 mod span;
 
 pub use days::{OpeningDay, OpeningException};

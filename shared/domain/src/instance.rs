@@ -26,6 +26,7 @@ pub use standing::{MessagingLimit, NumberQuality, NumberStanding, SeenStanding};
 
 /// The state of an instance's connection, which decides whether messages can be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionStatus {
     /// The instance can send, as far as known.

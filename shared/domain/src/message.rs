@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 /// The side that wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The contact.
@@ -123,6 +124,7 @@ pub struct Message<Out = Option<Outbox>> {
 
 /// The status of a message as the API reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
     /// Not yet accepted by the provider.

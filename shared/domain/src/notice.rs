@@ -15,6 +15,7 @@ pub const NOTICE_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24)
 
 /// The subject of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
     /// A template was approved, rejected or paused, or its status changed otherwise.

@@ -1,6 +1,7 @@
 //! Prices of models and of charged messages, and what they cost. All amounts are integers; nothing is rounded before the last step.
 
 use crate::country::{Country, CountryChoice};
+use crate::text_conversions::describe_as;
 use crate::usage::{Date, TokenUsage, UsageSum};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,6 +29,8 @@ const MODEL_MAX: usize = 200;
 /// The price of a million tokens, in millionths of a currency's unit. It is written as a decimal number in quotes, such as `"3.75"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TokenPrice(u64);
+
+describe_as!(TokenPrice, String);
 
 impl TokenPrice {
     /// Parses a decimal number with at most six decimals. `None` if the text is none, or too much.
@@ -102,6 +105,7 @@ impl<'de> Deserialize<'de> for TokenPrice {
 
 /// A currency by its three characters of ISO 4217, such as `USD`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(pattern = "^[A-Z]{3}$"))]
 #[serde(try_from = "String", into = "String")]
 pub struct Currency(String);
 
@@ -135,18 +139,23 @@ impl From<Currency> for String {
     }
 }
 
-/// The prices of a model: of its tokens, each for a million, or of the recordings that it transcribes, for a minute. Or the price of a
-/// message that a provider charges.
+/// The prices of a model, as decimal numbers of at most six decimals: of its tokens, each for a million, or of the recordings that it
+/// transcribes, for a minute. Or the price of a message that a provider charges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModelPrice {
     /// Name of the model as its API reports it, or provider and category of charged messages, such as `meta:utility`. With `*` at
     /// the end, all names that begin so.
+    #[cfg_attr(feature = "schema", schema(example = "claude-sonnet-4-5*"))]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 200))]
     pub model: String,
     /// Price of the tokens that the model reads.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "3.00"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<TokenPrice>,
     /// Price of the tokens that it writes.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "15.00"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<TokenPrice>,
     /// Price of tokens that are read from the prompt cache: that of `input` if absent.
@@ -161,10 +170,13 @@ pub struct ModelPrice {
     /// Price of a message that the provider charges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<TokenPrice>,
-    /// Countries of the recipients for whom the price of a message holds. If empty, it holds for all that no other price names.
+    /// Countries of the recipients for whom the price of a message holds: two characters, such as `BR`, or a calling code, such as `+55`.
+    /// If empty, it holds for all that no other price names.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>, example = json!(["BR", "+351"])))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub countries: Vec<CountryChoice>,
-    /// Currency of the prices.
+    /// Currency of the prices: three capital letters.
+    #[cfg_attr(feature = "schema", schema(default = "USD"))]
     #[serde(default)]
     pub currency: Currency,
     /// First day on which the prices hold, in UTC. If absent, they hold on all days before those of another entry.

@@ -8,6 +8,8 @@ use std::fmt;
 
 /// A service through which WhatsApp numbers are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(rename_all = "kebab-case"))]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum Provider {
     /// Evolution API, which drives a linked phone.
@@ -15,6 +17,7 @@ pub enum Provider {
     /// Meta's Cloud API.
     Meta,
     /// 360dialog, a partner of Meta.
+    #[cfg_attr(feature = "schema", schema(rename = "360dialog"))]
     Dialog360,
     /// AWS End User Messaging Social, a partner of Meta.
     AwsSocial,

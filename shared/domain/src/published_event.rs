@@ -31,12 +31,13 @@ use serde::{Deserialize, Serialize};
 /// Time for which a published event is kept unless a setting says another: 7 days.
 pub const DEFAULT_EVENT_RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// An event that Recado publishes. It is stored in the JSON in which readers get it.
+/// An event that Recado publishes, in the JSON in which readers get it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PublishedEvent {
-    /// The id, by which a reader recognizes an event that it gets twice.
+    /// The id, by which an event that comes twice is recognized.
     pub id: String,
-    /// The tenant. `None`: the event is about the whole installation.
+    /// The tenant. Absent: the event is about the whole installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantId>,
     /// The kind.
@@ -53,6 +54,7 @@ pub struct PublishedEvent {
     #[serde(rename = "message_id", default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     /// The facts. No name, number or text.
+    #[cfg_attr(feature = "schema", schema(required = true))]
     #[serde(default)]
     pub data: PublishedData,
 }

@@ -18,6 +18,7 @@ const BACKLOG: i32 = 100_000;
 
 /// A limit on the speed at which an instance sends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Messages per second in the long run.

@@ -6,6 +6,7 @@ use std::fmt;
 
 /// The reason why a message, an event or a reply was given up, left out or is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// All attempts were used up on errors that might have passed.

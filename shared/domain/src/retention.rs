@@ -1,6 +1,7 @@
 //! The times for which a tenant's records are kept.
 
 use crate::millis::add_duration;
+use crate::text_conversions::describe_as;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -47,13 +48,16 @@ impl Serialize for RetentionPeriod {
     }
 }
 
-/// A period as it may be written. Any other form is refused with one message.
+/// A number of days from 1 to 36,500, or the word `forever`.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = 365))]
 #[serde(untagged)]
 enum WrittenPeriod {
     Days(u32),
     Word(String),
 }
+
+describe_as!(RetentionPeriod, WrittenPeriod);
 
 impl<'de> Deserialize<'de> for RetentionPeriod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -101,8 +105,9 @@ fn read_usage_period<'de, D: Deserializer<'de>>(
     Ok(Some(period))
 }
 
-/// A tenant's retention: what is kept for how long. An absent field has its default.
+/// What is kept of a tenant's records, and for how long. An absent field has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Retention))]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionPolicy {
     /// Time for which messages are kept, counted from when each was stored.
@@ -117,13 +122,13 @@ pub struct RetentionPolicy {
     pub media: Option<RetentionPeriod>,
     /// Time for which dead letters are kept, counted from the failure. Then they are given up for good.
     pub dead_letters: RetentionPeriod,
-    /// Time for which an applied event is recognized again. If absent, the installation's.
+    /// Time for which an applied event is recognized again, at least 7 days. If absent, the installation's.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_optional")]
     pub events: Option<RetentionPeriod>,
-    /// Time for which deliveries are kept, counted from when the provider accepted the message.
+    /// Time for which deliveries are kept, counted from when the provider accepted the message: at least 7 days.
     #[serde(deserialize_with = "read_long_enough")]
     pub deliveries: RetentionPeriod,
-    /// Time for which the sums of what models used are kept after their day. If absent, 400 days.
+    /// Time for which the sums of what models used are kept after their day: at least 31 days. If absent, 400 days.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "read_usage_period"

@@ -62,6 +62,8 @@ fn begin_hmac(key: &[u8]) -> Hmac<Sha256> {
 /// The version of an instance's webhook secret, from 1 to 9. Each version is a different secret under the same master
 /// secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 9))]
 #[serde(try_from = "u8", into = "u8")]
 pub struct SecretVersion(u8);
 

@@ -8,9 +8,11 @@ pub const SIGNATURE_CHARS_MAX: usize = 200;
 
 /// A text that is added to each reply when it is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// The signature, such as `*Ana*`.
+    /// The signature: 1 to 200 characters.
+    #[cfg_attr(feature = "schema", schema(example = "*Ana*"))]
     pub text: String,
     /// Where it stands.
     #[serde(default)]
@@ -19,6 +21,7 @@ pub struct Signature {
 
 /// The place of a signature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SignaturePosition {
     /// Before the text, in its first line.

@@ -28,6 +28,7 @@ macro_rules! text_conversions {
         }
     };
     (@parsed $name:ident, $error:ty) => {
+        $crate::text_conversions::describe_as!($name, String);
         impl TryFrom<String> for $name {
             type Error = $error;
 
@@ -38,4 +39,22 @@ macro_rules! text_conversions {
     };
 }
 
-pub(crate) use text_conversions;
+/// Describes a type of the API by the type as which it is written.
+macro_rules! describe_as {
+    ($name:ident, $written:ty) => {
+        #[cfg(feature = "schema")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                <$written as utoipa::PartialSchema>::schema()
+            }
+        }
+        #[cfg(feature = "schema")]
+        impl utoipa::ToSchema for $name {
+            fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+                <$written as utoipa::ToSchema>::schemas(schemas);
+            }
+        }
+    };
+}
+
+pub(crate) use {describe_as, text_conversions};

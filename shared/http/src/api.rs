@@ -2,7 +2,7 @@
 //! token: `GET /health/whatsapp` returns the status alone without one. `list_operator_routes` needs a token, as `Authorization:
 //! Bearer`; [`permissions`] says which permission its role must include. The description of the API (`GET /openapi.json`) is made of
 //! the same two lists by the tests, and kept as `docs/openapi.json`. What describes routes and types is compiled for tests alone
-//! (`cfg_attr(test, …)`).
+//! (`cfg_attr(test, …)`, and the feature `schema` of the crates whose types the JSON holds).
 
 mod alerts;
 mod annotations;

@@ -9,6 +9,7 @@ const MESSAGES_MAX: usize = 1000;
 
 /// A message that was sent to the simulated provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SimulatedMessage {
     /// Recado's message id.
     pub message_id: MessageId,

@@ -24,6 +24,7 @@ pub fn retry_delay(attempts: u32) -> SignedDuration {
 
 /// The state of a notification that is not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotificationState {
     /// The notification is delivered when it is due.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of the answer to a contact's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerState {
     /// The message is answered.
@@ -20,6 +21,7 @@ pub enum AnswerState {
 
 /// The reason for the state of an answer. A message has one reason at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerReason {
     /// A reply of the agent was sent.

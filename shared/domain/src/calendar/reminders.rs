@@ -21,12 +21,15 @@ const PARAMETERS_MAX: usize = 10;
 
 /// A reminder of an appointment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reminder {
-    /// The time before the appointment, as an ISO 8601 duration such as `P1D` or `PT2H`. A day is one of the calendar's zone: the
-    /// time on the clock stays the same where clocks change.
+    /// The time before the appointment, as an ISO 8601 duration of weeks, days, hours and minutes: 5 minutes to 30 days. A day is one of
+    /// the calendar's zone: the time on the clock stays the same where clocks change.
+    #[cfg_attr(feature = "schema", schema(example = "P1D"))]
     pub before: String,
     /// The text, with `{date}` and `{time}` of the appointment. It is sent where the provider takes texts.
+    #[cfg_attr(feature = "schema", schema(max_length = 1000))]
     pub text: String,
     /// The template that is sent outside the 24-hour window. If absent, nothing is sent then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,13 +38,15 @@ pub struct Reminder {
 
 /// A template of the provider's that reminds of an appointment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReminderTemplate {
     /// The template's name at the provider.
     pub name: String,
     /// The template's language, such as `pt_BR`.
+    #[cfg_attr(feature = "schema", schema(example = "pt_BR"))]
     pub language: String,
-    /// The values of its body, in order, with `{date}` and `{time}` of the appointment.
+    /// The values of its body, in order, with `{date}` and `{time}` of the appointment: at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
 }

@@ -16,23 +16,29 @@ const HORIZON_DAYS_MAX: u16 = 366;
 
 /// The rules by which a calendar takes appointments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BookingRules {
-    /// The hours within which an appointment lies from its begin to its end.
+    /// The hours within which an appointment lies from its begin to its end, without `closed_message` and `replies_per_minute`.
     pub hours: OpeningHours,
-    /// Number of minutes from one possible begin to the next, counted from midnight by the clock on the wall.
+    /// Minutes from one possible begin to the next, counted from midnight by the clock on the wall: a divisor of 1440.
+    #[cfg_attr(feature = "schema", schema(default = 15, minimum = 5, maximum = 240))]
     #[serde(default = "BookingRules::default_grid_minutes")]
     pub grid_minutes: u16,
     /// Minutes that are kept free before an appointment. They need not lie within the hours.
+    #[cfg_attr(feature = "schema", schema(default = 0))]
     #[serde(default, skip_serializing_if = "is_zero")]
     pub buffer_before_minutes: u16,
     /// Minutes that are kept free after an appointment.
+    #[cfg_attr(feature = "schema", schema(default = 0))]
     #[serde(default, skip_serializing_if = "is_zero")]
     pub buffer_after_minutes: u16,
     /// Minutes from now until the first begin that is offered.
+    #[cfg_attr(feature = "schema", schema(default = 60))]
     #[serde(default = "BookingRules::default_notice_minutes")]
     pub notice_minutes: u32,
     /// Days from now until the last begin that is offered.
+    #[cfg_attr(feature = "schema", schema(default = 60, minimum = 1, maximum = 366))]
     #[serde(default = "BookingRules::default_horizon_days")]
     pub horizon_days: u16,
 }

@@ -12,14 +12,17 @@ use std::collections::BTreeSet;
 
 /// An agent: the AI that answers, with its model and instructions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
     /// The agent's id.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "ana"))]
     pub id: AgentId,
     /// The tenant that the agent belongs to.
     pub tenant: TenantId,
-    /// The model, such as `claude-sonnet-4-5`; of another provider than Anthropic with its name, such as `openai::gpt-4.1`. Empty
+    /// The model, such as `claude-sonnet-4-5`; of another provider than Anthropic with its name, such as `openai::gpt-4.1`. Absent
     /// only if the user runs the agent (`http`).
+    #[cfg_attr(feature = "schema", schema(example = "claude-sonnet-4-5"))]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
     /// The endpoint of an agent that the user runs, in the place of a model.
@@ -28,23 +31,24 @@ pub struct Agent {
     /// The model that answers while the first is down or overloaded. If absent, the contact gets `error_message` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_model: Option<String>,
-    /// Reference to a key of the tenant's own for the provider of `model` ([`CredentialRef::belongs_to_tenant`]). If absent, the
-    /// installation's key is used.
+    /// Reference to a key of the tenant's own for the provider of `model` (`env:NAME` or `ssm:/path/name`). If absent, the installation's
+    /// key is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_key: Option<CredentialRef>,
-    /// The instructions to the model (the system prompt). Empty only if the user runs the agent.
+    /// The instructions to the model (the system prompt). Absent only if the user runs the agent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub system_prompt: String,
     /// A shorter form of `system_prompt`, which the model reads in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optimized_system_prompt: Option<String>,
-    /// The marks in which the model writes its replies.
+    /// The marks in which the model writes its replies: Markdown's, or WhatsApp's own if the prompt asks for them.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub reply_format: ReplyFormat,
     /// The message that the contact gets when the model fails.
     #[serde(default = "default_error_message")]
     pub error_message: String,
     /// Greatest length of a reply, in tokens: 1 to 64,000.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 64_000, default = 1024))]
     #[serde(default = "default_max_tokens")]
     pub max_tokens: u32,
     /// The answer to messages that are all of unknown kinds and have no words. If absent, the model is asked.
@@ -68,16 +72,19 @@ pub struct Agent {
     /// The tools that the agent may call, by their ids. They belong to the same tenant.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<ToolId>,
-    /// `true` if the model reads the name that the contact gave itself.
+    /// `true` if the model reads the name that the contact gave itself. Not of an agent with `http`.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_contact_name: bool,
     /// `true` if the agent answers nobody: what comes in waits for people.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
 }
 
 /// The marks in which a model writes its replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyFormat {
     /// Markdown, as models write by themselves: `**bold**`, `*italic*`.
@@ -89,6 +96,7 @@ pub enum ReplyFormat {
 
 /// A step of an agent's script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AgentStep {
     /// The step's id.

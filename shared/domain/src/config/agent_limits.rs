@@ -5,15 +5,16 @@ use serde::{Deserialize, Serialize};
 
 /// Limits that keep one contact, or another program that answers, from making the agent write without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentLimits {
     /// Greatest number of replies to one contact within an hour; 0: no limit.
     pub turns_per_hour: u32,
     /// `true` if the agent stops answering when the contact and its own replies repeat themselves.
     pub end_loops: bool,
-    /// The answer to the contact when a limit is reached, but at a loop.
+    /// The words that the contact gets when a limit is reached, but at a loop.
     pub reply: LimitReply,
-    /// The answer to the contact when the agent stops at a loop.
+    /// The words that the contact gets when the agent stops at a loop; `hand_over_message` if absent.
     pub loop_reply: LimitReply,
 }
 
@@ -46,6 +47,7 @@ impl AgentLimits {
 
 /// The answer to the contact when a limit of the agent is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = "nothing"))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitReply {
     /// Nothing.

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 /// Longest time after which the agent may come back: 30 days.
 const MINUTES_MAX: u32 = 30 * 24 * 60;
 
-/// The time at which the agent answers again after people took a conversation over.
+/// The time at which the agent answers again after people took a conversation over: `never`, `at_resolve`, or
+/// `{"after_minutes": 30}` after the last message of a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = "at_resolve"))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentReturn {
     /// Never by itself: people also have the conversations that follow, until they give one back.
@@ -15,8 +17,8 @@ pub enum AgentReturn {
     /// With the conversation that follows when this one is resolved.
     #[default]
     AtResolve,
-    /// As many minutes after the takeover or the last message of a person, whichever is later; and as at
-    /// [`Self::AtResolve`].
+    /// As many minutes, 1 to 43,200, after the takeover or the last message of a person, whichever is later; and as with
+    /// `at_resolve`.
     AfterMinutes(u32),
 }
 

@@ -15,8 +15,9 @@ const DESTINATIONS_MAX: usize = 10;
 /// Greatest free space that may be asked for: a petabyte, in megabytes.
 const DISK_FREE_MAX: u64 = 1_000_000_000;
 
-/// Thresholds of the alerts, and their destinations. A document that names this section replaces all of it.
+/// Thresholds of the alerts, and their destinations. What is left out has its default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AlertConfig {
     /// Kinds of alerts that are switched off.
@@ -26,26 +27,36 @@ pub struct AlertConfig {
     /// Number of waiting messages above which it is critical.
     pub depth_critical: u64,
     /// Time for which as many must wait, in minutes.
+    #[cfg_attr(feature = "schema", schema(maximum = 1440))]
     pub depth_minutes: u32,
     /// Time after which an instance that is not connected is a warning, in minutes.
+    #[cfg_attr(feature = "schema", schema(maximum = 1440))]
     pub disconnected_warning_minutes: u32,
     /// Time after which it is critical, in minutes.
+    #[cfg_attr(feature = "schema", schema(maximum = 1440))]
     pub disconnected_critical_minutes: u32,
     /// Number of dead letters above which a warning is told.
+    #[cfg_attr(feature = "schema", schema(maximum = 1000))]
     pub dead_letters_warning: u64,
     /// Number of dead letters above which it is critical.
+    #[cfg_attr(feature = "schema", schema(maximum = 1000))]
     pub dead_letters_critical: u64,
     /// Messages a second below which processing is too slow while messages wait.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1000))]
     pub rate_per_second: f64,
     /// Time for which processing must be too slow, in minutes.
+    #[cfg_attr(feature = "schema", schema(maximum = 1440))]
     pub rate_minutes: u32,
     /// Time without a look at the installation after which Recado counts as not running, in minutes.
+    #[cfg_attr(feature = "schema", schema(minimum = 2, maximum = 1440))]
     pub heartbeat_minutes: u32,
     /// Time for which a customer may wait for a person, in minutes.
+    #[cfg_attr(feature = "schema", schema(maximum = 1440))]
     pub customer_wait_minutes: u32,
     /// Space that must be free on the disk of the data folder, in megabytes.
+    #[cfg_attr(feature = "schema", schema(maximum = 1_000_000_000))]
     pub disk_free_megabytes: u64,
-    /// Destinations that are told.
+    /// Destinations that are told, 10 at most.
     pub destinations: Vec<AlertDestination>,
 }
 
@@ -72,9 +83,11 @@ impl Default for AlertConfig {
 
 /// A destination of notifications. Exactly one of `webhook`, `whatsapp` and `email` is set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AlertDestination {
     /// Name of the destination: letters, digits and `-`.
+    #[cfg_attr(feature = "schema", schema(example = "pager"))]
     pub id: String,
     /// Lowest severity that is told there.
     #[serde(default = "lowest_severity")]
@@ -82,10 +95,10 @@ pub struct AlertDestination {
     /// The only tenant whose alerts are told there. If absent, all alerts are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantId>,
-    /// Request to a URL.
+    /// Request to a URL, signed as Standard Webhooks defines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<WebhookDestination>,
-    /// Message to a WhatsApp number.
+    /// Message to a WhatsApp number, through an instance of this installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whatsapp: Option<WhatsAppDestination>,
     /// E-mail.
@@ -99,16 +112,19 @@ fn lowest_severity() -> AlertSeverity {
 
 /// A URL that is told by signed requests, as Standard Webhooks defines them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebhookDestination {
     /// The URL: https, or http on this machine.
     pub url: String,
-    /// Reference to the secret with which requests are signed: `whsec_` and base64.
+    /// Reference to the secret with which requests are signed, `env:RECADO_ALERT_NAME` or `ssm:…/alerts/name`. The secret is `whsec_`
+    /// and base64.
     pub secret: CredentialRef,
 }
 
 /// A WhatsApp number that is told through an instance of Recado.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WhatsAppDestination {
     /// The instance that sends. Alerts about this instance are not told by it.
@@ -134,6 +150,7 @@ impl WhatsAppDestination {
 
 /// Addresses that are told by e-mail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EmailDestination {
     /// The server: `smtps://host` (TLS) or `smtp://host` (STARTTLS; without TLS only on this machine), with a port if it
@@ -142,12 +159,12 @@ pub struct EmailDestination {
     /// Name with which Recado logs in at the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Reference to the password.
+    /// Reference to the password, as the secret of a webhook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<CredentialRef>,
     /// Address of the sender.
     pub from: String,
-    /// Addresses of the recipients.
+    /// Addresses of the recipients, 20 at most.
     pub to: Vec<String>,
 }
 

@@ -16,35 +16,42 @@ const GOOGLE_ID_MAX: usize = 254;
 
 /// A calendar in which agents of a tenant book. Exactly one kind is set: `google` or `simulated`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Calendar {
     /// The calendar's id.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "clinic-agenda"))]
     pub id: CalendarId,
     /// The tenant that the calendar belongs to.
     pub tenant: TenantId,
-    /// The lengths that an appointment may have, in minutes. The first is taken where none is asked for.
+    /// The lengths that an appointment may have, in minutes: 1 to 8. The first is taken where none is asked for.
+    #[cfg_attr(feature = "schema", schema(example = json!([30, 60])))]
     #[serde(default = "default_appointment_minutes")]
     pub minutes: Vec<u16>,
     /// The rules by which appointments are taken.
     pub rules: BookingRules,
-    /// Reminders that each appointment of the calendar carries.
+    /// Reminders that each appointment of the calendar carries: at most 4, each with another `before`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<Reminder>,
     /// A calendar of Google's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub google: Option<GoogleCalendarAccess>,
     /// `true`: a simulated calendar. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
 }
 
 /// A calendar of Google's, and the credential with which it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GoogleCalendarAccess {
     /// The calendar's id at Google: an e-mail address.
+    #[cfg_attr(feature = "schema", schema(example = "agenda@clinic.example"))]
     pub calendar_id: String,
-    /// Reference to the credential: the key file of a service account, or a refresh token with its client.
+    /// Reference to a secret of the tenant (`env:NAME` or `ssm:/path/name`): the key file of a service account, or a refresh token with
+    /// its client.
     pub credential: CredentialRef,
 }
 

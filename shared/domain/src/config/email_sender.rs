@@ -6,23 +6,28 @@ use crate::ids::{EmailSenderId, TenantId};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-/// A way by which a tenant sends e-mails.
+/// A way by which a tenant sends e-mails. Which fields a kind needs and takes: `docs/email.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EmailSender {
     /// The sender's id.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "mail"))]
     pub id: EmailSenderId,
     /// The carrier of its e-mails.
     pub kind: EmailSenderKind,
     /// The sender that recipients see: `name@host` or `Name <name@host>`.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "Clinic <hello@clinic.example>"))]
     pub from: Mailbox,
     /// Address for answers, if another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<Mailbox>,
-    /// Reference to its key: of `resend` the API key, of `ses` `{access key id}:{secret access key}`, of `smtp` the password.
+    /// Reference to its key, `env:NAME` or `ssm:/path`: of `resend` the API key, of `ses` `{access key id}:{secret access key}`, of `smtp`
+    /// the password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<CredentialRef>,
     /// `ses`: the region, such as `sa-east-1`.
+    #[cfg_attr(feature = "schema", schema(example = "sa-east-1"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// `ses`: the configuration set.
@@ -38,6 +43,7 @@ pub struct EmailSender {
 
 /// The carrier of a sender's e-mails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EmailSenderKind {
     /// Resend, over its HTTP API.

@@ -13,15 +13,18 @@ const HTTP_AGENT_SECONDS_MAX: f64 = 60.0;
 /// Greatest length of an endpoint's URL, in characters.
 const URL_MAX: usize = 2_000;
 
-/// The endpoint of an agent that the user runs.
+/// The endpoint of an agent that the user runs. It gets each turn as a signed request, and answers with the reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HttpAgent {
     /// The URL to which each turn is posted.
+    #[cfg_attr(feature = "schema", schema(example = "https://agent.example/turns"))]
     pub url: String,
-    /// Reference to the secret that signs requests, a secret of the tenant ([`CredentialRef::belongs_to_tenant`]).
+    /// Reference to the secret that signs requests (`env:NAME` or `ssm:/path/name`), a secret of the tenant.
     pub secret: CredentialRef,
     /// Time limit of one request, in seconds: above 0, at most 60.
+    #[cfg_attr(feature = "schema", schema(default = 30.0, maximum = 60))]
     #[serde(default = "default_timeout_seconds")]
     pub timeout_seconds: f64,
     /// The data of the contact that requests carry beside what the contact wrote. If absent, none.
@@ -31,6 +34,7 @@ pub struct HttpAgent {
 
 /// Data of a contact that may be sent to an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = "name"))]
 #[serde(rename_all = "snake_case")]
 pub enum ContactField {
     /// The name that the contact gives itself.

@@ -1,8 +1,9 @@
 use crate::ids::InstanceId;
 use serde::{Deserialize, Serialize};
 
-/// A business portfolio of Meta's, as an instance names it.
+/// A business portfolio of Meta's: its numbers share one messaging limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Portfolio {
     /// The instance of the same tenant that keeps the portfolio's budget; all its numbers name the same one. If absent, this one.

@@ -43,26 +43,33 @@ pub const ACTING_SECONDS_MAX: f64 = 30.0;
 
 /// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`, `mcp` or `calendar`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     /// The tool's id.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "opening_slots"))]
     pub id: ToolId,
     /// The tenant that the tool belongs to.
     pub tenant: TenantId,
     /// The name by which the model calls the tool: 1 to 64 letters, digits, `_` and `-`. If absent, the id.
+    #[cfg_attr(feature = "schema", schema(pattern = "^[a-zA-Z0-9_-]{1,64}$"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The description for the model: what the tool does, and when to call it.
+    #[cfg_attr(feature = "schema", schema(max_length = 2000))]
     pub description: String,
     /// The effect of a call.
     pub effect: ToolEffect,
     /// JSON schema of the arguments, of type `object`. If absent, the tool takes none.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     #[serde(default = "no_arguments")]
     pub arguments: Map<String, Value>,
-    /// Time limit of one call, in seconds: above 0, at most 60.
+    /// Time limit of one call, in seconds: above 0, at most 60, of a tool that acts at most 30.
+    #[cfg_attr(feature = "schema", schema(default = 10.0, maximum = 60))]
     #[serde(default = "default_timeout_seconds")]
     pub timeout_seconds: f64,
     /// `true` if a tool that acts may act once for the same messages. A second call is refused.
+    #[cfg_attr(feature = "schema", schema(default = true))]
     #[serde(default = "default_once_per_turn", skip_serializing_if = "Clone::clone")]
     pub once_per_turn: bool,
     /// A request over HTTP.
@@ -71,7 +78,8 @@ pub struct Tool {
     /// A server of the Model Context Protocol. The tool becomes several functions of the model, one for each tool that it allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpServer>,
-    /// A calendar of the tenant. The tool becomes several functions of the model, each with a name and arguments of its own.
+    /// Id of a calendar of the tenant. The tool becomes several functions of the model: with `reads` those that list free slots and the
+    /// contact's appointments, with `acts` also those that book, move and cancel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar: Option<CalendarId>,
     /// The function of a calendar. It is no part of the configuration: [`Self::into_functions`] sets it.
@@ -84,6 +92,7 @@ pub struct Tool {
 
 /// The effect of a tool's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolEffect {
     /// A call changes nothing, so it may be repeated.

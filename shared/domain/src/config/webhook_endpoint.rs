@@ -15,16 +15,18 @@ const URL_MAX: usize = 2_000;
 
 /// An endpoint of a tenant's own systems, which is told of published events by signed requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = json!({"id": "crm", "url": "https://crm.example.org/recado", "kinds": ["message.*", "conversation.waiting"]})))]
 #[serde(deny_unknown_fields)]
 pub struct WebhookEndpoint {
     /// The endpoint's id, unique within its tenant.
     pub id: WebhookEndpointId,
-    /// The URL: https, or http to this machine or a private network, where the installation allows such hosts.
+    /// The URL: https, or http to this machine or a private network, where `RECADO_PRIVATE_TOOLS` allows such hosts.
     pub url: String,
     /// The kinds of events that are posted: a kind, or a group (`message.*`). If absent, all are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<KindFilter>,
     /// `true` if nothing is posted. What happens meanwhile is posted later, as far as it is kept.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
 }

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 
 /// The salt of an instance's webhook secrets. Another entry under the same name has another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SecretSalt {
     /// The salt: 32 random hexadecimal digits.
     pub value: Nonce,
     /// The first version that is made with the salt. Those before it were made with none.
+    #[cfg_attr(feature = "schema", schema(default = 1))]
     #[serde(default, skip_serializing_if = "SecretVersion::is_first")]
     pub since: SecretVersion,
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
     /// A picture.
@@ -97,8 +98,10 @@ pub struct Location {
 
 /// A contact card.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ContactCard {
     /// The person's whole name.
+    #[cfg_attr(feature = "schema", schema(required = true))]
     #[serde(default)]
     pub name: String,
     /// The person's phone numbers, as written.
@@ -217,6 +220,7 @@ pub struct ListMenu {
 
 /// A section of a menu.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ListSection {
     /// The heading above the rows. A menu with a single section needs no heading.
@@ -228,6 +232,7 @@ pub struct ListSection {
 
 /// A row of a menu.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ListRow {
     /// The id that comes back when the person chooses the row.
@@ -241,11 +246,13 @@ pub struct ListRow {
 
 /// A message template that the provider approved before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MessageTemplate {
     /// The template's name at the provider.
     pub name: String,
     /// The template's language, such as `pt_BR`.
+    #[cfg_attr(feature = "schema", schema(example = "pt_BR"))]
     pub language: String,
     /// The values that fill the template, as Meta's `components`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -21,8 +21,9 @@ pub struct StatusDetail {
 
 /// The price category of a message, in the provider's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Pricing {
-    /// `true` if the message is charged. Meta is about to leave this field out.
+    /// `true` if the message is charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billable: Option<bool>,
     /// Pricing model: `PMP` (by message) or `CBP` (by conversation, before 2025-07).
@@ -34,7 +35,8 @@ pub struct Pricing {
     /// Pricing category: `marketing`, `utility`, `authentication`, `service` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Country of the recipient, which decides the price. Recado reads it from the recipient of the status.
+    /// Country of the recipient, by its two characters. Recado reads it from the recipient of the status.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "BR"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<Country>,
 }
@@ -55,6 +57,7 @@ pub struct ChargedConversation {
 
 /// An error of a failed message, without personal data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct StatusError {
     /// The provider's error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 
 /// At most so many deliveries to one recipient in any time of so many hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FrequencyCap {
     /// Greatest number of deliveries, 1 to 100.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100))]
     pub messages: u32,
     /// The time in which they are counted, in hours, 1 to 720.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 720))]
     pub hours: u32,
 }
 

@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 
 /// Hours of every day in which nothing is delivered. They run past midnight if they end before they begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuietHours {
     /// Begin, `HH:MM`.
+    #[cfg_attr(feature = "schema", schema(value_type = String, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$", example = "21:00"))]
     #[serde(with = "minutes")]
     pub from: Time,
     /// End, `HH:MM`: from then on messages are delivered.
+    #[cfg_attr(feature = "schema", schema(value_type = String, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$", example = "08:00"))]
     #[serde(with = "minutes")]
     pub to: Time,
 }

@@ -22,16 +22,20 @@ pub(super) struct HoursException {
     pub(super) spans: Vec<OpeningSpan>,
 }
 
-/// An exception as it is written.
+/// A date, or the dates `from` to `to`: closed, or with hours of their own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HoursException))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExceptionDocument {
+    #[cfg_attr(feature = "schema", schema(example = "2026-12-25"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     date: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<String>,
+    /// The last date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     closed: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

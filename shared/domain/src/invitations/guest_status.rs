@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GuestStatus {
     /// The guest has not answered.

@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 /// Longest name of an occasion or a guest, in characters.
 pub(super) const NAME_MAX: usize = 200;
 
-/// An occasion to which guests are invited, such as a wedding. Legacy routes call it an event.
+/// An occasion to which guests are invited, such as a wedding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Occasion {
     /// The id of the occasion, its own within the tenant.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "ev_demo"))]
     pub id: OccasionId,
     /// The tenant that invites.
     pub tenant: TenantId,
@@ -22,6 +24,7 @@ pub struct Occasion {
     /// The instance that sends what goes by WhatsApp.
     pub instance: InstanceId,
     /// Date and time at which it begins, by the clocks of its time zone.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "2027-03-05T18:00:00"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_at: Option<DateTime>,
     /// IANA time zone, if another than the tenant's.
@@ -31,6 +34,7 @@ pub struct Occasion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// `true` if it does not take place: nobody is reminded of it.
+    #[cfg_attr(feature = "schema", schema(default = false))]
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cancelled: bool,
     /// Reminders to its guests.

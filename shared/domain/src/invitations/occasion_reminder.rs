@@ -11,16 +11,19 @@ const REMINDERS_MAX: usize = 8;
 
 /// A reminder of an occasion: a template that goes to its guests at a time before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OccasionReminder {
-    /// The time before the occasion begins, as an ISO 8601 duration such as `P1D` or `PT2H`. A day is one of the occasion's zone.
+    /// The time before the occasion begins, as an ISO 8601 duration such as `P1D` or `PT2H`: 5 minutes to 30 days. A day is one of the
+    /// occasion's zone.
+    #[cfg_attr(feature = "schema", schema(example = "P1D"))]
     pub before: String,
-    /// The template.
+    /// Name of the template.
     pub template: InvitationTemplateName,
-    /// The channel by which it goes.
+    /// The channel by which it goes: `whatsapp` if absent.
     #[serde(default = "by_whatsapp")]
     pub channel: InvitationChannel,
-    /// Statuses of the guests to whom it goes, as they are when it falls due.
+    /// Statuses of the guests to whom it goes, as they are when it falls due: `pending`, `confirmed`, or both, which it is if absent.
     #[serde(default = "all_who_may_come")]
     pub guests: Vec<GuestStatus>,
 }

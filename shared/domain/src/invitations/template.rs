@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The way by which an invitation goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InvitationChannel {
     /// By WhatsApp, through the occasion's instance.
@@ -32,9 +33,11 @@ pub type TemplateValues = BTreeMap<String, String>;
 ///
 /// A variable is written `{{name}}`, or `{{name|words}}` with the words that stand in its place where it has no value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InvitationTemplate {
     /// The name by which requests name it.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "invite"))]
     pub name: InvitationTemplateName,
     /// The tenant that it belongs to.
     pub tenant: TenantId,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// The way in which a turn of the agent ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnResult {
     /// The agent answered.
@@ -21,8 +22,9 @@ pub enum TurnResult {
     Left,
 }
 
-/// The facts of a published event. Which of them an event has is said by its kind.
+/// The facts of a published event. The kind says which of them there are; the others are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PublishedData {
     /// The side that wrote the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -92,6 +92,17 @@ impl PublishedKind {
     }
 }
 
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for PublishedKind {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        let text = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
+        text.enum_values(Some(Self::ALL.map(Self::as_str))).build().into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for PublishedKind {}
+
 /// The error for a word that names no kind of published events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there are no events of the kind {0:?}")]
@@ -128,6 +139,7 @@ impl fmt::Display for PublishedKind {
 
 /// The kinds of events that a reader wants: one kind, or all of a group (`message.*`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct KindFilter(String);
 

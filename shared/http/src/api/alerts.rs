@@ -3,8 +3,6 @@
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-#[cfg(test)]
-use super::schema::{AlertKindSchema, AlertStateSchema, NotificationStateSchema, SeveritySchema};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -30,7 +28,6 @@ const SHOWN_MAX: usize = 1_000;
 pub(super) struct AlertQuery {
     /// `firing` (if absent): those that hold and were told. `watched`: those that do not hold long enough yet. `ended`:
     /// those that are over, the newest first, of 90 days.
-    #[cfg_attr(test, param(value_type = Option<AlertStateSchema>))]
     state: Option<AlertState>,
     /// Only of this tenant.
     #[cfg_attr(test, param(value_type = Option<String>))]
@@ -48,11 +45,8 @@ pub(super) struct AlertQuery {
 pub(super) struct AlertView {
     /// Id of this occurrence: the same at its beginning and at its end.
     id: String,
-    #[cfg_attr(test, schema(value_type = AlertKindSchema))]
     kind: AlertKind,
-    #[cfg_attr(test, schema(value_type = SeveritySchema))]
     severity: AlertSeverity,
-    #[cfg_attr(test, schema(value_type = AlertStateSchema))]
     state: AlertState,
     summary: String,
     /// Absent for an alert of the whole installation.
@@ -144,7 +138,6 @@ pub(super) async fn list_alerts(
 #[serde(deny_unknown_fields)]
 pub(super) struct NotificationQuery {
     /// `dead` (if absent): those that were given up. `pending`: those that are still tried.
-    #[cfg_attr(test, param(value_type = Option<NotificationStateSchema>))]
     state: Option<NotificationState>,
     /// Only to destinations of this tenant.
     #[cfg_attr(test, param(value_type = Option<String>))]
@@ -159,7 +152,6 @@ pub(super) struct NotificationView {
     destination: String,
     #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
-    #[cfg_attr(test, schema(value_type = NotificationStateSchema))]
     state: NotificationState,
     /// `true` for a notification that only tests its destination.
     is_test: bool,

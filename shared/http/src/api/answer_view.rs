@@ -1,7 +1,5 @@
 //! The answer to a contact's message in the API's JSON.
 
-#[cfg(test)]
-use super::schema::{AnswerReasonSchema, AnswerStateSchema, ReasonSchema};
 use recado_domain::Timestamp;
 use recado_domain::answer::{AnswerReason, AnswerState, ExplainedAnswer};
 use recado_domain::ids::{MessageId, TokenName};
@@ -14,10 +12,8 @@ use serde::Serialize;
 pub(super) struct AnswerView {
     /// `answered`; `in_work`: Recado works on it; `waiting`: for a person, a time or a setting; `not_owed`: nobody owes an
     /// answer; `failed`: the answer is a dead letter.
-    #[cfg_attr(test, schema(value_type = AnswerStateSchema))]
     state: AnswerState,
     /// The reason for the state; see `docs/http-api.md`.
-    #[cfg_attr(test, schema(value_type = AnswerReasonSchema))]
     reason: AnswerReason,
     /// The message that answers, is on its way or failed.
     #[cfg_attr(test, schema(value_type = Option<String>))]
@@ -30,7 +26,6 @@ pub(super) struct AnswerView {
     #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     /// The cause of a dead letter, of a cancelled reply or of what waits for a person.
-    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     cause: Option<Reason>,
 }
 

@@ -3,8 +3,6 @@
 use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound};
-#[cfg(test)]
-use super::schema::CatchUpReportSchema;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_optional_body, read_body};
 use axum::body::Body;
@@ -41,7 +39,7 @@ struct CatchUpRequest {
     params(("id" = String, Path, description = "Id of the instance")),
     request_body = Option<CatchUpRequest>,
     responses(
-        (status = 200, body = CatchUpReportSchema, description = "The numbers of messages"),
+        (status = 200, body = CatchUpReport, description = "The numbers of messages"),
         NotFound,
         Conflict,
         BadGateway

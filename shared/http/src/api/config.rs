@@ -3,8 +3,6 @@
 use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
-#[cfg(test)]
-use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
 use axum::body::Body;
@@ -34,7 +32,6 @@ use std::sync::Arc;
 pub(super) struct WebhookSetupView {
     #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
-    #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
     /// Absent if the instance's events do not come by webhook, or the installation does not know its own address.
     #[serde(rename = "webhook_url")]
@@ -56,7 +53,6 @@ pub(super) struct WebhookSetupView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AppliedView {
-    #[cfg_attr(test, schema(value_type = Vec<ConfigurationChangeSchema>))]
     changes: Vec<ConfigurationChange>,
     /// The instances that the document names.
     instances: Vec<WebhookSetupView>,
@@ -68,7 +64,6 @@ pub(super) struct AppliedView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ConfigurationView {
-    #[cfg_attr(test, schema(value_type = ConfigDocumentSchema))]
     document: ConfigDocument,
     instances: Vec<WebhookSetupView>,
 }
@@ -154,7 +149,7 @@ pub(super) struct ApplyQuery {
     path = "/v1/config",
     tag = "Configuration",
     params(ApplyQuery),
-    request_body = ConfigDocumentSchema,
+    request_body = ConfigDocument,
     responses(
         (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
         Conflict,
@@ -238,7 +233,7 @@ fn warn_of_replaced(changes: &[ConfigurationChange], otherwise: &[KeptEntry]) ->
     path = "/v1/config",
     tag = "Configuration",
     params(ApplyQuery),
-    request_body = ConfigDocumentSchema,
+    request_body = ConfigDocument,
     responses(
         (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
         Conflict,

@@ -4,8 +4,6 @@
 use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
-#[cfg(test)]
-use super::schema::ConversationStatusSchema;
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, read_body};
 use axum::body::Body;
@@ -104,7 +102,6 @@ struct FoundContactView {
 struct ContactConversationView {
     #[cfg_attr(test, schema(value_type = String))]
     id: ConversationId,
-    #[cfg_attr(test, schema(value_type = ConversationStatusSchema))]
     status: ConversationStatus,
     last_message_at: Timestamp,
     /// Time at which the contact was erased: only a tombstone is left.

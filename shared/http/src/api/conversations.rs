@@ -4,8 +4,6 @@ use super::context::{Api, BODY_MAX};
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, NotImplemented};
-#[cfg(test)]
-use super::schema::{ConversationModeSchema, ConversationStatusSchema};
 use super::view::ConversationView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, encode_cursor, parse_json_body, parse_page_request, read_body};
@@ -31,10 +29,8 @@ pub(super) struct ConversationQuery {
     #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only of this mode.
-    #[cfg_attr(test, param(value_type = Option<ConversationModeSchema>))]
     mode: Option<ConversationMode>,
     /// Only of this status.
-    #[cfg_attr(test, param(value_type = Option<ConversationStatusSchema>))]
     status: Option<ConversationStatus>,
     /// Only with this label.
     #[cfg_attr(test, param(value_type = Option<String>))]
@@ -170,11 +166,9 @@ async fn view_conversation(api: &Api, conversation: Conversation) -> Result<Conv
 #[cfg_attr(test, schema(example = json!({"mode": "manual"})))]
 struct ConversationChange {
     /// `manual` takes the conversation over, `ai` gives it back.
-    #[cfg_attr(test, schema(value_type = Option<ConversationModeSchema>))]
     mode: Option<ConversationMode>,
     /// Only `resolved` is accepted: a conversation becomes active again with the contact's next message, not by
     /// request.
-    #[cfg_attr(test, schema(value_type = Option<ConversationStatusSchema>))]
     status: Option<ConversationStatus>,
     /// The newest message that a person has read. With `status`, it is the person who resolves the conversation. Alone, it says that
     /// somebody who may answer looked at the conversation, which is then `unseen` no more.

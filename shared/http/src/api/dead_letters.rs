@@ -6,8 +6,6 @@ use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-#[cfg(test)]
-use super::schema::{QueueNameSchema, ReasonSchema};
 use super::view::{DeadLetterView, ListView};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -33,10 +31,8 @@ const DLQ_MESSAGES_MAX: usize = 100;
 #[serde(deny_unknown_fields)]
 pub(super) struct DeadLetterQuery {
     /// Only of this queue.
-    #[cfg_attr(test, param(value_type = Option<QueueNameSchema>))]
     queue: Option<QueueName>,
     /// Only of this reason.
-    #[cfg_attr(test, param(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     /// Only of this instance.
     #[cfg_attr(test, param(value_type = Option<String>))]
@@ -135,14 +131,12 @@ pub(super) struct DlqView {
 struct DlqMessage {
     payload: Value,
     original_id: String,
-    #[cfg_attr(test, schema(value_type = ReasonSchema))]
     reason: Reason,
     timestamp: Timestamp,
     attempts: u32,
     last_error: Option<String>,
     #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
-    #[cfg_attr(test, schema(value_type = QueueNameSchema))]
     queue: QueueName,
     #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,

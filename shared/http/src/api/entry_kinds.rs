@@ -5,7 +5,7 @@
 /// `removal`, the module has no handler that removes.
 macro_rules! declare_entry_kind {
     (
-        $module:ident: $kind:ty, $schema:ident,
+        $module:ident: $($place:ident)::+, $kind:ident,
         words: $article:literal $name:literal,
         tag: $tag:literal,
         query: $query:ident,
@@ -24,8 +24,6 @@ macro_rules! declare_entry_kind {
             use crate::api::problem_answers::{
                 Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable,
             };
-            #[cfg(test)]
-            use crate::api::schema::$schema;
             use crate::api::view::ListView;
             use crate::api::context::Api;
             use crate::problem::HttpProblem;
@@ -36,6 +34,7 @@ macro_rules! declare_entry_kind {
             use axum::response::Response;
             use axum::{Extension, Json};
             use recado_domain::access::Caller;
+            use $($place)::+::$kind;
 
             #[cfg_attr(test, utoipa::path(
                 get,
@@ -46,7 +45,7 @@ macro_rules! declare_entry_kind {
                 params(entries::$query),
                 responses((
                     status = 200,
-                    body = ListView<$schema>,
+                    body = ListView<$kind>,
                     description = concat!("A page of ", stringify!($module))
                 ))
             ))]
@@ -65,7 +64,7 @@ macro_rules! declare_entry_kind {
                 summary = concat!("Returns ", $article, " ", $name, ", with its version as `ETag`."),
                 tag = $tag,
                 params(("id" = String, Path, description = concat!("Id of the ", $name))),
-                responses((status = 200, body = $schema, description = concat!("The ", $name)), NotFound)
+                responses((status = 200, body = $kind, description = concat!("The ", $name)), NotFound)
             ))]
             pub(in crate::api) async fn get_entry(
                 State(api): State<Api>,
@@ -82,11 +81,11 @@ macro_rules! declare_entry_kind {
                 summary = concat!("Creates ", $article, " ", $name, ", with the checks of `PUT /v1/config`."),
                 $(description = $creation_note,)?
                 tag = $tag,
-                request_body = $schema,
+                request_body = $kind,
                 responses(
                     (
                         status = 201,
-                        body = ChangedEntryView<$schema>,
+                        body = ChangedEntryView<$kind>,
                         description = concat!("The ", $name, ", with its version as `ETag`")
                     ),
                     Conflict,
@@ -113,11 +112,11 @@ macro_rules! declare_entry_kind {
                     ("id" = String, Path, description = concat!("Id of the ", $name)),
                     ("If-Match" = String, Header, description = concat!("Version of the ", $name, ", or `*`"))
                 ),
-                request_body = $schema,
+                request_body = $kind,
                 responses(
                     (
                         status = 200,
-                        body = ChangedEntryView<$schema>,
+                        body = ChangedEntryView<$kind>,
                         description = concat!("The ", $name, ", with its new version as `ETag`")
                     ),
                     NotFound,
@@ -138,8 +137,6 @@ macro_rules! declare_entry_kind {
             }
 
             $(
-                #[cfg(test)]
-                use crate::api::schema::ConfigurationChangeSchema;
                 use recado_pipeline::configure::ConfigurationChange;
 
                 #[cfg_attr(test, utoipa::path(
@@ -159,7 +156,7 @@ macro_rules! declare_entry_kind {
                         entries::RemovalQuery
                     ),
                     responses(
-                        (status = 200, body = ConfigurationChangeSchema, description = $removed),
+                        (status = 200, body = ConfigurationChange, description = $removed),
                         NotFound,
                         Conflict,
                         PreconditionFailed,
@@ -182,7 +179,7 @@ macro_rules! declare_entry_kind {
 
 // `tenant_removal` removes a tenant.
 declare_entry_kind! {
-    tenants: recado_domain::config::Tenant, TenantSchema,
+    tenants: recado_domain::config, Tenant,
     words: "a" "tenant",
     tag: "Configuration",
     query: TenantListQuery,
@@ -190,7 +187,7 @@ declare_entry_kind! {
 }
 
 declare_entry_kind! {
-    calendars: recado_domain::config::Calendar, CalendarSchema,
+    calendars: recado_domain::config, Calendar,
     words: "a" "calendar",
     tag: "Configuration",
     query: EntryListQuery,
@@ -199,7 +196,7 @@ declare_entry_kind! {
 }
 
 declare_entry_kind! {
-    tools: recado_domain::tools::Tool, ToolSchema,
+    tools: recado_domain::tools, Tool,
     words: "a" "tool",
     tag: "Configuration",
     query: EntryListQuery,
@@ -208,7 +205,7 @@ declare_entry_kind! {
 }
 
 declare_entry_kind! {
-    agents: recado_domain::config::Agent, AgentSchema,
+    agents: recado_domain::config, Agent,
     words: "an" "agent",
     tag: "Configuration",
     query: EntryListQuery,
@@ -217,7 +214,7 @@ declare_entry_kind! {
 }
 
 declare_entry_kind! {
-    instances: recado_domain::config::Instance, InstanceSchema,
+    instances: recado_domain::config, Instance,
     words: "an" "instance",
     tag: "Instances",
     query: EntryListQuery,

@@ -12,8 +12,6 @@ pub(super) use tickets::post_push_ticket;
 
 use super::context::Api;
 use super::error_mapping::list_problem;
-#[cfg(test)]
-use super::schema::PublishedEventSchema;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::extract::State;
@@ -49,7 +47,6 @@ pub(super) struct EventsQuery {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct EventsView {
     /// The events, the oldest first.
-    #[cfg_attr(test, schema(value_type = Vec<PublishedEventSchema>))]
     items: Vec<PublishedEventView>,
     /// The place at which to go on. It is always there: ask again with it for what comes later.
     next: String,
@@ -57,7 +54,9 @@ pub(super) struct EventsView {
 
 /// An event with its place.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct PublishedEventView {
+    /// The place behind the event: `after` of a list that goes on behind it.
     cursor: String,
     #[serde(flatten)]
     event: PublishedEvent,

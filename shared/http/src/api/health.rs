@@ -1,8 +1,6 @@
 //! `GET /health`: the health of the installation.
 
 use super::context::Api;
-#[cfg(test)]
-use super::schema::HealthStatusSchema;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -23,7 +21,6 @@ pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct HealthView {
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     /// The reason why the status is `unhealthy`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,17 +37,13 @@ pub(super) struct HealthView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ServicesView {
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     store: HealthStatus,
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     queue: HealthStatus,
     /// Absent if the records are not on a disk of the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schema(value_type = Option<HealthStatusSchema>))]
     disk: Option<HealthStatus>,
     /// The workers of the queues and what runs by the clock. Absent if they run in no process of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schema(value_type = Option<HealthStatusSchema>))]
     background: Option<HealthStatus>,
 }
 

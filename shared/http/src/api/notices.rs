@@ -3,8 +3,6 @@
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-#[cfg(test)]
-use super::schema::NoticeKindSchema;
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::extract::State;
@@ -29,7 +27,6 @@ pub(super) struct NoticesView {
 struct NoticeView {
     id: String,
     at: Timestamp,
-    #[cfg_attr(test, schema(value_type = NoticeKindSchema))]
     kind: NoticeKind,
     summary: String,
     details: Value,

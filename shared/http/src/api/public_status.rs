@@ -1,7 +1,5 @@
 //! The status of the way to WhatsApp that anybody may read.
 
-#[cfg(test)]
-use super::schema::HealthStatusSchema;
 use recado_domain::Timestamp;
 use recado_pipeline::health::HealthStatus;
 use serde::Serialize;
@@ -33,7 +31,6 @@ impl PublicStatusCache {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct StatusView {
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     pub(super) status: HealthStatus,
     pub(super) timestamp: Timestamp,
     #[serde(skip)]

@@ -1,129 +1,133 @@
-//! Schemas of the types from other crates that the API's JSON holds. Those crates know nothing of `OpenAPI`.
-//! Only tests compile them, as they do everything that describes the API.
+//! Schemas of the content that can be sent: less than [`recado_domain::content::Content`] holds, and in another form. Every other type
+//! of the API's JSON describes itself, those of other crates with their feature `schema`. Only tests compile this.
 //!
-//! A test holds every answer and every accepted request of the tests of this crate against these schemas.
+//! A test holds every answer and every accepted request of the tests of this crate against the schemas.
+#![expect(dead_code, reason = "these types only describe")]
 
-mod agents;
-mod alerts;
-mod calendars;
-mod configuration;
-mod content;
-mod deliveries;
-mod events;
-mod hours;
-mod invitations;
-mod reports;
-mod secrets;
-mod tenants;
-mod tools;
-
-pub(super) use calendars::CalendarSchema;
-pub(super) use configuration::{AgentSchema, ConfigDocumentSchema, InstanceSchema, RateSchema, TenantSchema};
-pub(super) use content::OutgoingContentSchema;
-pub(super) use events::{PublishedEventSchema, WebhookEndpointSchema};
-pub(super) use reports::{
-    CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,
-};
-pub(super) use tools::ToolSchema;
-
-use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
-use recado_domain::answer::{AnswerReason, AnswerState};
-use recado_domain::config::ReplyFormat;
-use recado_domain::conversation::{ConversationMode, ConversationStatus};
-use recado_domain::dead_letter::QueueName;
-use recado_domain::decision::DecisionKind;
-use recado_domain::delivery::DeliveryStatus;
-use recado_domain::event::{EventKind, EventState};
-use recado_domain::instance::ConnectionStatus;
-use recado_domain::invitations::InvitationChannel;
-use recado_domain::message::{MessageStatus, Role};
-use recado_domain::notice::NoticeKind;
-use recado_domain::provider::Provider;
-use recado_domain::published_event::{PublishedKind, TurnResult};
-use recado_domain::reason::Reason;
-use recado_domain::signature::SignaturePosition;
-use recado_pipeline::configure::ConfigurationChangeKind;
-use recado_pipeline::health::HealthStatus;
-use recado_pipeline::trace::TimelineStage;
+use recado_domain::content::{ContactCard, ListSection, MediaKind};
 use serde::Serialize;
-use std::borrow::Cow;
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use serde_json::Value;
+use utoipa::ToSchema;
 
-/// Describes an enum as the words that its variants serialize to.
-fn describe_words<T: Serialize>(values: &[T]) -> RefOr<Schema> {
-    let words = values.iter().map(|value| serde_json::json!(value));
-    let schema = ObjectBuilder::new().schema_type(Type::String);
-    schema.enum_values(Some(words)).build().into()
+/// The content of a message, by its kind. Not every provider can send every kind as it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OutgoingContent)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in crate::api) enum OutgoingContentSchema {
+    Text {
+        text: String,
+    },
+    Media(MediaSchema),
+    Location(LocationSchema),
+    Contacts {
+        contacts: Vec<ContactCard>,
+    },
+    Reaction(ReactionSchema),
+    Poll(PollSchema),
+    Buttons(ButtonsSchema),
+    List(ListMenuSchema),
+    /// A message template that the provider approved before.
+    Template {
+        /// The template's name at the provider.
+        name: String,
+        #[schema(example = "pt_BR")]
+        language: String,
+        /// The values that fill the template, as Meta's `components`.
+        #[schema(required = false)]
+        components: Vec<Value>,
+    },
 }
 
-/// Defines a schema for each enum. A variant that is missing in the list does not compile.
-macro_rules! word_schemas {
-    ($($schema:ident: $described:ident { $($variant:ident),+ $(,)? })+) => {$(
-        pub(super) struct $schema;
-
-        impl PartialSchema for $schema {
-            fn schema() -> RefOr<Schema> {
-                let _all_listed = |value| match value { $($described::$variant)|+ => () };
-                describe_words(&[$($described::$variant),+])
-            }
-        }
-
-        impl ToSchema for $schema {
-            fn name() -> Cow<'static, str> {
-                Cow::Borrowed(stringify!($described))
-            }
-        }
-    )+};
+/// A file.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Media)]
+pub(in crate::api) struct MediaSchema {
+    media: MediaKind,
+    /// An `https` URL, or `upload:` and the id of an upload.
+    #[schema(example = "https://files.example.org/receita.pdf")]
+    source: String,
+    /// At most 1,024 characters.
+    caption: Option<String>,
+    mime_type: Option<String>,
+    /// The file name (documents only).
+    file_name: Option<String>,
+    #[schema(required = false, default = false)]
+    view_once: bool,
 }
 
-word_schemas! {
-    ProviderSchema: Provider { Evolution, Meta, Dialog360, AwsSocial }
-    ConversationModeSchema: ConversationMode { Ai, Manual }
-    ConversationStatusSchema: ConversationStatus { Active, Resolved }
-    DecisionKindSchema: DecisionKind { HandOver, Resolve }
-    ReplyFormatSchema: ReplyFormat { Markdown, Whatsapp }
-    QueueNameSchema: QueueName { Inbound, Turns, Outbound }
-    DeliveryStatusSchema: DeliveryStatus { Sent, Delivered, Read, Played, Failed }
-    EventKindSchema: EventKind { Message, Failed, Connection }
-    EventStateSchema: EventState { Pending, Applied, Dead }
-    ConnectionStatusSchema: ConnectionStatus { Open, Closed, Unreachable, NeedsCredentials }
-    PublishedKindSchema: PublishedKind {
-        MessageCreated, MessageUpdated, MessageStatus, ConversationUpdated, ConversationWaiting, TurnStarted,
-        TurnFinished, InstanceConnection, DeliveryCreated, DeliveryUpdated, AppointmentBooked, AppointmentMoved,
-        AppointmentCancelled, AppointmentUnknown, LandingInvalidated, AlertFired, AlertEnded, WebhookTest,
-    }
-    TurnResultSchema: TurnResult { Answered, Silent, Left }
-    InvitationChannelSchema: InvitationChannel { Whatsapp, Email }
-    MessageStatusSchema: MessageStatus { Pending, Sent, Delivered, Read, Failed, Cancelled }
-    RoleSchema: Role { User, Assistant, Operator }
-    NoticeKindSchema: NoticeKind {
-        TemplateStatus, TemplateQuality, TemplateCategory, TemplateComponents, Account, AccountAlert, AccountReview,
-        AccountSettings, Capability, NumberQuality, NumberName, Security, Username, Flow, Partner, Payment,
-    }
-    ReasonSchema: Reason {
-        MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
-        TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
-        Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, SpellingCorrection, TokenBudget, OptedOut,
-        BatchCancelled, EmailRefused, EmailSenderUnavailable, HeldElsewhere, UnknownField,
-    }
-    AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
-    AnswerReasonSchema: AnswerReason {
-        Replied, ErrorMessage, MaybeReplied, Person, NotKept, Debounce, Drafting, TurnPlace, EffectUnderWay, Sending, Manual, NeedsPerson,
-        OutOfHours, ModelKey, InstanceClosed, InstanceUnreachable, InstanceKey, NoInstance, AgentDisabled, Stale, NothingToAnswer, Resolved, Cancelled, DeadLetter,
-    }
-    ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged, Removed, Disabled }
-    HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
-    AlertKindSchema: AlertKind {
-        NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
-        CustomerWaits, PersonNeeded, NotAcknowledged, NumberQuality, Budget, ModelFails, WebhookFails,
-    }
-    AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
-    NotificationStateSchema: NotificationState { Pending, Dead }
-    SeveritySchema: AlertSeverity { Warning, Critical }
-    SignaturePositionSchema: SignaturePosition { StartSameLine, StartNewLine, EndSameLine, EndNewLine }
-    TimelineStageSchema: TimelineStage {
-        Received, Deduplicated, Processing, Stored, Scheduled, Turn, Committed, Claimed, QueuedAgain, Unknown, Sent,
-        Delivered, Read, Failed, Dead, Cancelled,
-    }
+/// A place.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Location)]
+pub(in crate::api) struct LocationSchema {
+    latitude: DegreesSchema,
+    longitude: DegreesSchema,
+    name: Option<String>,
+    address: Option<String>,
+}
+
+/// Degrees, as text so that no digit is lost, or as a number.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Degrees)]
+#[serde(untagged)]
+enum DegreesSchema {
+    Text(String),
+    Number(f64),
+}
+
+/// A reaction to a message.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reaction)]
+pub(in crate::api) struct ReactionSchema {
+    /// The emoji. If absent, an earlier reaction is taken back.
+    emoji: Option<String>,
+    /// The message, by its id or the provider's.
+    target: Option<String>,
+}
+
+/// A poll.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Poll)]
+pub(in crate::api) struct PollSchema {
+    question: String,
+    options: Vec<String>,
+    /// Greatest number of options that a person may choose; 0 means any number.
+    #[schema(required = false, default = 0)]
+    selectable: u32,
+}
+
+/// A text with buttons below: up to three of the kind `reply`, or a single one of another kind.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Buttons)]
+pub(in crate::api) struct ButtonsSchema {
+    /// A line above the text.
+    header: Option<String>,
+    body: String,
+    /// Small print below the text.
+    footer: Option<String>,
+    buttons: Vec<ButtonSchema>,
+}
+
+/// A button. It answers with its `id`, opens `url`, calls `phone` or copies `code`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Button)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum ButtonSchema {
+    Reply { title: String, id: String },
+    Url { title: String, url: String },
+    Call { title: String, phone: String },
+    Copy { title: String, code: String },
+}
+
+/// A text with a menu to choose from.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListMenu)]
+pub(in crate::api) struct ListMenuSchema {
+    /// A line above the text.
+    header: Option<String>,
+    body: String,
+    /// Small print below the text.
+    footer: Option<String>,
+    /// The text on the button that opens the menu.
+    button: String,
+    sections: Vec<ListSection>,
 }

@@ -3,8 +3,6 @@
 use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-#[cfg(test)]
-use super::schema::SimulatedMessageSchema;
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, read_body};
 use axum::body::Body;
@@ -26,7 +24,6 @@ const TEXT_MAX: usize = 4_096;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SimulatedOutboxView {
-    #[cfg_attr(test, schema(value_type = Vec<SimulatedMessageSchema>))]
     items: Vec<SimulatedMessage>,
 }
 

@@ -13,8 +13,6 @@ mod reply_to;
 mod sends;
 
 use super::answer_view::AnswerView;
-#[cfg(test)]
-use super::schema::{MessageStatusSchema, QueueNameSchema, ReasonSchema, RoleSchema};
 use crate::query::encode_cursor;
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
@@ -68,7 +66,6 @@ pub(super) struct MessageItem {
     id: MessageId,
     #[cfg_attr(test, schema(value_type = u64))]
     ordinal: Ordinal,
-    #[cfg_attr(test, schema(value_type = RoleSchema))]
     role: Role,
     /// Name of the token with which the message was ordered; `phone` if somebody typed it on the phone. Absent for messages
     /// of the contact and of the agent.
@@ -99,7 +96,6 @@ pub(super) struct MessageItem {
     versions: Vec<VersionView>,
     /// Time at which the author deleted the message for everyone.
     deleted_at: Option<Timestamp>,
-    #[cfg_attr(test, schema(value_type = MessageStatusSchema))]
     status: MessageStatus,
     /// The answer to a contact's message, or the reason why it has none; absent for other messages.
     answer: Option<AnswerView>,
@@ -170,7 +166,6 @@ pub(super) struct MessageDetail {
     cache_read_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
     /// The reason why no answer is owed to the message, or why the message was dead-lettered or cancelled.
-    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     attempts: u32,
     /// `true` if the contact may have received the message twice: the outcome of an attempt was never learnt, or a second one went to the linked identity.
@@ -277,9 +272,7 @@ impl MessageDetail {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct DeadLetterView {
     id: String,
-    #[cfg_attr(test, schema(value_type = QueueNameSchema))]
     queue: QueueName,
-    #[cfg_attr(test, schema(value_type = ReasonSchema))]
     reason: Reason,
     at: Timestamp,
     attempts: u32,

@@ -14,8 +14,6 @@ pub(super) use posts::{post_endpoint_test, post_replay};
 use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
-#[cfg(test)]
-use super::schema::WebhookEndpointSchema;
 use super::tenant_query::TenantQuery;
 use super::view::ListView;
 use crate::problem::HttpProblem;
@@ -137,7 +135,7 @@ pub(super) async fn list_webhook_endpoints(
     path = "/v1/webhooks",
     tag = "Events",
     params(TenantQuery),
-    request_body = WebhookEndpointSchema,
+    request_body = WebhookEndpoint,
     responses(
         (status = 201, body = EndpointSecretView, description = "The endpoint with its signing secret"),
         NotFound,

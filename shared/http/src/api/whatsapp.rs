@@ -9,8 +9,6 @@ use super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::public_status::StatusView;
-#[cfg(test)]
-use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Extension;
@@ -54,7 +52,6 @@ pub(super) struct WhatsappHealthQuery {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct WhatsappView {
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,11 +93,9 @@ const MARKS: DepthMarks = DepthMarks {
 struct InstanceView {
     #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
-    #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
-    #[cfg_attr(test, schema(value_type = ConnectionStatusSchema))]
+    #[cfg_attr(test, schema(value_type = ConnectionStatus))]
     connection: &'static str,
     since: Option<Timestamp>,
     /// The time at which its provider was last asked for its state, or accepted a message. Absent if that is not known.

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod pages;
+mod texts;
 
 pub(crate) use agreement::check_agreement;
 
@@ -11,10 +12,15 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use texts::inline_texts;
 
 /// The whole description, as the lists of routes say it.
 pub(crate) fn description() -> &'static Value {
-    static MADE: LazyLock<Value> = LazyLock::new(|| serde_json::to_value(describe_routes()).unwrap());
+    static MADE: LazyLock<Value> = LazyLock::new(|| {
+        let mut api = serde_json::to_value(describe_routes()).unwrap();
+        inline_texts(&mut api);
+        api
+    });
     &MADE
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// The result of a catch-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CatchUpReport {
     /// Start of the period that was read, the overlap included.
     pub since: Timestamp,
@@ -25,14 +26,14 @@ pub struct CatchUpReport {
     pub ignored: usize,
     /// Number of pages that were read.
     pub pages: u32,
-    /// `true` if there is more to read: continue with [`CatchUpReport::next`].
+    /// `true` if there is more to read: continue with `next` as `since`.
     pub more: bool,
     /// Time of the newest message that was read. If there is more to read: the start of the next catch-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
     /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
     pub cut: bool,
-    /// Future of the missed messages, if this was a preview: then nothing was stored.
+    /// The future of the missed messages. Only with `dry_run`: then nothing was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<MissedMessages>,
 }
@@ -60,6 +61,7 @@ impl CatchUpReport {
 
 /// The messages that a catch-up would store, by what would become of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MissedMessages {
     /// Number of messages that would be answered, unless a person has the conversation.
     pub answerable: usize,

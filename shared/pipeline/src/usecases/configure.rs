@@ -81,6 +81,7 @@ pub struct AppliedDocument {
 
 /// The result for one tenant, calendar, tool, agent or instance of a document, or for its alerts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ConfigurationChange {
     /// Kind of the entry: `tenant`, `calendar`, `tool`, `agent`, `instance` or `alerts`.
     pub kind: &'static str,
@@ -88,16 +89,17 @@ pub struct ConfigurationChange {
     pub id: String,
     /// Kind of the change.
     pub what: ConfigurationChangeKind,
-    /// Names of the fields that changed.
+    /// Names of the fields that changed. Absent if none did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// Number of conversations of an instance that is removed or disabled, at most 200.
+    /// Number of conversations of an instance that is removed or disabled: at most 200 are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversations: Option<usize>,
 }
 
-/// The kind of a [`ConfigurationChange`].
+/// The kind of a change of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigurationChangeKind {
     /// The entry is new.

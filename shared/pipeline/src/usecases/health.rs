@@ -31,6 +31,7 @@ const OPEN_WORK_LIMIT: usize = 2_000;
 
 /// The health of an instance or of the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
     /// Everything works.

@@ -25,29 +25,35 @@ const OWN_HEADERS: [&str; 6] = [
 
 /// A request over HTTP, with places for the arguments: `{name}` in the path, in the query and in texts of the body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HttpTool {
-    /// The method.
+    /// The method. If absent, GET.
     #[serde(default)]
     pub method: HttpMethod,
     /// The URL. Arguments stand in its path and in the values of its query; they cannot change the host.
+    #[cfg_attr(feature = "schema", schema(example = "https://clinic.example/slots/{date}"))]
     pub url: String,
     /// Headers of the request. They are no place for a secret: they are shown as they are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The body, as JSON. If absent, a POST, PUT or PATCH sends the arguments as they are.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// The part of the answer that the model reads, as a JSON pointer such as `/slots`. If absent, all of it.
+    #[cfg_attr(feature = "schema", schema(example = "/slots"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<String>,
-    /// Reference to a secret of the tenant that the request carries ([`CredentialRef::belongs_to_tenant`]).
+    /// Reference to a secret of the tenant that the request carries (`env:NAME` or `ssm:/path/name`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<CredentialRef>,
     /// The header that carries the secret.
+    #[cfg_attr(feature = "schema", schema(default = "Authorization"))]
     #[serde(default = "default_credential_header")]
     pub credential_header: String,
     /// The words before the secret in its header.
+    #[cfg_attr(feature = "schema", schema(default = "Bearer "))]
     #[serde(default = "default_credential_prefix")]
     pub credential_prefix: String,
     /// The header of a tool that acts which carries the id of the effect. If absent, `Idempotency-Key`.
@@ -66,9 +72,14 @@ const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
 
 /// The request by which it is asked whether an effect happened: a GET. 2xx says that it did, 404 that it did not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HttpAsk {
     /// The URL, with the effect's id as `{effect_id}` in its path or query.
+    #[cfg_attr(
+        feature = "schema",
+        schema(example = "https://clinic.example/orders/{effect_id}")
+    )]
     pub url: String,
     /// The part of the answer that the model reads, as a JSON pointer. If absent, all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +106,7 @@ impl HttpAsk {
 
 /// The method of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
     /// GET.

@@ -25,11 +25,13 @@ const DESCRIPTION_MAX: usize = 2_000;
 
 /// A server of the Model Context Protocol over streamable HTTP, and which of its tools may be called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct McpServer {
     /// The URL of the server.
+    #[cfg_attr(feature = "schema", schema(example = "https://crm.example/mcp"))]
     pub url: String,
-    /// Reference to a secret of the tenant that every request carries as its bearer token.
+    /// Reference to a secret of the tenant that every request carries as its bearer token (`env:NAME` or `ssm:/path/name`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<CredentialRef>,
     /// The names of the server's tools that may be called: 1 to 32. Its other tools are not shown to the model.
@@ -44,6 +46,7 @@ pub struct McpServer {
 
 /// The call by which a server is asked whether an effect happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct McpAsk {
     /// The name of the tool that is called. It must read alone.
@@ -52,6 +55,7 @@ pub struct McpAsk {
     pub argument: String,
     /// The place in its answer, as a JSON pointer, where a value stands if the effect happened: none, `null` and `false` say that
     /// it did not.
+    #[cfg_attr(feature = "schema", schema(example = "/ticket"))]
     pub happened: String,
 }
 

@@ -3,8 +3,6 @@
 use super::super::context::Api;
 #[cfg(test)]
 use super::super::problem_answers::{Conflict, NotFound};
-#[cfg(test)]
-use super::super::schema::{QueueNameSchema, ReasonSchema};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
 use axum::body::Body;
@@ -99,9 +97,7 @@ struct RedriveForecastView {
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, schema(example = json!({"queue": "outbound", "dry_run": true})))]
 struct RedriveRequest {
-    #[cfg_attr(test, schema(value_type = Option<QueueNameSchema>))]
     queue: Option<QueueName>,
-    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
@@ -210,10 +206,8 @@ pub(crate) async fn delete_dead_letter(
 #[serde(deny_unknown_fields)]
 pub(crate) struct PurgeQuery {
     /// Only of this queue.
-    #[cfg_attr(test, param(value_type = Option<QueueNameSchema>))]
     queue: Option<QueueName>,
     /// Only of this reason.
-    #[cfg_attr(test, param(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
     /// Only of this instance.
     #[cfg_attr(test, param(value_type = Option<String>))]

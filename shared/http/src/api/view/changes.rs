@@ -1,7 +1,5 @@
 //! The changes of a message after it was written.
 
-#[cfg(test)]
-use super::super::schema::RoleSchema;
 use recado_domain::Timestamp;
 use recado_domain::ids::TokenName;
 use recado_domain::message::{Message, Role};
@@ -13,7 +11,6 @@ use serde::Serialize;
 pub(super) struct ReactionView {
     emoji: String,
     /// The side that reacted.
-    #[cfg_attr(test, schema(value_type = RoleSchema))]
     role: Role,
     /// Name of the token with which the reaction was ordered; `phone` if somebody reacted on the phone. Absent for a
     /// reaction of the contact.

@@ -2,8 +2,6 @@
 
 use super::contact::ContactView;
 use crate::api::answer_view::AnswerView;
-#[cfg(test)]
-use crate::api::schema::{ConversationModeSchema, ConversationStatusSchema, ReasonSchema};
 use recado_domain::Timestamp;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::conversation::{
@@ -23,9 +21,7 @@ pub(in crate::api) struct ConversationView {
     #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     contact: ContactView,
-    #[cfg_attr(test, schema(value_type = ConversationModeSchema))]
     mode: ConversationMode,
-    #[cfg_attr(test, schema(value_type = ConversationStatusSchema))]
     status: ConversationStatus,
     last_message_at: Timestamp,
     /// The ordinal of the newest message. An answer or a resolve gives this number as `seen`.
@@ -36,7 +32,6 @@ pub(in crate::api) struct ConversationView {
     /// Time at which the contact stopped marketing messages.
     marketing_stopped_at: Option<Timestamp>,
     /// The reason why the owed answer waits for a person although the agent has the conversation.
-    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     needs_person: Option<Reason>,
     /// The answer that is owed, with what it waits for; absent if none is owed.
     owed_answer: Option<AnswerView>,

@@ -1,7 +1,5 @@
 //! The delivery of a message after the provider accepted it.
 
-#[cfg(test)]
-use super::super::schema::{DeliveryStatusSchema, PricingSchema, StatusErrorSchema};
 use recado_domain::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryStatus, Pricing, StatusError};
 use serde::Serialize;
@@ -9,7 +7,6 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct DeliveryView {
-    #[cfg_attr(test, schema(value_type = Option<DeliveryStatusSchema>))]
     status: Option<DeliveryStatus>,
     at: Option<Timestamp>,
     sent_at: Option<Timestamp>,
@@ -17,10 +14,8 @@ pub(super) struct DeliveryView {
     read_at: Option<Timestamp>,
     failed_at: Option<Timestamp>,
     /// The price of the message, in the provider's words.
-    #[cfg_attr(test, schema(value_type = Option<PricingSchema>))]
     pricing: Option<Pricing>,
     conversation: Option<ChargedView>,
-    #[cfg_attr(test, schema(value_type = Vec<StatusErrorSchema>))]
     errors: Vec<StatusError>,
 }
 

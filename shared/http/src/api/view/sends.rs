@@ -1,9 +1,5 @@
 //! The JSON shapes of sends and of traces.
 
-#[cfg(test)]
-use super::super::schema::{
-    EventKindSchema, EventStateSchema, MessageStatusSchema, ProviderSchema, ReasonSchema, TimelineStageSchema,
-};
 use recado_domain::Timestamp;
 use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob};
 use recado_domain::ids::{
@@ -26,7 +22,6 @@ use serde_json::{Map, Value};
 pub(in crate::api) struct AcceptedView {
     #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
-    #[cfg_attr(test, schema(value_type = MessageStatusSchema))]
     status: MessageStatus,
     /// Absent until a scheduled message falls due.
     #[cfg_attr(test, schema(value_type = Option<String>))]
@@ -54,7 +49,6 @@ pub(in crate::api) struct ScheduledView {
     id: MessageId,
     r#type: String,
     content: String,
-    #[cfg_attr(test, schema(value_type = MessageStatusSchema))]
     status: MessageStatus,
     /// Name of the token with which the message was ordered.
     #[cfg_attr(test, schema(value_type = Option<String>))]
@@ -97,7 +91,6 @@ impl From<ScheduledMessage> for ScheduledView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct TimelineEntryView {
-    #[cfg_attr(test, schema(value_type = TimelineStageSchema))]
     step: TimelineStage,
     at: Option<Timestamp>,
     wait_ms: Option<i64>,
@@ -124,14 +117,11 @@ impl From<TimelineEntry> for TimelineEntryView {
 pub(in crate::api) struct EventView {
     #[cfg_attr(test, schema(value_type = String))]
     id: EventId,
-    #[cfg_attr(test, schema(value_type = ProviderSchema))]
     provider: Provider,
     /// The provider's name for the instance.
     #[cfg_attr(test, schema(value_type = String))]
     external_id: ExternalId,
-    #[cfg_attr(test, schema(value_type = EventKindSchema))]
     kind: EventKind,
-    #[cfg_attr(test, schema(value_type = EventStateSchema))]
     state: EventState,
     #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
@@ -145,7 +135,6 @@ pub(in crate::api) struct EventView {
     enqueued_turn: Option<Ordinal>,
     attempts: u32,
     enqueued_again: u32,
-    #[cfg_attr(test, schema(value_type = Option<ReasonSchema>))]
     reason: Option<Reason>,
 }
 

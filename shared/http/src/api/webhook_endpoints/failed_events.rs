@@ -4,8 +4,6 @@ use super::super::context::{Api, BODY_MAX};
 use super::super::error_mapping::list_problem;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
-#[cfg(test)]
-use super::super::schema::PublishedKindSchema;
 use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
 use crate::problem::HttpProblem;
@@ -29,7 +27,6 @@ pub(in crate::api) struct FailedEventView {
     cursor: String,
     /// Id of the event.
     event_id: String,
-    #[cfg_attr(test, schema(value_type = PublishedKindSchema))]
     kind: PublishedKind,
     /// Time of the event.
     at: Timestamp,

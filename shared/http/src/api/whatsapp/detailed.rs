@@ -4,8 +4,6 @@ use super::super::context::Api;
 use super::super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
-#[cfg(test)]
-use super::super::schema::{HealthStatusSchema, RateSchema};
 use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -16,7 +14,6 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceState, MessagingLimit};
-use recado_domain::rate::Rate;
 use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,7 +22,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(crate) struct DetailedView {
-    #[cfg_attr(test, schema(value_type = HealthStatusSchema))]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,9 +132,10 @@ impl NumberView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct RateView {
-    #[serde(flatten)]
-    #[cfg_attr(test, schema(value_type = RateSchema))]
-    rate: Rate,
+    /// Messages per second in the long run.
+    per_second: f64,
+    /// Number of messages that may leave at once after a pause.
+    burst: u32,
     /// The earliest time at which a message that was enqueued now could be sent.
     next_slot: Timestamp,
 }
@@ -214,7 +211,8 @@ fn show_instance(one: &InstanceHealth, now: Timestamp) -> DetailedInstanceView {
         summary: InstanceView::from_health(one),
         waiting: WaitingView::from_waiting(&one.waiting, false, now),
         rate: RateView {
-            rate: one.rate,
+            per_second: one.rate.per_second,
+            burst: one.rate.burst,
             next_slot: one.next_slot,
         },
         probes: ProbesView {

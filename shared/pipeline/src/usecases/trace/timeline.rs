@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 /// A stage that a message reaches on its way in or out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineStage {
     /// The webhook arrived.

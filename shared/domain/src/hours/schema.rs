@@ -1,14 +1,15 @@
-//! Schemas of hours.
+//! The description of opening hours for readers of the API.
 
+use super::OpeningHours;
+use super::exception::ExceptionDocument;
+use crate::text_conversions::describe_as;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// Spans of each weekday, such as `["09:00-12:00", "13:00-18:00"]`, and of exceptional days. A weekday without spans is
 /// closed; a span that ends at or before its start runs past midnight.
-#[derive(Serialize, ToSchema)]
-#[schema(as = OpeningHours)]
+#[derive(Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OpeningHoursSchema {
+pub(super) struct DescribedHours {
     mon: Option<Vec<String>>,
     tue: Option<Vec<String>>,
     wed: Option<Vec<String>>,
@@ -18,7 +19,7 @@ pub(super) struct OpeningHoursSchema {
     sun: Option<Vec<String>>,
     /// Dates on which other hours count than on their weekdays: at most 366 exceptions.
     #[schema(required = false)]
-    exceptions: Vec<HoursExceptionSchema>,
+    exceptions: Vec<ExceptionDocument>,
     /// IANA time zone in which the hours are read. If absent, the tenant's.
     time_zone: Option<String>,
     /// The message that a contact gets once while the instance is closed. If absent, nothing is said.
@@ -28,18 +29,4 @@ pub(super) struct OpeningHoursSchema {
     replies_per_minute: Option<u32>,
 }
 
-/// A date, or the dates `from` to `to`: closed, or with hours of their own.
-#[derive(Serialize, ToSchema)]
-#[schema(as = HoursException)]
-#[serde(deny_unknown_fields)]
-struct HoursExceptionSchema {
-    #[schema(example = "2026-12-25")]
-    date: Option<String>,
-    from: Option<String>,
-    /// The last date.
-    to: Option<String>,
-    #[schema(required = false, default = false)]
-    closed: bool,
-    #[schema(required = false)]
-    hours: Vec<String>,
-}
+describe_as!(OpeningHours, DescribedHours);
