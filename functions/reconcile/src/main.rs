@@ -33,15 +33,15 @@ async fn main() -> Result<(), Error> {
         wake_endpoints(composed).await;
         let done = reconciled.map_err(|_| "open work took too long: the rest is done a minute later")??;
         tracing::info!(
-            events = done.events,
-            send_jobs = done.send_jobs,
-            turns = done.turns,
-            probes = done.probes,
-            parked = done.parked,
-            effects = done.effects,
-            collected = done.collected,
-            expired = done.expired,
-            given_up = done.given_up,
+            events = done.count_of("events"),
+            send_jobs = done.count_of("send_jobs"),
+            turns = done.count_of("turns"),
+            probes = done.count_of("probes"),
+            parked = done.count_of("parked"),
+            effects = done.count_of("effects"),
+            collected = done.count_of("collected"),
+            expired = done.count_of("expired"),
+            given_up = done.count_of("given_up"),
             failed = done.failed,
             "reconciled"
         );

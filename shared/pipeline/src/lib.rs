@@ -16,8 +16,8 @@ mod usecases;
 
 pub use queue_jobs::{handle_outbound_message, handle_turns_message};
 pub use recado_ports::{
-    Components, Deps, ExclusiveTurns, RetryLock, Settings, deps, overdue_work, ports, random_id, records,
-    retry_write, settings, step_commit, table,
+    Components, Deps, ExclusiveTurns, RetryLock, Settings, deps, ports, random_id, records, retry_write,
+    settings, step_commit, table,
 };
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;

@@ -1,10 +1,9 @@
 //! The messages of the queues `turns` and `outbound`: each holds a job of one of several kinds.
 
-use crate::steps::agent_return::handle_return_timer;
-use crate::steps::file_job::handle_file_job;
+use crate::features::FEATURE_JOBS;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::trace_span::continue_trace;
-use crate::usecases::{deliver, reply, send, send_email};
+use crate::usecases::{reply, send};
 use crate::{Deps, Verdict};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
@@ -59,12 +58,22 @@ async fn handle_turns_job(
             .await?;
         return Ok(Verdict::Done);
     }
-    match &message.job {
-        TurnsJob::Turn(job) => reply::handle_turn_job(deps, job, deadline).await,
-        TurnsJob::AgentReturn(job) => Box::pin(handle_return_timer(deps, job)).await,
-        TurnsJob::File(job) => Box::pin(handle_file_job(deps, job)).await,
-        TurnsJob::Batch(job) => Box::pin(deliver::handle_batch_job(deps, job, receives)).await,
+    if let TurnsJob::Turn(job) = &message.job {
+        return reply::handle_turn_job(deps, job, deadline).await;
     }
+    for feature in FEATURE_JOBS {
+        let handled = feature.handle_turns_job(deps, &message.job, receives).await?;
+        if let Some(verdict) = handled {
+            return Ok(verdict);
+        }
+    }
+    Ok(drop_job_of_nobody(QueueName::Turns))
+}
+
+/// Drops a job that no feature takes. The record that it names is found by `reconcile`, when it is due.
+fn drop_job_of_nobody(queue: QueueName) -> Verdict {
+    tracing::error!(queue = queue.as_str(), "no feature takes the job");
+    Verdict::Done
 }
 
 /// Handles one message of the queue `outbound`. `receives` is how often the queue has delivered it. No attempt begins that may not
@@ -76,11 +85,18 @@ pub async fn handle_outbound_message(
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> Verdict {
-    match queue_message::parse_queue_message::<OutboundJob>(deps, QueueName::Outbound, body).await {
-        Ok(OutboundJob::Send(job)) => send::handle_send_job(deps, &job, receives, deadline).await,
-        Ok(OutboundJob::Email(job)) => {
-            send_email::handle_email_job(deps, carriers, &job, receives, deadline).await
-        }
-        Err(verdict) => verdict,
+    let job: OutboundJob = match queue_message::parse_queue_message(deps, QueueName::Outbound, body).await {
+        Ok(job) => job,
+        Err(verdict) => return verdict,
+    };
+    if let OutboundJob::Send(job) = &job {
+        return send::handle_send_job(deps, job, receives, deadline).await;
     }
+    for feature in FEATURE_JOBS {
+        let handled = feature.handle_outbound_job(deps, carriers, &job, receives, deadline);
+        if let Some(verdict) = handled.await {
+            return verdict;
+        }
+    }
+    drop_job_of_nobody(QueueName::Outbound)
 }

@@ -58,6 +58,7 @@ pub(crate) mod named_secrets;
 pub(crate) mod occasion_reminders;
 pub(crate) mod outgoing;
 pub(crate) mod outgoing_check;
+pub(crate) mod overdue_records;
 pub(crate) mod owed_replies;
 pub mod question_rewriting;
 pub(crate) mod queue_message;

@@ -4,7 +4,6 @@
 //! It is a crate of its own, so that a change of a use case does not compile the adapters again.
 
 pub mod deps;
-pub mod overdue_work;
 mod page;
 mod port_error;
 pub mod ports;

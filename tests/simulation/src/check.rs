@@ -40,6 +40,7 @@ mod window;
 #[cfg(all(feature = "embedded", not(test)))]
 pub(crate) use {access::is_left_out, answers::covers, people::answered};
 
+use crate::open_records::list_open_records;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
 use futures::executor::block_on;
@@ -47,7 +48,6 @@ use people::People;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
-use recado_pipeline::overdue_work::list_overdue_work;
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
 use std::fmt::Debug;
 
@@ -192,7 +192,7 @@ where
         return;
     }
     let far = recado_domain::millis::add_millis(sim.simulation().now(), 400 * 86_400_000);
-    for open in block_on(list_overdue_work(&sim.store, far, 20)).expect("open records are read") {
+    for open in block_on(list_open_records(&sim.store, far, 20)).expect("open records are read") {
         if sim.is_only_booked(&open) {
             continue;
         }

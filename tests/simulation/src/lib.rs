@@ -17,6 +17,7 @@ pub mod fault_injector;
 mod faulty_ports;
 pub mod history;
 pub mod mutation;
+pub mod open_records;
 pub mod person;
 pub mod plan;
 pub mod queue;

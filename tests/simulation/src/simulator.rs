@@ -33,6 +33,7 @@ use crate::fake_world::{Edge, FakeWorld, Model, calendar_of};
 use crate::fault_injector::{CALM_FUNCTION, Common, FaultInjector};
 use crate::faulty_ports::FaultyPort;
 use crate::mutation::Mutation;
+use crate::open_records::{OpenRecord, list_open_records};
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
@@ -42,8 +43,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::ids::InstanceId;
 use recado_domain::tools::Tool;
-use recado_pipeline::overdue_work::list_overdue_work;
-use recado_pipeline::ports::{OverdueWork, Store};
+use recado_pipeline::ports::Store;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::effects::find_journal;
 use recado_pipeline::{Components, Settings, reconcile};
@@ -311,12 +311,12 @@ where
         if let Some(due) = &self.aids.due {
             return (due.0)().is_some_and(|due| due <= soon);
         }
-        block_on(list_overdue_work(&self.store, soon, 1)).is_ok_and(|open| !open.is_empty())
+        block_on(list_open_records(&self.store, soon, 1)).is_ok_and(|open| !open.is_empty())
     }
 
     /// Returns `true` if a journal waits for nothing but the next look at what is booked.
-    pub fn is_only_booked(&self, work: &OverdueWork) -> bool {
-        let OverdueWork::Effects { tenant, thread } = work else {
+    pub fn is_only_booked(&self, record: &OpenRecord) -> bool {
+        let OpenRecord::Journal(tenant, thread) = record else {
             return false;
         };
         let found = block_on(find_journal(&self.store, tenant, thread));
@@ -340,8 +340,8 @@ where
             }
         }
         let far = recado_domain::millis::add_millis(self.simulation().now(), 400 * 86_400_000);
-        block_on(list_overdue_work(&self.store, far, 20))
-            .is_ok_and(|open| open.iter().all(|work| self.is_only_booked(work)))
+        block_on(list_open_records(&self.store, far, 20))
+            .is_ok_and(|open| open.iter().all(|record| self.is_only_booked(record)))
     }
 }
 

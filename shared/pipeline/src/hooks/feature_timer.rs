@@ -1,1 +1,84 @@
+//! The hooks for what falls due in a feature: records with a time of their own, and jobs of the queues `turns` and `outbound`.
 
+use crate::{Deps, Verdict};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::InstanceId;
+use recado_domain::wake_up::{OutboundJob, TurnsJob};
+use recado_ports::ports::{EmailSenders, OverdueWork, PortResult};
+
+/// The records of a feature that have a time of their own. `reconcile` asks each minute which are due, and has them handled.
+#[async_trait]
+pub(crate) trait FeatureTimer: Send + Sync {
+    /// Returns the name by which the report of `reconcile` counts the records that were handled.
+    fn name_in_report(&self) -> &'static str;
+
+    /// Lists the feature's records of the table that were due at `now`, the longest due first, at most `limit`.
+    async fn list_due_records(
+        &self,
+        _deps: &Deps,
+        _now: Timestamp,
+        _limit: usize,
+    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
+        Ok(Vec::new())
+    }
+
+    /// Returns what the index of open records names, if it is a record of this feature.
+    fn claim_indexed_record(&self, _work: &OverdueWork) -> Option<Box<dyn DueRecord>> {
+        None
+    }
+
+    /// Handles a conversation whose time has come and in which the agent owes no answer. Returns `false` if nothing of this feature was
+    /// to be done.
+    async fn handle_conversation(&self, _deps: &Deps, _conversation: &Conversation) -> PortResult<bool> {
+        Ok(false)
+    }
+}
+
+/// A record of a feature that is due.
+#[async_trait]
+pub(crate) trait DueRecord: Send + Sync {
+    /// Handles the record, and begins nothing after `until`. Returns `false` if nothing was to be done. What is left is listed again.
+    async fn handle_due_record(&self, deps: &Deps, until: Timestamp) -> PortResult<bool>;
+
+    /// Finds the instance that owes somebody what the record stands for. `None`: it needs no instance, or is gone.
+    async fn find_owing_instance(&self, _deps: &Deps) -> PortResult<Option<InstanceId>> {
+        Ok(None)
+    }
+}
+
+/// Puts the records of one kind into the list of a timer.
+pub(crate) fn box_records<R: DueRecord + 'static>(
+    records: impl Iterator<Item = R>,
+) -> Vec<Box<dyn DueRecord>> {
+    let boxed = |record: R| -> Box<dyn DueRecord> { Box::new(record) };
+    records.map(boxed).collect()
+}
+
+/// The jobs of a feature. A job only says that its record may be due: where it is lost, `reconcile` finds the record.
+#[async_trait]
+pub(crate) trait FeatureJob: Send + Sync {
+    /// Handles a job of the queue `turns` that was delivered `receives` times. Returns `None` if it is no job of this feature.
+    async fn handle_turns_job(
+        &self,
+        _deps: &Deps,
+        _job: &TurnsJob,
+        _receives: u32,
+    ) -> PortResult<Option<Verdict>> {
+        Ok(None)
+    }
+
+    /// Handles a job of the queue `outbound` that was delivered `receives` times. No attempt begins that may not end before `deadline`.
+    /// Returns `None` if it is no job of this feature.
+    async fn handle_outbound_job(
+        &self,
+        _deps: &Deps,
+        _carriers: &dyn EmailSenders,
+        _job: &OutboundJob,
+        _receives: u32,
+        _deadline: Option<Timestamp>,
+    ) -> Option<Verdict> {
+        None
+    }
+}

@@ -1,16 +1,13 @@
 //! Counts what instances still owe before they are removed.
 
 use crate::Deps;
+use crate::steps::overdue_records::{OverdueRecord, list_overdue_records};
 use crate::steps::unreadable::pass_over_unreadable;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
-use recado_ports::overdue_work::list_overdue_work;
 use recado_ports::ports::{OverdueWork, PortResult};
-use recado_ports::records::batches::find_batch;
-use recado_ports::records::occasions::find_occasion;
-use recado_ports::records::scheduled_messages::find_scheduled;
 use std::collections::BTreeMap;
 
 /// Number of open records of each kind that are looked through at most.
@@ -26,10 +23,13 @@ pub(crate) async fn count_owed(
     document: &ConfigDocument,
 ) -> PortResult<BTreeMap<InstanceId, usize>> {
     let horizon = add_duration(deps.system().now(), FAR_AHEAD);
-    let open = list_overdue_work(deps.store(), horizon, OPEN_RECORDS_MAX).await?;
+    let open = list_overdue_records(deps, horizon, OPEN_RECORDS_MAX).await?;
     let mut owed: BTreeMap<InstanceId, usize> = BTreeMap::new();
-    for work in open {
-        let owing = find_owing_instance(deps, document, work).await;
+    for record in open {
+        let owing = match record {
+            OverdueRecord::OfPath(work) => find_owing_instance(deps, document, work).await,
+            OverdueRecord::OfFeature { record, .. } => record.find_owing_instance(deps).await,
+        };
         if let Some(id) = pass_over_unreadable(owing)? {
             *owed.entry(id).or_default() += 1;
         }
@@ -37,7 +37,7 @@ pub(crate) async fn count_owed(
     Ok(owed)
 }
 
-/// Returns the instance that owes an open record. `None`: nobody is owed, or the record is gone meanwhile.
+/// Returns the instance that owes an open record of the path of a message. `None`: nobody is owed, or the record is gone meanwhile.
 async fn find_owing_instance(
     deps: &Deps,
     document: &ConfigDocument,
@@ -58,25 +58,9 @@ async fn find_owing_instance(
                 .find(named)
                 .map(|found| found.id.clone()));
         }
-        OverdueWork::Scheduled { tenant, scheduled } => {
-            let found = find_scheduled(deps.store(), &tenant, &scheduled).await?;
-            return Ok(found.map(|found| found.record.instance));
-        }
-        OverdueWork::Batch { tenant, batch } => {
-            let Some(batch) = find_batch(deps.store(), &tenant, &batch).await? else {
-                return Ok(None);
-            };
-            let occasion = find_occasion(deps.store(), &tenant, &batch.record.occasion).await?;
-            return Ok(occasion.map(|occasion| occasion.instance));
-        }
-        // A parked conversation has an open message, which counts; a probe and a file owe nobody anything, and an e-mail needs no
-        // instance.
-        OverdueWork::Parked(_)
-        | OverdueWork::Email { .. }
-        | OverdueWork::Probe(_)
-        | OverdueWork::Effects { .. }
-        | OverdueWork::File { .. } => return Ok(None),
         OverdueWork::Outgoing { conversation, .. } | OverdueWork::Owed(conversation) => conversation,
+        // A parked conversation has an open message, which counts; a probe owes nobody anything.
+        _ => return Ok(None),
     };
     let found = deps.store().find_conversation(&conversation).await?;
     Ok(found.map(|conversation| conversation.instance))

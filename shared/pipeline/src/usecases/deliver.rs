@@ -17,11 +17,12 @@ use crate::steps::outgoing_check::{
 };
 use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
+pub(crate) use invitations::BatchJobs;
 pub use invitations::{
     AcceptedBatch, AcceptedInvitation, BatchProgress, BatchRequest, InvitationError, InvitationRequest,
     InvitationView, ListedRecipient, LogFilter, NamedGuest, SessionView, export_invitations, find_batch,
-    find_invitation, find_session, handle_batch_job, list_batch_recipients, list_batches, list_invitations,
-    order_batch, send_batch, send_invitation,
+    find_invitation, find_session, list_batch_recipients, list_batches, list_invitations, order_batch,
+    send_batch, send_invitation,
 };
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;

@@ -2,32 +2,35 @@
 //! what a crash, a lost queue message or an outage left behind.
 
 mod automatic_catch_up;
-mod connection_looks;
-mod contact_pictures;
-mod dead_letter_retention;
+pub(crate) mod connection_looks;
+pub(crate) mod contact_pictures;
+pub(crate) mod dead_letter_retention;
 mod dead_queue_collection;
-mod due_batches;
+pub(crate) mod due_batches;
 mod due_bookings;
-mod identity_attempts;
-mod inactivity;
-mod overdue_effects;
-mod overdue_returns;
+pub(crate) mod due_files;
+pub(crate) mod due_messages;
+pub(crate) mod identity_attempts;
+pub(crate) mod inactivity;
+pub(crate) mod missing_secrets;
+pub(crate) mod overdue_effects;
+pub(crate) mod overdue_emails;
+pub(crate) mod overdue_returns;
 mod pending_events;
 mod report;
-mod retention;
-mod sampling;
-mod standings;
+pub(crate) mod retention;
+pub(crate) mod sampling;
+pub(crate) mod standings;
 
 use crate::Deps;
+use crate::features::{FEATURE_TIMERS, RECONCILE_PASSES};
+use crate::hooks::reconcile_pass::PassMinute;
 use crate::steps::connection::{refresh_connection, release_conversation};
-use crate::steps::due_message::release_due_message;
-use crate::steps::email_outbox::wake_overdue_email;
 use crate::steps::enabled_instance::{find_enabled_instance, find_instance_of};
-use crate::steps::file_job::handle_due_file;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::installation_reading::read_installation;
-use crate::steps::named_secrets::find_all_missing;
 use crate::steps::outgoing::list_open_outgoing;
+use crate::steps::overdue_records::{OverdueRecord, list_overdue_records};
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::{upload, wake_up};
@@ -36,6 +39,7 @@ use dead_queue_collection::collect_dead_queue;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use pending_events::reenqueue_pending_event;
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::hours::OpeningState;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
@@ -45,7 +49,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
-use recado_ports::overdue_work::list_overdue_work;
 use recado_ports::ports::{OutboundEntry, OverdueWork, PortResult, WriteOutcome};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;
@@ -57,156 +60,112 @@ const PASS_LIMIT: usize = 1000;
 /// Number of records handled at the same time. A provider that does not answer must not delay the others.
 const SIDE_BY_SIDE: usize = 16;
 
-/// The action that was taken for an overdue record.
-enum ReconcileAction {
-    Event,
-    Send,
-    Turn,
-    Probe,
-    Parked,
-    Scheduled,
-    Effects,
-    File,
-    Batch,
-    Nothing,
-}
+/// Time of a pass within which work on what is overdue begins. With the longest time of one record it ends before the function does, and
+/// leaves time for what comes after it. The rest is still due in the next pass.
+const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 
 /// Runs one pass. A failure at one record does not keep the others waiting.
 pub async fn reconcile(deps: &Deps) -> PortResult<ReconcileReport> {
     let now = deps.system().now();
-    let until = add_duration(now, overdue_effects::BEGIN_WITHIN);
-    let work = list_overdue_work(deps.store(), now, PASS_LIMIT).await?;
+    let until = add_duration(now, BEGIN_WITHIN);
+    let work = list_overdue_records(deps, now, PASS_LIMIT).await?;
     let mut conversations = BTreeSet::new();
-    let once = |item: &OverdueWork| match item {
-        OverdueWork::Outgoing { conversation, .. } => conversations.insert(conversation.clone()),
+    let once = |record: &OverdueRecord| match record {
+        OverdueRecord::OfPath(OverdueWork::Outgoing { conversation, .. }) => {
+            conversations.insert(conversation.clone())
+        }
         _ => true,
     };
-    let work: Vec<OverdueWork> = work.into_iter().filter(once).collect();
-    let outcomes: Vec<PortResult<ReconcileAction>> = stream::iter(work)
-        .map(|item| reconcile_item(deps, item, until))
+    let work: Vec<OverdueRecord> = work.into_iter().filter(once).collect();
+    let outcomes: Vec<PortResult<Option<&'static str>>> = stream::iter(work)
+        .map(|record| reconcile_record(deps, record, until))
         .buffer_unordered(SIDE_BY_SIDE)
         .collect()
         .await;
     let mut done = ReconcileReport::default();
     for outcome in outcomes {
         match outcome {
-            Ok(ReconcileAction::Event) => done.events += 1,
-            Ok(ReconcileAction::Send) => done.send_jobs += 1,
-            Ok(ReconcileAction::Turn) => done.turns += 1,
-            Ok(ReconcileAction::Probe) => done.probes += 1,
-            Ok(ReconcileAction::Parked) => done.parked += 1,
-            Ok(ReconcileAction::Scheduled) => done.scheduled += 1,
-            Ok(ReconcileAction::Effects) => done.effects += 1,
-            Ok(ReconcileAction::File) => done.files += 1,
-            Ok(ReconcileAction::Batch) => done.batches += 1,
-            Ok(ReconcileAction::Nothing) => {}
+            Ok(Some(counted_as)) => done.count(counted_as, 1),
+            Ok(None) => {}
             Err(error) => {
                 tracing::warn!(error = %format_error_chain(&error), "reconcile could not process a record");
                 done.failed += 1;
             }
         }
     }
-    Box::pin(run_checks(deps, &mut done)).await;
+    let mut minute = PassMinute::new(now);
+    run_passes(deps, false, &mut minute, &mut done).await;
     for queue in QueueName::ALL {
         let collected = collect_dead_queue(deps, queue).await;
-        done.collected += done.count_failure("a dead-letter queue was not looked through", collected);
+        let collected = done.count_failure("a dead-letter queue was not looked through", collected);
+        done.count("collected", collected);
     }
-    Box::pin(look_at_installation(deps, now, &mut done)).await;
+    Box::pin(look_at_installation(deps, &mut minute, &mut done)).await;
+    done.sample = minute.sample;
+    done.reading = minute.reading;
+    done.missing_secrets = minute.missing_secrets;
     Ok(done)
 }
 
-/// Reads the state of the installation, asks providers in turn for theirs, and stores the sample of the minute.
-async fn look_at_installation(deps: &Deps, began: Timestamp, done: &mut ReconcileReport) {
+/// Reads the state of the installation, and runs the passes that work on it.
+async fn look_at_installation(deps: &Deps, minute: &mut PassMinute, done: &mut ReconcileReport) {
     let read = read_installation(deps.store(), deps.system().now()).await;
-    let Some(mut reading) = done.count_failure("no sample was stored", read.map(Some)) else {
-        return;
-    };
-    let looked = connection_looks::look_at_connections(deps, &mut reading, began).await;
-    let (looks, asked) = done.count_failure("connections were not looked at", looked);
-    done.asked = asked;
-    let sampled = sampling::record_samples(deps, &reading, looks).await;
-    done.sample = done.count_failure("no sample was stored", sampled.map(Some));
-    let told = standings::ask_standings(deps, &reading).await;
-    done.standings = done.count_failure("numbers were not asked for", told);
-    let queued = Box::pin(identity_attempts::begin_identity_attempts(deps, &reading)).await;
-    done.identity_attempts =
-        done.count_failure("messages without an acknowledgement were not looked at", queued);
-    done.reading = Some(reading);
-}
-
-/// Runs the checks that are due in this minute.
-async fn run_checks(deps: &Deps, done: &mut ReconcileReport) {
-    let pictures = contact_pictures::fetch_due_pictures(deps).await;
-    done.pictures = done.count_failure("pictures were not asked for", pictures);
-    if inactivity::is_check_minute(deps.system().now()) {
-        let silent = inactivity::check_inactivity(deps).await;
-        done.silent = done.count_failure("silences were not looked for", silent);
-    }
-    if is_secret_minute(deps.system().now()) {
-        let missing = Box::pin(find_all_missing(deps)).await.map(Some);
-        done.missing_secrets = done.count_failure("secrets were not looked for", missing);
-    }
-    if dead_letter_retention::is_daily_look(deps.system().now()) {
-        let given_up = dead_letter_retention::look_at_dead_letters(deps).await;
-        done.given_up = done.count_failure("dead letters were not looked at", given_up);
-    }
-    if retention::is_retention_minute(deps.system().now()) {
-        let deleted = retention::delete_due_messages(deps).await;
-        done.expired = done.count_failure("what is kept no longer was not deleted", deleted);
+    minute.reading = done.count_failure("no sample was stored", read.map(Some));
+    if minute.reading.is_some() {
+        run_passes(deps, true, minute, done).await;
     }
 }
 
-/// Returns `true` if this minute's pass looks for the secrets that entries name: each fifth, beside that of silent instances.
-fn is_secret_minute(now: Timestamp) -> bool {
-    now.as_second().div_euclid(60) % 5 == 1
+/// Runs the passes that are due in this minute: those that need the reading of the installation, or those that do not.
+async fn run_passes(deps: &Deps, with_reading: bool, minute: &mut PassMinute, done: &mut ReconcileReport) {
+    for pass in RECONCILE_PASSES {
+        if pass.works_on_reading() == with_reading && pass.is_due_at(deps.system().now()) {
+            let did = pass.run_for_minute(deps, minute).await;
+            let count = done.count_failure(pass.failure_message(), did);
+            done.count(pass.name_in_report(), count);
+        }
+    }
 }
 
-/// Handles an overdue record, unless `end` has come: a pass begins nothing that might keep what comes after it waiting.
-async fn reconcile_item(deps: &Deps, item: OverdueWork, end: Timestamp) -> PortResult<ReconcileAction> {
+/// Handles an overdue record, unless `end` has come: a pass begins nothing that might keep what comes after it waiting. Returns the name
+/// by which the report counts what was done; `None`: nothing was.
+async fn reconcile_record(
+    deps: &Deps,
+    record: OverdueRecord,
+    end: Timestamp,
+) -> PortResult<Option<&'static str>> {
     if deps.system().now() >= end {
         // It is still due a minute later.
-        return Ok(ReconcileAction::Nothing);
+        return Ok(None);
     }
-    let did = |done: bool, what: ReconcileAction| if done { what } else { ReconcileAction::Nothing };
-    match item {
+    match record {
+        OverdueRecord::OfPath(work) => reconcile_path(deps, work).await,
+        OverdueRecord::OfFeature { counted_as, record } => record
+            .handle_due_record(deps, end)
+            .await
+            .map(|done| done.then_some(counted_as)),
+    }
+}
+
+/// Handles an overdue record of the path of a message.
+async fn reconcile_path(deps: &Deps, work: OverdueWork) -> PortResult<Option<&'static str>> {
+    match work {
         OverdueWork::Event(event) => reenqueue_pending_event(deps, &event)
             .await
-            .map(|done| did(done, ReconcileAction::Event)),
+            .map(|done| done.then_some("events")),
         OverdueWork::Outgoing {
             conversation,
             ordinal,
         } => Box::pin(enqueue_overdue_sends(deps, &conversation, ordinal))
             .await
-            .map(|done| did(done, ReconcileAction::Send)),
-        OverdueWork::Owed(conversation) => enqueue_owed_turn(deps, &conversation)
-            .await
-            .map(|done| did(done, ReconcileAction::Turn)),
-        OverdueWork::Probe(instance) => probe_instance(deps, &instance)
-            .await
-            .map(|()| ReconcileAction::Probe),
+            .map(|done| done.then_some("send_jobs")),
+        OverdueWork::Owed(conversation) => enqueue_owed_turn(deps, &conversation).await,
+        OverdueWork::Probe(instance) => probe_instance(deps, &instance).await.map(|()| Some("probes")),
         OverdueWork::Parked(parked) => Box::pin(handle_overdue_parked(deps, &parked))
             .await
-            .map(|()| ReconcileAction::Parked),
-        OverdueWork::Scheduled { tenant, scheduled } => release_due_message(deps, &tenant, &scheduled)
-            .await
-            .map(|done| did(done, ReconcileAction::Scheduled)),
-        OverdueWork::Email { tenant, invitation } => wake_overdue_email(deps, &tenant, &invitation)
-            .await
-            .map(|done| did(done, ReconcileAction::Send)),
-        OverdueWork::Effects { tenant, thread } => {
-            overdue_effects::settle_due_effects(deps, (&tenant, &thread), end)
-                .await
-                .map(|done| did(done, ReconcileAction::Effects))
-        }
-        OverdueWork::File {
-            conversation,
-            ordinal,
-        } => handle_due_file(deps, &conversation.message_id(ordinal))
-            .await
-            .map(|done| did(done, ReconcileAction::File)),
-        OverdueWork::Batch { tenant, batch } => due_batches::handle_due_batch(deps, &tenant, &batch)
-            .await
-            .map(|done| did(done, ReconcileAction::Batch)),
+            .map(|()| Some("parked")),
+        // Other records are those of features, each of which takes its own.
+        _ => Ok(None),
     }
 }
 
@@ -297,21 +256,21 @@ async fn postpone_messages(deps: &Deps, open: Vec<Outgoing>, until: Timestamp) -
     Ok(())
 }
 
-/// Enqueues a turn for an answer that is owed. Returns `false` if the agent owes no answer or the conversation was
-/// changed meanwhile.
-async fn enqueue_owed_turn(deps: &Deps, id: &ConversationId) -> PortResult<bool> {
+/// Enqueues a turn for an answer that is owed. Where the agent owes none, the time is a feature's. Returns the name by which the report
+/// counts what was done; `None`: nothing was to be done, or the conversation was changed meanwhile.
+async fn enqueue_owed_turn(deps: &Deps, id: &ConversationId) -> PortResult<Option<&'static str>> {
     let Some(mut conversation) = deps.store().find_conversation(id).await? else {
-        return Ok(false);
+        return Ok(None);
     };
     if !conversation.agent_owes_answer() {
-        return overdue_returns::restart_overdue_return(deps, conversation).await;
+        return ask_timers(deps, &conversation).await;
     }
     let now = deps.system().now();
     let bound = find_instance_of(deps, &conversation.instance, &conversation.tenant).await?;
     let idle = bound.is_none_or(|bound| bound.opening_state_at(now) == OpeningState::NeverOpens);
     conversation.record_nudge(idle, now);
     if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
-        return Ok(false);
+        return Ok(None);
     }
     let state = deps.store().read_instance_state(&conversation.instance).await?;
     if state.llm_needs_credentials {
@@ -325,7 +284,17 @@ async fn enqueue_owed_turn(deps: &Deps, id: &ConversationId) -> PortResult<bool>
             .await?;
     }
     wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await?;
-    Ok(true)
+    Ok(Some("turns"))
+}
+
+/// Asks features in turn what they have to do in a conversation whose time has come, until one did something.
+async fn ask_timers(deps: &Deps, conversation: &Conversation) -> PortResult<Option<&'static str>> {
+    for timer in FEATURE_TIMERS {
+        if timer.handle_conversation(deps, conversation).await? {
+            return Ok(Some(timer.name_in_report()));
+        }
+    }
+    Ok(None)
 }
 
 async fn probe_instance(deps: &Deps, instance: &InstanceId) -> PortResult<()> {

@@ -2,12 +2,9 @@ use super::PortResult;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{
-    BatchId, ConversationId, CorrelationId, EventId, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
-};
+use recado_domain::ids::{ConversationId, CorrelationId, EventId, InstanceId, Ordinal, TenantId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
-use recado_domain::scheduled::ScheduledId;
 
 /// The records that carry one correlation id.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,8 +15,11 @@ pub struct CorrelatedRecords {
     pub messages: Vec<Message>,
 }
 
-/// A record that has been open for too long.
+/// A record that has been open for too long, as the index of open records names it. The table has others, which their features list.
+///
+/// Some kinds are records of features. Code that handles those of the path of a message leaves them to the features.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum OverdueWork {
     /// An event that was recorded and not applied.
     Event(EventId),
@@ -36,40 +36,12 @@ pub enum OverdueWork {
     Probe(InstanceId),
     /// A parked conversation whose time has come.
     Parked(ParkedConversation),
-    /// A scheduled message that is due. It is a record of the table, which [`RecordIndexes`] does not list; so are e-mails and batches.
-    Scheduled {
-        /// Tenant of the scheduled message.
-        tenant: TenantId,
-        /// The scheduled message.
-        scheduled: ScheduledId,
-    },
-    /// An invitation whose e-mail is to be sent.
-    Email {
-        /// Tenant of the invitation.
-        tenant: TenantId,
-        /// The invitation.
-        invitation: InvitationId,
-    },
-    /// A thread whose journal has an effect to settle, a fence to remove or an event to look at. It is a record of the table, too.
-    Effects {
-        /// Tenant of the thread.
-        tenant: TenantId,
-        /// The thread.
-        thread: ThreadId,
-    },
     /// A message whose file is to be fetched.
     File {
         /// Conversation of the message.
         conversation: ConversationId,
         /// Ordinal of the message in the conversation.
         ordinal: Ordinal,
-    },
-    /// A batch of invitations whose expansion is to go on.
-    Batch {
-        /// Tenant of the batch.
-        tenant: TenantId,
-        /// The batch.
-        batch: BatchId,
     },
 }
 
@@ -79,7 +51,6 @@ pub enum OverdueWork {
 /// Every open record has a time at which it becomes overdue (`EventRecord::overdue_at`, `Message::overdue_at`,
 /// `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`, `ParkedConversation::release_due_at`,
 /// `Message::file_due_at`). The store keeps that time in an index together with what [`OverdueWork`] names of the record.
-/// [`list_overdue_work`](crate::overdue_work::list_overdue_work) adds the records of the table that are due.
 #[async_trait]
 pub trait RecordIndexes: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,

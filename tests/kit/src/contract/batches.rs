@@ -12,11 +12,10 @@ use recado_domain::invitations::{
     InvitationStatus, TemplateValues, split_recipients, write_batch_id,
 };
 use recado_domain::millis::add_millis;
-use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{OverdueWork, PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 use recado_ports::records::batches::{
-    BatchOutcome, begin_batch, find_batch, find_batch_chunk, list_batch_chunks, list_batches, save_batch,
-    save_batch_chunk,
+    BatchOutcome, begin_batch, find_batch, find_batch_chunk, list_batch_chunks, list_batches,
+    list_due_batches, save_batch, save_batch_chunk,
 };
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::invitations::{
@@ -193,13 +192,9 @@ pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(st
 }
 
 async fn is_overdue<S: Store>(store: &S, tenant: &TenantId, batch: &BatchId) -> bool {
-    let work = OverdueWork::Batch {
-        tenant: tenant.clone(),
-        batch: batch.clone(),
-    };
-    succeed(list_overdue_work(store, at(1_000_000_000), 10_000))
+    succeed(list_due_batches(store, at(1_000_000_000), 10_000))
         .await
-        .contains(&work)
+        .contains(&(tenant.clone(), batch.clone()))
 }
 
 pub async fn a_batch_that_runs_is_overdue_and_one_that_is_stopped_is_not<S: Store>(store: &S) {
@@ -236,14 +231,10 @@ pub async fn a_batch_for_later_is_overdue_from_its_time_on_and_begun_once<S: Sto
         "its id is taken"
     );
     assert_eq!(find(store, &own, &later.id).await, Some(later.clone()));
-    let work = OverdueWork::Batch {
-        tenant: own.clone(),
-        batch: later.id.clone(),
-    };
     let is_listed = async || is_overdue(store, &own, &later.id).await;
     assert!(eventually(INDEX, is_listed, |found| *found).await);
-    let early = succeed(list_overdue_work(store, at(499), 10_000)).await;
-    assert!(!early.contains(&work));
+    let early = succeed(list_due_batches(store, at(499), 10_000)).await;
+    assert!(!early.contains(&(own.clone(), later.id.clone())));
     assert!(stored.record.withdraw_reminder());
     assert_eq!(
         succeed(save_batch(store, &mut stored)).await,

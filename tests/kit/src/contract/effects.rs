@@ -11,11 +11,10 @@ use recado_domain::effects::{
     CellSpan, EffectAction, EffectId, EffectRequest, EntryEnd, HeldCell, Journal, JournalChange, ToolName,
 };
 use recado_domain::millis::add_duration;
-use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{EffectGuard, OverdueWork, PortResult, Store};
+use recado_ports::ports::{EffectGuard, PortResult, Store};
 use recado_ports::records::effects::{
-    JournalOutcome, delete_journal, find_journal, is_journal_unchanged, list_held_cells, list_journals,
-    save_journal_with_cells, store_begun_effect,
+    JournalOutcome, delete_journal, find_journal, is_journal_unchanged, list_due_journals, list_held_cells,
+    list_journals, save_journal_with_cells, store_begun_effect,
 };
 use recado_ports::table::Versioned;
 use serde_json::json;
@@ -299,15 +298,8 @@ pub async fn a_reply_is_committed_only_beside_the_journal_that_its_draft_knew<S:
 
 /// Looks whether the thread's journal is listed as overdue at `now`, until it is as expected.
 async fn assert_due<S: Store>(store: &S, journal: &Journal, now: Timestamp, expected: bool) {
-    let work = OverdueWork::Effects {
-        tenant: journal.tenant.clone(),
-        thread: journal.thread.clone(),
-    };
-    let listed = async || {
-        succeed(list_overdue_work(store, now, 1_000))
-            .await
-            .contains(&work)
-    };
+    let due = (journal.tenant.clone(), journal.thread.clone());
+    let listed = async || succeed(list_due_journals(store, now, 1_000)).await.contains(&due);
     assert_eq!(
         eventually(INDEX, listed, |found| *found == expected).await,
         expected,

@@ -10,13 +10,12 @@ use recado_domain::email::{Email, EmailAddress, EmailOutbox, Mailbox};
 use recado_domain::ids::{EmailSenderId, GuestId, InvitationId, InvitationTemplateName, MessageId, Nonce};
 use recado_domain::invitations::{Invitation, InvitationChannel, InvitationState, write_invitation_id};
 use recado_domain::millis::{add_millis, from_unix_millis};
-use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{OverdueWork, Page, PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{Page, PageRequest, Store, WriteOutcome};
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::guests::{delete_guest_record, find_guest, list_guests};
 use recado_ports::records::invitations::{
     InvitationOutcome, begin_invitation, delete_invitations_of_guest, find_emailed_invitation,
-    find_invitation, list_invitations, save_invitation,
+    find_invitation, list_due_emails, list_invitations, save_invitation,
 };
 use recado_ports::records::occasions::{
     list_invitation_templates, list_occasions, put_invitation_template, put_occasion,
@@ -273,12 +272,9 @@ pub async fn an_email_is_overdue_until_it_was_sent_and_then_found_by_its_carrier
 }
 
 async fn is_overdue<S: Store>(store: &S, invitation: &Invitation, now: Timestamp, expected: bool) {
-    let wanted = OverdueWork::Email {
-        tenant: invitation.tenant.clone(),
-        invitation: invitation.id.clone(),
-    };
+    let wanted = (invitation.tenant.clone(), invitation.id.clone());
     let found = async || {
-        succeed(list_overdue_work(store, now, 1_000))
+        succeed(list_due_emails(store, now, 1_000))
             .await
             .contains(&wanted)
     };

@@ -19,8 +19,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_ports::overdue_work::list_overdue_work;
-use recado_ports::ports::{CommitOutcome, OverdueWork, PortResult, Store};
+use recado_ports::ports::{CommitOutcome, PortResult, Store};
 use recado_ports::records::scheduled_messages::{
     find_scheduled, find_scheduled_by_id, list_due_scheduled, put_scheduled, save_scheduled,
 };
@@ -115,13 +114,10 @@ fn due(
 }
 
 async fn is_overdue<S: Store>(store: &S, scheduled: &ScheduledMessage, now: Timestamp, expected: bool) {
-    let work = OverdueWork::Scheduled {
-        tenant: scheduled.tenant.clone(),
-        scheduled: scheduled.id.clone(),
-    };
+    let due = (scheduled.tenant.clone(), scheduled.id.clone());
     let found = async || {
-        let listed = succeed(list_overdue_work(store, now, 1_000)).await;
-        listed.contains(&work)
+        let listed = succeed(list_due_scheduled(store, now, 1_000)).await;
+        listed.contains(&due)
     };
     assert_eq!(
         eventually(INDEX, found, |found| *found == expected).await,

@@ -301,7 +301,7 @@ async fn an_effect_whose_end_nobody_stored_is_settled_by_reconcile_and_a_turn_is
         // What did not happen is believed when no request of it can be under way any more.
         setup.pass(600);
         setup.due_turns().await;
-        assert_eq!(run_reconcile(&setup).await.effects, 1);
+        assert_eq!(run_reconcile(&setup).await.count_of("effects"), 1);
         assert_eq!(states(&setup).await, [ends]);
         assert!(!setup.due_turns().await.is_empty());
         assert_eq!(run_turn(&setup).await, Verdict::Done);

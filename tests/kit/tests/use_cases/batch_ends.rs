@@ -49,14 +49,26 @@ async fn a_batch_is_finished_when_its_last_delivery_reached_an_end() {
     leave(&setup, &batch, 2..3).await;
     // The batch is due again: `reconcile` enqueues its job.
     setup.pass(16 * 60);
-    assert_eq!(reconcile::reconcile(&setup.world).await.unwrap().batches, 1);
+    assert_eq!(
+        reconcile::reconcile(&setup.world)
+            .await
+            .unwrap()
+            .count_of("batches"),
+        1
+    );
     let ended = look_for_end(&setup, &batch.id).await;
     assert_eq!((ended.state, ended.due_at), (BatchState::Finished, None));
     let counts = ended.end.unwrap().counts;
     assert_eq!((counts.sent, counts.refused, counts.queued), (3, 1, 0));
     assert_eq!(progress(&setup, &batch.id).await.counts, counts);
     setup.pass(3600);
-    assert_eq!(reconcile::reconcile(&setup.world).await.unwrap().batches, 0);
+    assert_eq!(
+        reconcile::reconcile(&setup.world)
+            .await
+            .unwrap()
+            .count_of("batches"),
+        0
+    );
     let refused = order(&setup, &batch.id, BatchOrder::Cancel).await;
     assert!(matches!(refused, Err(InvitationError::Order(_))));
 }

@@ -315,9 +315,15 @@ async fn a_lost_job_is_found_and_a_closed_instance_waited_for() {
     let open = change(ConnectionStatus::Open);
     succeed(setup.world.store.change_instance_state(&instance, &seen, &open)).await;
     let report = reconcile::reconcile(&setup.world).await.unwrap();
-    assert_eq!(report.batches, 1);
+    assert_eq!(report.count_of("batches"), 1);
     expand(&setup, &batch.id).await;
-    assert_eq!(reconcile::reconcile(&setup.world).await.unwrap().batches, 0);
+    assert_eq!(
+        reconcile::reconcile(&setup.world)
+            .await
+            .unwrap()
+            .count_of("batches"),
+        0
+    );
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ async fn a_provider_that_is_gone_is_told_within_four_minutes_while_nothing_is_se
     let before = state(&setup).await;
     assert_eq!(health(&setup).await, (HealthStatus::Healthy, None));
     for minute in 1..=3 {
-        assert_eq!(pass_minute(&setup).await.asked, 1);
+        assert_eq!(pass_minute(&setup).await.count_of("asked"), 1);
         assert_eq!(setup.world.providers.asked(), minute);
     }
     assert_eq!(state(&setup).await, before, "a good answer writes nothing");
@@ -122,6 +122,6 @@ async fn what_a_provider_says_of_itself_counts_at_once() {
 #[tokio::test]
 async fn numbers_without_a_connection_of_their_own_are_not_asked() {
     let setup = Setup::set(Fixture::on(Provider::Meta)).await;
-    assert_eq!(pass_minute(&setup).await.asked, 0);
+    assert_eq!(pass_minute(&setup).await.count_of("asked"), 0);
     assert_eq!(setup.world.providers.asked(), 0);
 }

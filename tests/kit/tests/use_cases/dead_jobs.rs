@@ -115,7 +115,10 @@ async fn a_file_whose_job_was_given_up_is_fetched_by_a_redrive_unless_it_was_fet
         setup.turn(&setup.fixture).await;
         setup.pass(300);
         setup.due_turns().await;
-        assert_eq!(succeed(Box::pin(reconcile(&setup.world))).await.files, 1);
+        assert_eq!(
+            succeed(Box::pin(reconcile(&setup.world))).await.count_of("files"),
+            1
+        );
         let letter = give_up_job(&setup).await;
         assert_eq!(letter.kind_name(), "file");
         setup.file_comes(FileAnswer::Gives(PNG, "image/png"));

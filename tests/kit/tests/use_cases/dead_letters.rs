@@ -36,7 +36,7 @@ async fn a_copy_without_a_dead_letter_stays_for_as_long_as_one_may_still_come() 
         // Whoever gives an event up sends the copy first, then writes the dead letter.
         setup.world.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         setup.pass(60);
-        assert_eq!(reconcile(&setup.world).await.unwrap().collected, 0);
+        assert_eq!(reconcile(&setup.world).await.unwrap().count_of("collected"), 0);
         if comes {
             put_dead_letter(&setup.world.store, &dead_letter).await.unwrap();
         }

@@ -511,7 +511,7 @@ async fn a_job_that_was_lost_is_enqueued_again_and_a_repeated_one_sends_nothing_
     work(&setup, &carriers, 3).await;
     assert_eq!(carriers.given(), 0);
     setup.pass(5 * 60);
-    assert_eq!(reconcile(&setup.world).await.unwrap().send_jobs, 1);
+    assert_eq!(reconcile(&setup.world).await.unwrap().count_of("send_jobs"), 1);
     for _ in 0..2 {
         let verdict = handle_outbound_message(&setup.world, &carriers, &lost[0].body, 1, None).await;
         assert_eq!(verdict, Verdict::Done);
@@ -524,7 +524,7 @@ async fn a_job_that_was_lost_is_enqueued_again_and_a_repeated_one_sends_nothing_
     };
     assert_eq!(outbox.last_reason(), Some("simulated"));
     setup.pass(3600);
-    assert_eq!(reconcile(&setup.world).await.unwrap().send_jobs, 0);
+    assert_eq!(reconcile(&setup.world).await.unwrap().count_of("send_jobs"), 0);
 }
 
 #[tokio::test]

@@ -300,7 +300,7 @@ impl Setup {
             let verdict = handle_turns_message(&self.world, &body, 1, None).await;
             assert_eq!(verdict, recado_pipeline::Verdict::Done);
         }
-        report.files
+        report.count_of("files")
     }
 }
 

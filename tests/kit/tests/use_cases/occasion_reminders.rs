@@ -115,7 +115,7 @@ async fn a_reminder_goes_once_to_each_guest_who_has_its_status_when_it_falls_due
     answer(&setup, 2, GuestStatus::Confirmed).await;
     answer(&setup, 3, GuestStatus::Declined).await;
     setup.pass(60);
-    assert_eq!(reconcile(&setup.world).await.unwrap().batches, 1);
+    assert_eq!(reconcile(&setup.world).await.unwrap().count_of("batches"), 1);
     expand(&setup, &planned.id).await;
     let batch = stored(&setup, &planned.id).await;
     leave(&setup, &batch, [0, 2, 4]).await;
@@ -126,7 +126,7 @@ async fn a_reminder_goes_once_to_each_guest_who_has_its_status_when_it_falls_due
     assert_eq!(look_for_end(&setup, &batch.id).await.state, BatchState::Finished);
     // Neither a pass, nor a job, nor the same document again sends anything twice.
     setup.pass(200);
-    assert_eq!(reconcile(&setup.world).await.unwrap().batches, 0);
+    assert_eq!(reconcile(&setup.world).await.unwrap().count_of("batches"), 0);
     assert_eq!(run(&setup, &batch.make_job(0), 1).await, Verdict::Done);
     apply(&setup, begins_at, a_day_before()).await;
     setup.pass(60);

@@ -14,7 +14,7 @@ const URL: &str = "https://pps.whatsapp.net/a.jpg";
 async fn passed(setup: &Setup) -> usize {
     let report = reconcile(&setup.world).await.unwrap();
     assert_eq!(report.failed, 0);
-    report.pictures
+    report.count_of("pictures")
 }
 
 fn tells(setup: &Setup, answer: PictureAnswer) {

@@ -69,7 +69,7 @@ async fn a_batch_uses_its_part_of_the_limit_and_goes_on_when_a_day_is_over() {
         assert_eq!(work(&setup, &id).await, 16);
     }
     setup.pass(2 * 3_600);
-    assert_eq!(reconcile(&setup.world).await.unwrap().batches, 1);
+    assert_eq!(reconcile(&setup.world).await.unwrap().count_of("batches"), 1);
     assert_eq!(work(&setup, &id).await, 30);
 }
 
@@ -151,7 +151,7 @@ async fn each_number_is_asked_for_once_an_hour() {
     *setup.world.providers.standing.lock().unwrap() = Some(seen(NumberQuality::Yellow, 250));
     let mut told = 0;
     for _ in 0..60 {
-        told += reconcile(&setup.world).await.unwrap().standings;
+        told += reconcile(&setup.world).await.unwrap().count_of("standings");
         setup.pass(60);
     }
     assert_eq!(told, 1);

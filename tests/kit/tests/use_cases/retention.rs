@@ -38,7 +38,7 @@ async fn sweep(setup: &Setup) -> usize {
     for _ in 0..4 {
         let into = setup.now().as_second().rem_euclid(900);
         setup.pass(900 - into);
-        deleted += reconcile(&setup.world).await.unwrap().expired;
+        deleted += reconcile(&setup.world).await.unwrap().count_of("expired");
     }
     deleted
 }

@@ -193,7 +193,7 @@ async fn a_batch_for_later_begins_at_its_time() {
         None
     );
     setup.pass(60);
-    assert_eq!(reconcile(&setup.world).await.unwrap().batches, 1);
+    assert_eq!(reconcile(&setup.world).await.unwrap().count_of("batches"), 1);
     expand(&setup, &id).await;
     let batch = stored(&setup, &id).await;
     leave(&setup, &batch, 0..3).await;

@@ -18,9 +18,10 @@ use super::DeliverError;
 use crate::Deps;
 use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::identity;
+pub(crate) use batches::BatchJobs;
 pub use batches::{
-    AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, handle_batch_job,
-    list_batch_recipients, list_batches, order_batch, send_batch,
+    AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, list_batch_recipients,
+    list_batches, order_batch, send_batch,
 };
 pub use contact_session::{SessionView, find_session};
 use dispatch::{dispatch, resume};

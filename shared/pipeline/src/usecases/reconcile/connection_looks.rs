@@ -3,10 +3,12 @@
 //! Which instances a pass asked for is kept in its sample, with which it is written. A good answer writes nothing.
 
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::connection::{read_connection_looks, record_answer, record_unreachable};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::queue_message::format_error_chain;
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -32,6 +34,33 @@ const ASKED_AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(10);
 /// where there are so many instances that each has its turn less often.
 const GONE_BEFORE: SignedDuration = SignedDuration::from_mins(1);
 
+/// Each open instance's provider is asked in turn. So a connection that is gone is noticed while nothing is sent.
+pub(crate) struct ConnectionLooks;
+
+#[async_trait]
+impl ReconcilePass for ConnectionLooks {
+    fn name_in_report(&self) -> &'static str {
+        "asked"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "connections were not looked at"
+    }
+
+    fn works_on_reading(&self) -> bool {
+        true
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+        let Some(reading) = &mut minute.reading else {
+            return Ok(0);
+        };
+        let (looks, asked) = look_at_connections(deps, reading, minute.began).await?;
+        minute.looks = looks;
+        Ok(asked)
+    }
+}
+
 /// What a first question showed.
 enum FirstLook {
     /// There was no time for it.
@@ -54,7 +83,7 @@ struct Silence {
 
 /// Asks for the instances whose turn it is in a pass that began at `began`. Shows in `reading` what was found. Returns the looks
 /// that count now, and the number of instances that were asked for.
-pub(super) async fn look_at_connections(
+async fn look_at_connections(
     deps: &Deps,
     reading: &mut InstallationReading,
     began: Timestamp,

@@ -2,9 +2,11 @@
 
 use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::working_instances::WorkingPages;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{InstanceId, TenantId};
@@ -23,6 +25,24 @@ const ASKED_MAX: usize = 10;
 const INSTANCES_IN_TURN: usize = 5;
 const ASKED_IN_TURN: usize = 2;
 
+/// The picture of each contact that writes is asked for once, and again when the answer is old.
+pub(crate) struct ContactPictures;
+
+#[async_trait]
+impl ReconcilePass for ContactPictures {
+    fn name_in_report(&self) -> &'static str {
+        "pictures"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "pictures were not asked for"
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
+        fetch_due_pictures(deps).await
+    }
+}
+
 /// The pictures that a pass asked for.
 #[derive(Default)]
 struct PicturePass {
@@ -34,7 +54,7 @@ struct PicturePass {
 
 /// Asks for the pictures that are due, of the contacts that wrote last. In the minutes in which silent instances are looked for, some
 /// instances come before, in turn, so that a busy one keeps no others waiting. Returns the number of answers that were stored.
-pub(super) async fn fetch_due_pictures(deps: &Deps) -> PortResult<usize> {
+async fn fetch_due_pictures(deps: &Deps) -> PortResult<usize> {
     if !deps.settings().picture_refresh.is_positive() {
         return Ok(0);
     }

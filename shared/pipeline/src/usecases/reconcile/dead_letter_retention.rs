@@ -2,10 +2,12 @@
 //! the others name are kept. Payloads are bodies too large for a queue, and uploads of messages.
 
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::dead_letter_erasure::erase_event_body;
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::upload;
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::config::ConfigNames;
@@ -25,15 +27,37 @@ const SIDE_BY_SIDE: usize = 16;
 /// Time for which dead letters of no tenant are kept: unreadable queue messages, and events of unknown instances.
 const OF_NOBODY: RetentionPeriod = RetentionPeriod::Days(90);
 
+/// Each dead letter is kept for its period with the payload that it names, and then given up for good.
+pub(crate) struct DeadLetterRetention;
+
+#[async_trait]
+impl ReconcilePass for DeadLetterRetention {
+    fn name_in_report(&self) -> &'static str {
+        "given_up"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "dead letters were not looked at"
+    }
+
+    fn is_due_at(&self, now: Timestamp) -> bool {
+        is_daily_look(now)
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
+        look_at_dead_letters(deps).await
+    }
+}
+
 /// Returns `true` in the first minute of each day (UTC). Once a day is enough: no stored payload expires in less than
 /// two weeks.
-pub(super) fn is_daily_look(now: Timestamp) -> bool {
+fn is_daily_look(now: Timestamp) -> bool {
     now.as_second().rem_euclid(86_400) < 60
 }
 
 /// Gives up the dead letters whose period is over, and renews the payloads that the others name. Returns the number of
 /// dead letters that were given up.
-pub(super) async fn look_at_dead_letters(deps: &Deps) -> PortResult<usize> {
+async fn look_at_dead_letters(deps: &Deps) -> PortResult<usize> {
     let mut page = PageRequest {
         limit: PAGE,
         cursor: None,

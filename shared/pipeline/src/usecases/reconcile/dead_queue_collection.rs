@@ -96,8 +96,8 @@ async fn record_queue_failure(deps: &Deps, dead: &DeadQueueMessage) -> PortResul
         Ok(QueuedJob::Inbound(job)) => give_up_queued_event(deps, &job).await,
         Ok(QueuedJob::Turns(message)) => dead_letter_turns_job(deps, message.job).await,
         Ok(QueuedJob::Outbound(OutboundJob::Send(job))) => give_up_queued_message(deps, &job).await,
-        // The e-mail's record has its time, and `reconcile` enqueues another job then.
-        Ok(QueuedJob::Outbound(OutboundJob::Email(_))) => Ok(()),
+        // A feature's record has its time, and `reconcile` enqueues another job then.
+        Ok(QueuedJob::Outbound(_)) => Ok(()),
         Err(error) => {
             let id = unreadable_letter_id(dead.queue, &dead.body);
             if find_failure_time(deps.store(), &id).await?.is_none() {

@@ -2,15 +2,19 @@
 //! the guests who have one of its statuses now.
 
 use crate::Deps;
+use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
 use crate::steps::batch_job::{enqueue_batch, restart_batch};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{end_reminder, find_planned, plan_reminders};
-use jiff::SignedDuration;
-use recado_domain::ids::{BatchId, GuestId, TenantId};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::ids::{BatchId, GuestId, InstanceId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, GuestStatus, make_chunk};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
-use recado_ports::records::batches::{find_batch, list_batch_chunks, save_batch, save_batch_chunk};
+use recado_ports::records::batches::{
+    find_batch, list_batch_chunks, list_due_batches, save_batch, save_batch_chunk,
+};
 use recado_ports::records::guests::list_guests;
 use recado_ports::records::occasions::find_occasion;
 use recado_ports::table::Versioned;
@@ -21,8 +25,49 @@ const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);
 /// Number of guests that are read at once.
 const PAGE: usize = 500;
 
+/// Each batch begins at its time, and an expansion from which nothing was heard goes on.
+pub(crate) struct DueBatches;
+
+#[async_trait]
+impl FeatureTimer for DueBatches {
+    fn name_in_report(&self) -> &'static str {
+        "batches"
+    }
+
+    async fn list_due_records(
+        &self,
+        deps: &Deps,
+        now: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
+        let due = list_due_batches(deps.store(), now, limit).await?.into_iter();
+        Ok(box_records(due.map(|(tenant, batch)| DueBatch { tenant, batch })))
+    }
+}
+
+/// A batch that is due.
+struct DueBatch {
+    tenant: TenantId,
+    batch: BatchId,
+}
+
+#[async_trait]
+impl DueRecord for DueBatch {
+    async fn handle_due_record(&self, deps: &Deps, _until: Timestamp) -> PortResult<bool> {
+        handle_due_batch(deps, &self.tenant, &self.batch).await
+    }
+
+    async fn find_owing_instance(&self, deps: &Deps) -> PortResult<Option<InstanceId>> {
+        let Some(batch) = find_batch(deps.store(), &self.tenant, &self.batch).await? else {
+            return Ok(None);
+        };
+        let occasion = find_occasion(deps.store(), &self.tenant, &batch.record.occasion).await?;
+        Ok(occasion.map(|occasion| occasion.instance))
+    }
+}
+
 /// Handles a batch that is due. Returns `false` if there was nothing to do, or another worker was faster.
-pub(super) async fn handle_due_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
+async fn handle_due_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
     let now = deps.system().now();
     let found = find_batch(deps.store(), tenant, id).await?;
     let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {

@@ -2,7 +2,9 @@
 
 use super::automatic_catch_up::catch_up_automatically;
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::working_instances::WorkingPages;
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Instance;
@@ -26,6 +28,28 @@ const PAGES: usize = 20;
 
 const SIDE_BY_SIDE: usize = 16;
 
+/// An instance that became silent is reported once, within five minutes.
+pub(crate) struct Inactivity;
+
+#[async_trait]
+impl ReconcilePass for Inactivity {
+    fn name_in_report(&self) -> &'static str {
+        "silent"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "silences were not looked for"
+    }
+
+    fn is_due_at(&self, now: Timestamp) -> bool {
+        is_check_minute(now)
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
+        check_inactivity(deps).await
+    }
+}
+
 /// Returns `true` if this minute's pass of `reconcile` makes the check.
 pub(super) fn is_check_minute(now: Timestamp) -> bool {
     now.as_second().div_euclid(60) % CHECK_INTERVAL_MINUTES == 0
@@ -34,7 +58,7 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 /// Updates the traffic profile of each instance, reports new silences, and makes automatic catch-ups. Returns how many
 /// silences were found; each is reported once. The processing of messages does no work for this: the check reads the
 /// newest conversations of each instance, and its state.
-pub(super) async fn check_inactivity(deps: &Deps) -> PortResult<usize> {
+async fn check_inactivity(deps: &Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let mut found = 0;
     let mut pages = WorkingPages::begin(deps.store()).await?;

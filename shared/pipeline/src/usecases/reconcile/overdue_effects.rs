@@ -2,16 +2,18 @@
 
 use super::due_bookings::look_at_due_bookings;
 use crate::Deps;
+use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
 use crate::steps::effects::{SettlingEnd, find_tool_of_effect, leave_note, remove_fence_left, settle_effect};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
-use jiff::{SignedDuration, Timestamp};
+use async_trait::async_trait;
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_ports::ports::{EffectTool, MissingEffectTool, PortError, PortResult};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
-use recado_ports::records::effects::find_journal;
+use recado_ports::records::effects::{find_journal, list_due_journals};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
@@ -19,13 +21,44 @@ use std::time::Duration;
 /// Longest time for one effect. A tool that does not answer must not hold the pass up; what is cut off here is asked again.
 const ONE_EFFECT: Duration = Duration::from_secs(30);
 
-/// Time of a pass within which work on what is overdue begins. With the longest time of one effect it ends before the function does, and
-/// leaves time for what comes after it. The rest is still due in the next pass.
-pub(super) const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
+/// Effects whose end nobody stored are settled. Fences that are left behind are removed, and booked events are looked at.
+pub(crate) struct OverdueEffects;
+
+#[async_trait]
+impl FeatureTimer for OverdueEffects {
+    fn name_in_report(&self) -> &'static str {
+        "effects"
+    }
+
+    async fn list_due_records(
+        &self,
+        deps: &Deps,
+        now: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
+        let due = list_due_journals(deps.store(), now, limit).await?.into_iter();
+        Ok(box_records(
+            due.map(|(tenant, thread)| DueJournal { tenant, thread }),
+        ))
+    }
+}
+
+/// A thread whose journal is due.
+struct DueJournal {
+    tenant: TenantId,
+    thread: ThreadId,
+}
+
+#[async_trait]
+impl DueRecord for DueJournal {
+    async fn handle_due_record(&self, deps: &Deps, until: Timestamp) -> PortResult<bool> {
+        settle_due_effects(deps, (&self.tenant, &self.thread), until).await
+    }
+}
 
 /// Settles the due effects of a thread, removes fences that are left behind, and looks at its booked events. Returns
 /// whether there were any. Each begins before `until`; what does not is still due.
-pub(super) async fn settle_due_effects(
+async fn settle_due_effects(
     deps: &Deps,
     (tenant, thread): (&TenantId, &ThreadId),
     until: Timestamp,

@@ -1,20 +1,37 @@
 //! Asks again for the return of the agent, if its timer was lost.
 
 use crate::Deps;
+use crate::hooks::feature_timer::FeatureTimer;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
+use async_trait::async_trait;
 use recado_domain::conversation::Conversation;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
 
+/// The agent comes back to a conversation of people at its time, even if the job was lost.
+pub(crate) struct OverdueReturns;
+
+#[async_trait]
+impl FeatureTimer for OverdueReturns {
+    fn name_in_report(&self) -> &'static str {
+        "turns"
+    }
+
+    async fn handle_conversation(&self, deps: &Deps, conversation: &Conversation) -> PortResult<bool> {
+        restart_overdue_return(deps, conversation).await
+    }
+}
+
 /// Starts the timer of an overdue return again. Returns `false` if none is overdue, or the conversation was changed
 /// meanwhile.
-pub(super) async fn restart_overdue_return(deps: &Deps, mut conversation: Conversation) -> PortResult<bool> {
+async fn restart_overdue_return(deps: &Deps, conversation: &Conversation) -> PortResult<bool> {
     let now = deps.system().now();
     let overdue = conversation.return_due_at().is_some() && conversation.answer_overdue_at() <= Some(now);
     if !overdue {
         return Ok(false);
     }
+    let mut conversation = conversation.clone();
     conversation.record_nudge(false, now);
     if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
         return Ok(false);

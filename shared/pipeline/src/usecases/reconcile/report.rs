@@ -3,47 +3,15 @@ use crate::steps::queue_message::format_error_chain;
 use recado_domain::alert::MissingSecret;
 use recado_domain::sample::MinuteSample;
 use recado_ports::ports::PortResult;
+use std::collections::BTreeMap;
 
 /// The result of one pass, in numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReconcileReport {
-    /// Events enqueued again.
-    pub events: usize,
-    /// Conversations and e-mails for which a send job was enqueued.
-    pub send_jobs: usize,
-    /// Turn jobs enqueued.
-    pub turns: usize,
-    /// Instances that were asked for their connection state.
-    pub probes: usize,
-    /// Open instances whose providers were asked whether they still are.
-    pub asked: usize,
-    /// Parked conversations released or given up.
-    pub parked: usize,
-    /// Scheduled messages that fell due.
-    pub scheduled: usize,
-    /// Threads of whose effects one was settled, or a fence removed.
-    pub effects: usize,
-    /// Jobs that were enqueued to fetch files.
-    pub files: usize,
-    /// Batches of invitations whose time had come, or whose expansion was restarted.
-    pub batches: usize,
-    /// Silent instances found.
-    pub silent: usize,
-    /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
-    /// records now, or they were copies without a dead letter.
-    pub collected: usize,
-    /// Messages deleted because their retention period is over.
-    pub expired: usize,
-    /// Dead letters given up for good because their retention period is over.
-    pub given_up: usize,
-    /// Answers about contacts' pictures that were stored.
-    pub pictures: usize,
-    /// Numbers of which a provider told the quality and the limit.
-    pub standings: usize,
+    /// Counts of what was done, by name. A count of nothing is left out.
+    counts: BTreeMap<&'static str, usize>,
     /// The secrets that entries name and that are not there; `None`: this pass did not look for them.
     pub missing_secrets: Option<Vec<MissingSecret>>,
-    /// First messages that are sent once more, to linked identities.
-    pub identity_attempts: usize,
     /// Actions that failed.
     pub failed: usize,
     /// The sample of the installation that was stored.
@@ -53,6 +21,28 @@ pub struct ReconcileReport {
 }
 
 impl ReconcileReport {
+    /// Returns how much was done of what `name` stands for. The path of a message has these names:
+    ///
+    /// * `events`: events enqueued again
+    /// * `send_jobs`: conversations for which a send job was enqueued; e-mails are counted with them
+    /// * `turns`: turn jobs enqueued
+    /// * `probes`: instances that were asked for their connection state
+    /// * `parked`: parked conversations released or given up
+    /// * `collected`: messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
+    ///   records now, or they were copies without a dead letter.
+    ///
+    /// The timers and passes of features say their own (`name_in_report`).
+    pub fn count_of(&self, name: &str) -> usize {
+        self.counts.get(name).copied().unwrap_or_default()
+    }
+
+    /// Counts what was done.
+    pub(super) fn count(&mut self, name: &'static str, more: usize) {
+        if more > 0 {
+            *self.counts.entry(name).or_default() += more;
+        }
+    }
+
     /// Returns the result of an action. A failure is logged and counted, and returns the default.
     pub(super) fn count_failure<T: Default>(&mut self, failure: &'static str, result: PortResult<T>) -> T {
         result.unwrap_or_else(|error| {

@@ -3,11 +3,13 @@
 //! again a day later.
 
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::journal_erasure::forget_effects;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::working_instances::TenantPages;
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Tenant;
@@ -36,13 +38,35 @@ const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 /// Greatest time until a conversation without messages is looked at again, since its period may have been changed.
 const EMPTY_AGAIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// Each message is deleted soon after its period is over, unless something is owed for it.
+pub(crate) struct Retention;
+
+#[async_trait]
+impl ReconcilePass for Retention {
+    fn name_in_report(&self) -> &'static str {
+        "expired"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "what is kept no longer was not deleted"
+    }
+
+    fn is_due_at(&self, now: Timestamp) -> bool {
+        is_retention_minute(now)
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
+        delete_due_messages(deps).await
+    }
+}
+
 /// Returns `true` if this minute's pass of `reconcile` deletes what is due.
-pub(super) fn is_retention_minute(now: Timestamp) -> bool {
+fn is_retention_minute(now: Timestamp) -> bool {
     now.as_second().div_euclid(60) % INTERVAL_MINUTES == 0
 }
 
 /// Deletes what is due of the tenants whose turn it is. Returns the number of deleted messages.
-pub(super) async fn delete_due_messages(deps: &Deps) -> PortResult<usize> {
+async fn delete_due_messages(deps: &Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let pass = now
         .as_second()

@@ -2,7 +2,9 @@
 
 use super::SIDE_BY_SIDE;
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::installation_reading::InstallationReading;
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::InstanceId;
@@ -18,9 +20,36 @@ const TENANTS_MAX: usize = 99;
 /// Maximum number of instances whose states are read for their rate.
 const RATES_MAX: usize = 100;
 
+/// Each minute has one sample of the installation, which keeps the looks at connections, and samples of its tenants.
+pub(crate) struct Sampling;
+
+#[async_trait]
+impl ReconcilePass for Sampling {
+    fn name_in_report(&self) -> &'static str {
+        "samples"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "no sample was stored"
+    }
+
+    fn works_on_reading(&self) -> bool {
+        true
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+        let Some(reading) = &minute.reading else {
+            return Ok(0);
+        };
+        let looks = std::mem::take(&mut minute.looks);
+        minute.sample = Some(record_samples(deps, reading, looks).await?);
+        Ok(1)
+    }
+}
+
 /// Stores the sample of the installation, with the looks at connections, and those of tenants, the worst first. Returns the
 /// installation's.
-pub(super) async fn record_samples(
+async fn record_samples(
     deps: &Deps,
     reading: &InstallationReading,
     looks: Vec<ConnectionLook>,

@@ -2,7 +2,9 @@
 
 use super::SIDE_BY_SIDE;
 use crate::Deps;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::installation_reading::{InstallationReading, InstanceReading};
+use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
@@ -12,6 +14,31 @@ use recado_ports::ports::PortResult;
 /// Number of minutes within which each number is asked for once.
 const MINUTES: u64 = 60;
 
+/// The quality and the limit of each number are asked for once an hour, where its provider tells them.
+pub(crate) struct Standings;
+
+#[async_trait]
+impl ReconcilePass for Standings {
+    fn name_in_report(&self) -> &'static str {
+        "standings"
+    }
+
+    fn failure_message(&self) -> &'static str {
+        "numbers were not asked for"
+    }
+
+    fn works_on_reading(&self) -> bool {
+        true
+    }
+
+    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+        match &minute.reading {
+            Some(reading) => ask_standings(deps, reading).await,
+            None => Ok(0),
+        }
+    }
+}
+
 /// Returns `true` if this is the minute of the hour in which this instance's number is asked for.
 fn is_in_turn(instance: &InstanceId, now: Timestamp) -> bool {
     let hash = u64::from_str_radix(&hash_parts(&["standing", instance.as_str()], 4), 16).unwrap_or_default();
@@ -19,7 +46,7 @@ fn is_in_turn(instance: &InstanceId, now: Timestamp) -> bool {
 }
 
 /// Asks for the numbers whose turn it is, and stores what was told. Returns their number.
-pub(super) async fn ask_standings(deps: &Deps, reading: &InstallationReading) -> PortResult<usize> {
+async fn ask_standings(deps: &Deps, reading: &InstallationReading) -> PortResult<usize> {
     let now = deps.system().now();
     let is_asked = |one: &&InstanceReading| {
         let has_limit = deps

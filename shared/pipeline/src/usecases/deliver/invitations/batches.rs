@@ -17,7 +17,7 @@ use crate::Deps;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::identity;
 use crate::usecases::deliver::DeliverError;
-pub use expansion::handle_batch_job;
+pub(crate) use expansion::BatchJobs;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 pub use orders::order_batch;

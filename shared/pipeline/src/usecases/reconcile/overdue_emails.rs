@@ -1,0 +1,45 @@
+//! Enqueues the jobs of e-mails that are overdue.
+
+use crate::Deps;
+use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
+use crate::steps::email_outbox::wake_overdue_email;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use recado_domain::ids::{InvitationId, TenantId};
+use recado_ports::ports::PortResult;
+use recado_ports::records::invitations::list_due_emails;
+
+/// The e-mail of an invitation gets another job where its job was lost, or where its time came.
+pub(crate) struct OverdueEmails;
+
+#[async_trait]
+impl FeatureTimer for OverdueEmails {
+    fn name_in_report(&self) -> &'static str {
+        "send_jobs"
+    }
+
+    async fn list_due_records(
+        &self,
+        deps: &Deps,
+        now: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
+        let due = list_due_emails(deps.store(), now, limit).await?.into_iter();
+        Ok(box_records(
+            due.map(|(tenant, invitation)| OverdueEmail { tenant, invitation }),
+        ))
+    }
+}
+
+/// An invitation whose e-mail is to be sent. It needs no instance.
+struct OverdueEmail {
+    tenant: TenantId,
+    invitation: InvitationId,
+}
+
+#[async_trait]
+impl DueRecord for OverdueEmail {
+    async fn handle_due_record(&self, deps: &Deps, _until: Timestamp) -> PortResult<bool> {
+        wake_overdue_email(deps, &self.tenant, &self.invitation).await
+    }
+}
