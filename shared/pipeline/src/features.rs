@@ -1,7 +1,21 @@
 //! The features of an installation, in one list for each question that the path of a message asks of them ([`crate::hooks`]).
 
+use crate::gates::expiry::{ExpiryGate, VoidReminderGate};
+use crate::gates::first_contact::FirstContactGate;
+use crate::gates::identity_attempt::IdentityGate;
+use crate::gates::invitation_gate::{HeldBackGate, PausedBatchGate, PermissionGate};
+use crate::gates::read_marks::ReadMarks;
+use crate::gates::sent_file::SentFile;
+use crate::gates::service_window::ServiceWindowForm;
+use crate::gates::target_change::SentChange;
+use crate::gates::template_check::TemplateGate;
+use crate::gates::thread_hold::ThreadHoldGate;
+use crate::hooks::after_commit::AfterCommit;
+use crate::hooks::beside_send::BesideSend;
 use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};
 use crate::hooks::reconcile_pass::ReconcilePass;
+use crate::hooks::send_form::SendForm;
+use crate::hooks::send_gate::SendGate;
 use crate::steps::agent_return::AgentReturnJobs;
 use crate::steps::file_job::FileJobs;
 use crate::usecases::deliver::BatchJobs;
@@ -21,6 +35,29 @@ use crate::usecases::reconcile::retention::Retention;
 use crate::usecases::reconcile::sampling::Sampling;
 use crate::usecases::reconcile::standings::Standings;
 use crate::usecases::send_email::EmailJobs;
+
+/// Gates that may keep a message back, in the order in which they are asked at each moment.
+pub(crate) static SEND_GATES: &[&dyn SendGate] = &[
+    &IdentityGate,
+    &ExpiryGate,
+    &HeldBackGate,
+    &PausedBatchGate,
+    &TemplateGate,
+    &FirstContactGate,
+    &ThreadHoldGate,
+    &VoidReminderGate,
+    &PermissionGate,
+];
+
+/// Forms in which a message leaves. The window comes before the file, because a template leaves without it.
+pub(crate) static SEND_FORMS: &[&dyn SendForm] = &[&ServiceWindowForm, &SentFile];
+
+/// Work beside the request of an attempt.
+pub(crate) static BESIDE_SEND: &[&dyn BesideSend] = &[&ReadMarks];
+
+/// Work around the commit of a sent message. A change is recorded before the file is expected.
+pub(crate) static AFTER_COMMIT: &[&dyn AfterCommit] =
+    &[&SentChange, &SentFile, &IdentityGate, &FirstContactGate];
 
 /// The passes of a minute, in the order in which they run. Those that work on the reading of the installation come last.
 pub(crate) static RECONCILE_PASSES: &[&dyn ReconcilePass] = &[

@@ -3,6 +3,7 @@
 //! The path itself names no feature: it asks every one of a list, in the order of the list.
 
 pub(crate) mod after_commit;
+pub(crate) mod beside_send;
 pub(crate) mod feature_timer;
 pub(crate) mod inbound_rule;
 pub(crate) mod reconcile_pass;

@@ -5,9 +5,11 @@
 //! or the environment by itself.
 //!
 //! `usecases` has one module per use case; none of them imports another. What several of them share is in `steps`, or,
-//! if it is a rule, in the domain. Other crates name both as modules of this crate.
+//! if it is a rule, in the domain. Other crates name both as modules of this crate. `hooks` has the questions that the path of
+//! a message asks of features, and `features` lists who answers; `gates` are the features of the sender.
 
 mod features;
+mod gates;
 mod hooks;
 pub mod measure;
 mod queue_jobs;

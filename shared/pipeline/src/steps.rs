@@ -37,7 +37,6 @@ pub(crate) mod history_preview;
 pub(crate) mod history_reader;
 pub(crate) mod idempotency;
 pub(crate) mod identity;
-pub(crate) mod identity_attempt;
 pub mod installation_reading;
 pub(crate) mod invitation_permission;
 pub(crate) mod invited_tenant;

@@ -1,9 +1,9 @@
-//! First contacts: messages to people who never wrote to the instance.
+//! First contacts: messages to people who never wrote to the instance, and whether it may begin a chat with them.
 
 use crate::Deps;
 use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
+use recado_domain::instance::{ConnectionStatus, FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_ports::ports::PortResult;
@@ -16,6 +16,14 @@ pub(crate) async fn is_first_contact(deps: &Deps, message: &Outgoing) -> PortRes
     let thread = message.conversation.thread_id().clone();
     let (_, latest) = Box::pin(find_latest_conversation(deps, thread)).await?;
     Ok(latest.is_none_or(|latest| !latest.has_contact_written()))
+}
+
+/// Returns `true` if an instance may begin a chat as far as its state tells: it is open, works, and first contacts are not stopped.
+pub(crate) fn may_begin_chat(state: &InstanceState) -> bool {
+    state.connection == ConnectionStatus::Open
+        && state.refusal().is_none()
+        && state.inactive_since().is_none()
+        && state.first_contacts_from.is_none()
 }
 
 /// Stops the instance's first contacts for [`FIRST_CONTACTS_STOP`], if the refused message was one.

@@ -4,7 +4,6 @@
 
 use crate::Deps;
 use crate::measure::{self, MessageEnd};
-use crate::steps::identity_attempt::keep_sent_message;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;
 use jiff::SignedDuration;
@@ -287,6 +286,30 @@ pub(crate) async fn cancel_message(
         measure::count_message_end(&message.instance, MessageEnd::Cancelled);
         let maybe_sent = message.out.maybe_sent;
         tracing::info!(ordinal = message.ordinal.0, %reason, maybe_sent, "cancelled: it is not to leave any more");
+    }
+    Ok(written)
+}
+
+/// Ends the attempt by the linked identity: the message counts as sent by the attempt for the number. `landed` is the note of an attempt
+/// whose outcome is known.
+pub(crate) async fn keep_sent_message(
+    deps: &Deps,
+    message: &Outgoing,
+    landed: Option<&InFlightSend>,
+    why: String,
+) -> PortResult<WriteOutcome> {
+    let mut kept = message.clone();
+    if kept.out.keep_sent(deps.system().now(), why.clone()).is_err() {
+        return Ok(WriteOutcome::Conflict);
+    }
+    let record = kept.into_record();
+    let written = deps.store().settle_message(&record, landed, None, None).await?;
+    if written == WriteOutcome::Written {
+        tracing::info!(
+            ordinal = message.ordinal.0,
+            why,
+            "nothing arrived by the linked identity: it counts as sent to the number"
+        );
     }
     Ok(written)
 }

@@ -2,103 +2,66 @@
 //! sender handles every open message of the contact up to that ordinal, in order, and stops at the first message that
 //! cannot be finished now.
 
-mod attachment;
 mod attempt;
-mod cancel;
 mod connection_check;
-mod expiry;
-mod first_contact;
-mod identity_attempt;
-mod invitation_gate;
-mod other_threads;
-mod parking;
-mod read_marks;
-mod service_window;
 mod settle;
-mod template_check;
-mod thread_hold;
+mod stopped;
 mod unknown_outcome;
-mod waiting;
 
 use crate::Deps;
+use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendMoment, StepResult, Stop};
 use crate::steps::enabled_instance::find_instance_of;
-use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::give_up::move_to_dead_letters;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::requeue_dead::requeue_dead_message;
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
-use cancel::NewestEpochs;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
-use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
-use recado_domain::outbox::{InvalidTransition, OutboxState};
-use recado_domain::reason::Reason;
+use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::SendJob;
-use recado_ports::ports::{PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use std::collections::VecDeque;
+use stopped::NewestEpochs;
 use tracing::Instrument;
 
-/// The reason for which a step ends the handling of a message.
-#[derive(Debug, thiserror::Error)]
-enum Stop {
-    /// The message is finished: it was given up, or had been sent before; or its batch is paused. The sender continues with the
-    /// next message.
-    #[error("the message is finished")]
+/// Waits longer than this are parked and not left in the queue. A queue can hide a message for
+/// longer, but messages with distant slots must not use up a function's concurrency.
+const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
+
+/// Time until a message is retried that waits for a parked message of another thread.
+const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);
+
+/// The result of handling one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum Handled {
+    /// The sender continues with the next message: this one is sent, given up or cancelled, or is passed over.
     Finished,
     /// The message was a void reply and is cancelled. The sender continues with the next message; the agent's other
     /// queued replies of that epoch, or of an earlier epoch, are void too.
-    #[error("the message is cancelled")]
     Void,
     /// The message cannot be finished now. The send job ends with this verdict.
-    #[error("the message waits")]
     Later(Verdict),
-    /// A store or queue failed.
-    #[error(transparent)]
-    Port(#[from] PortError),
 }
 
-/// Stops the send job and retries it soon, for example after a conditional write failed. Continuing with the next
-/// message would send reply 2 before reply 1.
-const RETRY_SOON: Stop = Stop::Later(Verdict::RETRY_SOON);
+impl Handled {
+    /// The send job is retried soon, and reads what is stored.
+    const RETRY_SOON: Self = Self::Later(Verdict::RETRY_SOON);
+    /// The send job ends, and another one will come to the message.
+    const JOB_DONE: Self = Self::Later(Verdict::Done);
 
-impl From<InvalidTransition> for Stop {
-    /// The message is in another state than it was read in: the retried send job reads what is stored.
-    fn from(_: InvalidTransition) -> Self {
-        RETRY_SOON
+    /// Returns `Finished` if the last write of the message took place; else another worker was faster.
+    fn finished_if(is_written: bool) -> Self {
+        if is_written {
+            Self::Finished
+        } else {
+            Self::RETRY_SOON
+        }
     }
-}
-
-/// The result of a step of a send job.
-type StepResult<T = ()> = Result<T, Stop>;
-
-/// Stops the send job and retries it soon if a conditional write failed.
-fn require_written(outcome: WriteOutcome) -> StepResult {
-    match outcome {
-        WriteOutcome::Written => Ok(()),
-        WriteOutcome::Conflict => Err(RETRY_SOON),
-    }
-}
-
-/// Gives up a message. The handling of the message is finished then.
-async fn give_up(deps: &Deps, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
-    let given_up = Box::pin(give_up_message(deps, message, reason, why)).await?;
-    given_up.then_some(()).ok_or(RETRY_SOON)
-}
-
-/// The data that every step of a send job needs.
-#[derive(Debug, Clone, Copy)]
-struct SendContext<'a> {
-    bound: &'a InstanceConfig,
-    /// Time at which the function's run time ends; `None` if there is no limit.
-    deadline: Option<Timestamp>,
-    /// The instance's state when the message's slot was reserved; `None` before that.
-    known: Option<&'a InstanceState>,
-    /// Nothing is left of the send job once the message is sent.
-    ends_job: bool,
 }
 
 /// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
@@ -172,11 +135,10 @@ async fn work_on_job(
             ends_job: listed.is_empty(),
             ..context
         };
-        match Box::pin(handle_listed_message(deps, context, job, &epochs, message)).await {
-            Ok(()) | Err(Stop::Finished) => {}
-            Err(Stop::Void) => epochs.record_void_reply(message),
-            Err(Stop::Later(verdict)) => return Ok(verdict),
-            Err(Stop::Port(error)) => return Err(error),
+        match Box::pin(handle_listed_message(deps, context, job, &epochs, message)).await? {
+            Handled::Finished => {}
+            Handled::Void => epochs.record_void_reply(message),
+            Handled::Later(verdict) => return Ok(verdict),
         }
     }
     Ok(Verdict::Done)
@@ -189,7 +151,7 @@ async fn handle_listed_message(
     job: &SendJob,
     epochs: &NewestEpochs,
     message: &Outgoing,
-) -> StepResult {
+) -> PortResult<Handled> {
     if epochs.is_void_reply(message) {
         return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
@@ -200,15 +162,23 @@ async fn handle_listed_message(
         ends_job: false,
         ..context
     };
-    other_threads::finish_earlier_messages(deps, others, message).await?;
+    if let Some(waits) = finish_earlier_messages(deps, others, message).await? {
+        return Ok(waits);
+    }
     Box::pin(handle_open_message(deps, context, message.clone())).await
 }
 
 /// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for
 /// these. If an earlier attempt turns out to have been sent, the reply is marked as sent instead.
-async fn cancel_unless_sent(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
-    unknown_outcome::settle_if_already_sent(deps, context, message).await?;
-    cancel::cancel_void_reply(deps, message).await
+async fn cancel_unless_sent(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+) -> PortResult<Handled> {
+    match unknown_outcome::settle_if_already_sent(deps, context, message).await? {
+        Some(settled) => Ok(settled),
+        None => stopped::cancel_void_reply(deps, message).await,
+    }
 }
 
 /// Moves the send job to the FIFO group in which `message` is handled, and ends this job. The messages behind `message`
@@ -220,34 +190,77 @@ async fn move_to_other_group(
     context: SendContext<'_>,
     job: &SendJob,
     message: &Outgoing,
-) -> StepResult {
-    if cancel::reply_is_void(deps, message).await? {
+) -> PortResult<Handled> {
+    if stopped::reply_is_void(deps, message).await? {
         return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
-    expiry::cancel_if_expired(deps, context, message).await?;
-    invitation_gate::pass_over_waiting(deps, context, message).await?;
+    if let Err(stop) = attempt::ask_gates(deps, context, message, SendMoment::OtherGroup).await {
+        return Box::pin(stopped::carry_out(deps, context, message.clone(), stop)).await;
+    }
     let moved = SendJob {
         redrive: None,
         ..job.clone().in_group_of(message)
     };
     wake_up::enqueue_outbound(deps, moved.into()).await?;
-    Err(Stop::Later(Verdict::Done))
+    Ok(Handled::JOB_DONE)
 }
 
-async fn handle_open_message(deps: &Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
+/// Handles the messages of the person's other threads that must leave before `message`. Reads nothing if no other
+/// thread is known. `None`: `message` need not wait for them.
+async fn finish_earlier_messages(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+) -> PortResult<Option<Handled>> {
+    for beside in &message.out.beside {
+        let open = list_open_outgoing(deps, beside.thread_id()).await?;
+        let last = open.iter().rposition(|other| other.is_sent_before(message));
+        // All messages up to the last match are handled, even if clocks differ: a thread keeps its own order.
+        for other in open.into_iter().take(last.map_or(0, |last| last + 1)) {
+            match Box::pin(handle_open_message(deps, context, other)).await? {
+                Handled::Finished | Handled::Void => {}
+                // The other conversation is parked, and its release sends no job for this message.
+                Handled::Later(Verdict::Done) => {
+                    let at = add_duration(deps.system().now(), PARKED_RECHECK);
+                    let parks = stopped::park_conversation(deps, message, Some(at));
+                    return parks.await.map(Some);
+                }
+                later @ Handled::Later(_) => return Ok(Some(later)),
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Handles one open message by the state that it is in, and does what follows where it does not leave.
+async fn handle_open_message(
+    deps: &Deps,
+    context: SendContext<'_>,
+    mut message: Outgoing,
+) -> PortResult<Handled> {
+    match advance_message(deps, context, &mut message).await {
+        Ok(handled) => Ok(handled),
+        Err(stop) => Box::pin(stopped::carry_out(deps, context, message, stop)).await,
+    }
+}
+
+/// Takes an open message on from the state that it is in: attempts it, or finds out how its last attempt ended.
+async fn advance_message(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &mut Outgoing,
+) -> StepResult<Handled> {
     let now = deps.system().now();
     match message.out.state {
-        OutboxState::Queued => {
-            Box::pin(identity_attempt::check_identity_attempt(deps, context, &message)).await?;
-            unknown_outcome::settle_if_already_sent(deps, context, &message).await?;
-            attempt::attempt_send(deps, context, message).await
-        }
+        OutboxState::Queued => attempt::attempt_send(deps, context, message).await,
         OutboxState::Sending { lease_until, .. } if lease_until > now => {
             Err(Stop::Later(Verdict::retry_at(lease_until, now)))
         }
         OutboxState::Sending { .. } => {
             message.out.mark_lease_ended(now)?;
-            require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;
+            if deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict {
+                return Err(RETRY_SOON);
+            }
             Box::pin(unknown_outcome::reconcile_outcome(deps, context, message)).await
         }
         OutboxState::Unknown { .. } => {
@@ -255,9 +268,9 @@ async fn handle_open_message(deps: &Deps, context: SendContext<'_>, mut message:
         }
         // The message is dead, but its dead letter is missing: a crash came in between.
         OutboxState::Dead { .. } => {
-            let moved = Box::pin(move_to_dead_letters(deps, message)).await?;
-            moved.then_some(()).ok_or(RETRY_SOON)
+            let moved = Box::pin(move_to_dead_letters(deps, message.clone())).await?;
+            Ok(Handled::finished_if(moved))
         }
-        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(()),
+        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(Handled::Finished),
     }
 }

@@ -4,8 +4,7 @@
 use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::enabled_instance::find_instance_of;
-use crate::steps::first_contact::is_first_contact;
-use crate::steps::identity_attempt::may_begin_chat;
+use crate::steps::first_contact::{is_first_contact, may_begin_chat};
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::outgoing::find_outgoing;

@@ -1,17 +1,18 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
-use super::read_marks::AnsweredMessages;
 use super::{
-    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, expiry,
-    first_contact, invitation_gate, parking, require_written, service_window, settle, template_check,
-    thread_hold, waiting,
+    Handled, PARK_BEYOND, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, connection_check,
+    deadline_is_too_near, settle, unknown_outcome,
 };
 use crate::Deps;
+use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
+use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::steps::beside::run_beside;
+use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
+use futures::future::{BoxFuture, join_all};
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::content::Content;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -19,7 +20,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ClaimGuard, ClaimOutcome, OutgoingMessage, Reservation};
+use recado_ports::ports::{ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use tracing::Instrument;
 
@@ -27,52 +28,98 @@ use tracing::Instrument;
 /// the send job is retried one second before the slot.
 const SLEEP_FOR_SLOT_MAX: SignedDuration = SignedDuration::from_millis(1_500);
 
-pub(super) async fn attempt_send(deps: &Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
-    expiry::cancel_if_expired(deps, context, &message).await?;
-    invitation_gate::pass_over_held_back(deps, &message)?;
-    defer_until_due(deps, &message).await?;
-    template_check::check_own_template(deps, context, &message).await?;
-    let (slot, state) = reserve_send_slot(deps, context, &mut message).await?;
+/// Makes one attempt at a queued message, if its time has come and no gate stops it. The message is claimed before the request, so that
+/// no other worker sends it too.
+pub(super) async fn attempt_send(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &mut Outgoing,
+) -> StepResult<Handled> {
+    ask_gates(deps, context, message, SendMoment::Queued).await?;
+    if let Some(settled) = unknown_outcome::settle_if_already_sent(deps, context, message).await? {
+        return Ok(settled);
+    }
+    ask_gates(deps, context, message, SendMoment::BeforeDue).await?;
+    defer_until_due(deps, message)?;
+    ask_gates(deps, context, message, SendMoment::BeforeSlot).await?;
+    let (slot, state) = reserve_send_slot(deps, context, message).await?;
     let context = SendContext {
         known: Some(&state),
         ..context
     };
-    connection_check::check_connection(deps, context, &message, slot).await?;
-    first_contact::hold_first_contact(deps, context, &mut message).await?;
-    thread_hold::check_thread_hold(deps, context, &message).await?;
-    let instead = service_window::check_service_window(deps, context, &message).await?;
-    let file = attachment::read_upload(deps, &message).await?;
-    if instead.is_none() {
-        let retention = &context.bound.tenant.retention;
-        attachment::keep_sent_file(deps, retention, &mut message, file.as_ref()).await;
+    connection_check::check_connection(deps, context, message, slot).await?;
+    ask_gates(deps, context, message, SendMoment::AfterSlot).await?;
+    let mut form = MessageForm::default();
+    for feature in SEND_FORMS {
+        feature.shape(deps, context, message, &mut form).await?;
     }
     let now = deps.system().now();
     if deadline_is_too_near(deps, context, now) {
         return Err(RETRY_SOON);
     }
-    let permit = invitation_gate::check_permission(deps, context, &message).await?;
-    let flight = claim_message(deps, &mut message, instead.as_ref(), now).await?;
-    let message = Box::new(check_not_stalled(deps, message, &flight, (slot, permit)).await?);
-    let outgoing = attachment::to_outgoing_message(&message);
-    let outgoing = match instead {
-        Some(template) => OutgoingMessage {
-            content: template,
-            options: SendOptions::default(),
-            ..outgoing
-        },
-        None => attachment::insert_upload(outgoing, file),
-    };
-    let answered = AnsweredMessages::from_person_answer(context.bound, &message);
+    let permit = ask_gates(deps, context, message, SendMoment::BeforeClaim).await?;
+    let flight = claim_message(deps, message, form.instead.as_ref(), now).await?;
+    check_not_stalled(deps, message, &flight, (slot, permit)).await?;
+    send_claimed(deps, context, message, &flight, form).await
+}
+
+/// Asks the gates of a moment, one after the other, until one stops the message. Returns the earliest time until which an answer holds;
+/// `None` if all hold without a limit.
+pub(super) async fn ask_gates(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+    moment: SendMoment,
+) -> StepResult<Option<Timestamp>> {
+    let mut until: Option<Timestamp> = None;
+    for gate in SEND_GATES {
+        if gate.moments().contains(&moment) {
+            let holds = gate.check(deps, context, message).await?;
+            until = until.into_iter().chain(holds).min();
+        }
+    }
+    Ok(until)
+}
+
+/// Sends the request of a claimed message, and stores its outcome. What is shown to the contact meanwhile delays neither.
+async fn send_claimed(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &mut Outgoing,
+    flight: &InFlightSend,
+    form: MessageForm,
+) -> StepResult<Handled> {
+    let outgoing = apply_form(to_outgoing_message(message), form);
+    let beside: Vec<BoxFuture<'_, ()>> = BESIDE_SEND
+        .iter()
+        .filter_map(|feature| feature.begin(deps, context.bound, message))
+        .collect();
     let sends = Box::pin(async {
         let provider = context.bound.instance.provider.as_str();
         let request = tracing::info_span!(target: TRACE_TARGET, "provider", provider);
         let sent = deps.providers().send_message(context.bound, &outgoing);
         let outcome = sent.instrument(request).await;
-        settle::settle_outcome(deps, context, message, &flight, outcome).await
+        settle::settle_outcome(deps, context, message, flight, outcome).await
     });
-    match answered {
-        Some(answered) => run_beside(deps, sends, answered.mark_answered_messages(deps, context.bound)).await,
-        None => sends.await,
+    if beside.is_empty() {
+        return sends.await;
+    }
+    let beside = async {
+        join_all(beside).await;
+    };
+    run_beside(deps, sends, beside).await
+}
+
+/// Gives the provider's message the form in which it leaves. What is sent in place of its content has no options.
+fn apply_form(outgoing: OutgoingMessage, form: MessageForm) -> OutgoingMessage {
+    match (form.instead, form.with_bytes) {
+        (Some(instead), _) => OutgoingMessage {
+            content: instead.content,
+            options: SendOptions::default(),
+            ..outgoing
+        },
+        (None, Some(content)) => OutgoingMessage { content, ..outgoing },
+        (None, None) => outgoing,
     }
 }
 
@@ -80,41 +127,31 @@ pub(super) async fn attempt_send(deps: &Deps, context: SendContext<'_>, mut mess
 /// (`permit`), nor outlast the lease.
 async fn check_not_stalled(
     deps: &Deps,
-    message: Outgoing,
+    message: &mut Outgoing,
     flight: &InFlightSend,
     (slot, permit): (Timestamp, Option<Timestamp>),
-) -> StepResult<Outgoing> {
+) -> StepResult {
     let now = deps.system().now();
-    if is_slot_missed(slot, now) {
-        Box::pin(settle::requeue_uncounted(
-            deps,
-            message,
-            flight,
-            "its slot went by",
-        ))
-        .await?;
+    let why = if is_slot_missed(slot, now) {
+        "its slot went by"
+    } else if permit.is_some_and(|until| now > until) {
+        "whether it may leave was asked too long ago"
+    } else if add_duration(now, deps.settings().provider_timeout) > flight.until {
         return Err(RETRY_SOON);
-    }
-    if permit.is_some_and(|until| now > until) {
-        let why = "whether it may leave was asked too long ago";
-        Box::pin(settle::requeue_uncounted(deps, message, flight, why)).await?;
-        return Err(RETRY_SOON);
-    }
-    if add_duration(now, deps.settings().provider_timeout) > flight.until {
-        return Err(RETRY_SOON);
-    }
-    Ok(message)
+    } else {
+        return Ok(());
+    };
+    Box::pin(settle::requeue_uncounted(deps, message, flight, why)).await?;
+    Err(RETRY_SOON)
 }
 
 /// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`parking::PARK_BEYOND`] is parked.
-async fn defer_until_due(deps: &Deps, message: &Outgoing) -> StepResult {
+/// [`PARK_BEYOND`] is parked.
+fn defer_until_due(deps: &Deps, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
     match message.out.not_before {
-        Some(at) if at > add_duration(now, parking::PARK_BEYOND) => {
-            parking::park_conversation(deps, message, Some(at)).await
-        }
-        Some(at) if at > now => waiting::wait_unless_void(deps, message, Verdict::retry_at(at, now)).await,
+        Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
+        Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
         _ => Ok(()),
     }
 }
@@ -135,7 +172,7 @@ async fn reserve_send_slot(
         // The slot was reserved in an earlier run: the instance may have closed since.
         let state = deps.store().read_instance_state(&message.instance).await?;
         if state.connection != ConnectionStatus::Open {
-            return parking::park_conversation(deps, message, None).await;
+            return Err(Stop::Park(None));
         }
         (slot, state)
     } else {
@@ -149,8 +186,8 @@ async fn reserve_send_slot(
             deps.store().reserve_slot(&instance.id, rate, now).await?
         };
         match reserved {
-            Reservation::Place(at) => return waiting::yield_to_others(deps, message, at).await,
-            Reservation::NotOpen => return parking::park_conversation(deps, message, None).await,
+            Reservation::Place(at) => return Err(yield_to_others(deps, message, at).await?),
+            Reservation::NotOpen => return Err(Stop::Park(None)),
             Reservation::Slot { at, state } => (at, *state),
         }
     };
@@ -168,18 +205,30 @@ async fn reserve_send_slot(
             tracing::warn!(instance_id = %instance.id, wait_seconds, "a message waits long for a slot of its instance's rate");
         }
         message.out.record_slot(slot);
-        require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;
+        if deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict {
+            return Err(RETRY_SOON);
+        }
     }
-    if wait > parking::PARK_BEYOND {
-        return parking::park_conversation(
-            deps,
-            message,
-            Some(add_duration(slot, -SignedDuration::from_mins(2))),
-        )
-        .await;
+    if wait > PARK_BEYOND {
+        let before = add_duration(slot, -SignedDuration::from_mins(2));
+        return Err(Stop::Park(Some(before)));
     }
-    let verdict = Verdict::retry_at(add_duration(slot, -SignedDuration::from_secs(1)), now);
-    waiting::wait_unless_void(deps, message, verdict).await
+    let at = add_duration(slot, -SignedDuration::from_secs(1));
+    Err(Stop::Wait(Verdict::retry_at(at, now)))
+}
+
+/// Lets others go before `message` until `at`, and stores that. A distant time is parked for until 2 minutes before it.
+async fn yield_to_others(deps: &Deps, message: &mut Outgoing, at: Timestamp) -> PortResult<Stop> {
+    let now = deps.system().now();
+    message.out.yield_until(at);
+    if deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict {
+        return Ok(RETRY_SOON);
+    }
+    if at > add_duration(now, PARK_BEYOND) {
+        let before = add_duration(at, -SignedDuration::from_mins(2));
+        return Ok(Stop::Park(Some(before)));
+    }
+    Ok(Stop::Wait(Verdict::retry_at(at, now)))
 }
 
 /// Claims the message: marks it as `sending`, stores the in-flight note and returns it. `instead` is the content that is
@@ -187,10 +236,14 @@ async fn reserve_send_slot(
 async fn claim_message(
     deps: &Deps,
     message: &mut Outgoing,
-    instead: Option<&Content>,
+    instead: Option<&Replacement>,
     now: Timestamp,
 ) -> StepResult<InFlightSend> {
     let unclaimed = message.clone();
+    let text_hash = match instead {
+        Some(instead) => hash_text(&instead.content.render_echo_text()),
+        None => hash_text(&message.content_as_sent().render_echo_text()),
+    };
     let (nonce, until) = (
         generate_nonce(deps.system()),
         add_duration(now, deps.settings().send_lease),
@@ -201,7 +254,7 @@ async fn claim_message(
         nonce: nonce.clone(),
         claimed_at: now,
         until,
-        text_hash: hash_text(&instead.unwrap_or(&message.content_as_sent()).render_echo_text()),
+        text_hash,
         echo: None,
         maybe_echo: None,
         erased: None,
@@ -212,14 +265,17 @@ async fn claim_message(
         epoch: message.out.epoch,
     });
     message.out.claim_attempt(nonce, now, until)?;
-    if instead.is_some() {
-        message.out.explain_last_step(service_window::TEMPLATE_INSTEAD);
+    if let Some(instead) = instead {
+        message.out.explain_last_step(instead.why);
     }
     let record = message.to_record();
     let claim = deps.store().claim_message(&record, guard.as_ref(), &flight);
     match claim.await? {
         ClaimOutcome::Claimed => Ok(flight),
         ClaimOutcome::Conflict => Err(RETRY_SOON),
-        ClaimOutcome::Stopped => cancel::cancel_void_reply(deps, &unclaimed).await,
+        ClaimOutcome::Stopped => {
+            *message = unclaimed;
+            Err(Stop::Void)
+        }
     }
 }

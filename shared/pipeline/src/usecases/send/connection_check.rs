@@ -1,6 +1,6 @@
 //! Checks that the instance's known state is fresh enough to send, and stores what an accepted send shows.
 
-use super::{RETRY_SOON, SendContext, StepResult, deadline_is_too_near, parking, waiting};
+use super::{RETRY_SOON, SendContext, StepResult, Stop, deadline_is_too_near};
 use crate::Deps;
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::verdict::Verdict;
@@ -75,7 +75,7 @@ pub(super) async fn check_connection(
         .done
     {
         let after = OTHER_CHECK_WAIT;
-        return waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await;
+        return Err(Stop::Wait(Verdict::Retry { after }));
     }
     let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
         // After a time-out, an unclear answer counts as a second time-out.
@@ -92,12 +92,12 @@ pub(super) async fn check_connection(
         ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
         ConnectionAnswer::Refused(why) => {
             record_refusal(deps, instance, Some(&message.conversation), (why, true)).await?;
-            return parking::park_conversation(deps, message, None).await;
+            return Err(Stop::Park(None));
         }
         ConnectionAnswer::NeedsCredentials => (ConnectionStatus::NeedsCredentials, Some(now)),
     };
     record_closed(deps, instance, connection, asked_at).await?;
-    parking::park_conversation(deps, message, None).await
+    Err(Stop::Park(None))
 }
 
 /// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the

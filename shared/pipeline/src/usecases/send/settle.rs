@@ -1,15 +1,10 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::parking::PARK_BEYOND;
-use super::{
-    RETRY_SOON, SendContext, StepResult, Stop, attachment, connection_check, give_up, parking,
-    require_written, waiting,
-};
+use super::{Handled, PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, connection_check};
 use crate::Deps;
+use crate::features::AFTER_COMMIT;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{record_closed, record_refusal};
-use crate::steps::first_contact::stop_first_contacts;
-use crate::steps::message_changes::record_change;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -32,13 +27,14 @@ const FIRST_EVIDENCE_CHECK: SignedDuration = SignedDuration::from_secs(5);
 /// and the provider is asked before the message is sent again ([`connection_check::check_connection`]).
 const TIMEOUTS_MAX: u32 = 2;
 
+/// Stores what the provider's answer tells of the attempt.
 pub(super) async fn settle_outcome(
     deps: &Deps,
     context: SendContext<'_>,
-    message: Box<Outgoing>,
+    message: &mut Outgoing,
     flight: &InFlightSend,
     outcome: SendOutcome,
-) -> StepResult {
+) -> StepResult<Handled> {
     let instance = &context.bound.instance.id;
     count_provider_error(instance, &outcome);
     match outcome {
@@ -47,46 +43,48 @@ pub(super) async fn settle_outcome(
             simulated,
             held,
         } => {
-            let mut message = message;
             message.out.simulated = simulated;
             message.out.held = held;
-            settle_accepted(deps, context, message, flight, provider_message_id).await
+            Ok(settle_accepted(deps, context, message, flight, provider_message_id).await?)
         }
         SendOutcome::Disconnected { why } => {
-            Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
+            Box::pin(requeue_uncounted(deps, message, flight, &why)).await?;
             record_closed(deps, instance, ConnectionStatus::Closed, None).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Credentials { why } => {
-            Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
+            Box::pin(requeue_uncounted(deps, message, flight, &why)).await?;
             record_closed(deps, instance, ConnectionStatus::NeedsCredentials, None).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Unreached { why } => {
-            Box::pin(requeue_uncounted(deps, *message, flight, &why)).await?;
+            Box::pin(requeue_uncounted(deps, message, flight, &why)).await?;
             let (attempt, status) = (UnansweredAttempt::Unreached, ConnectionStatus::Unreachable);
             Box::pin(count_timeout(deps, context, attempt, status)).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Retryable { why, after } => {
-            Box::pin(retry_or_give_up(deps, *message, flight, why, after)).await
+            Err(Box::pin(retry_or_give_up(deps, message, flight, why, after)).await?)
         }
         SendOutcome::Unknown { why, timed_out } => {
             let timeout = UnansweredAttempt::TimedOut(message.message_id());
-            let stop = Box::pin(store_unknown(deps, *message, &why)).await?;
+            let stop = Box::pin(store_unknown(deps, message, &why)).await?;
             if timed_out {
                 Box::pin(count_timeout(deps, context, timeout, ConnectionStatus::Closed)).await?;
             }
             Err(stop)
         }
         SendOutcome::Refused { why, everything } => {
-            Box::pin(settle_refused(deps, context, *message, flight, (why, everything))).await
+            let refusal = (why, everything);
+            Err(Box::pin(settle_refused(deps, context, message, flight, refusal)).await?)
         }
         SendOutcome::NewChatRefused { why } => {
-            stop_first_contacts(deps, instance, &message).await?;
-            give_up(deps, *message, Reason::WhatsappPermanentError, Some(why)).await
+            for feature in AFTER_COMMIT {
+                feature.new_chat_was_refused(deps, context.bound, message).await?;
+            }
+            Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)))
         }
-        SendOutcome::Permanent { reason, why } => give_up(deps, *message, reason, Some(why)).await,
+        SendOutcome::Permanent { reason, why } => Err(Stop::GiveUp(reason, Some(why))),
     }
 }
 
@@ -94,22 +92,22 @@ pub(super) async fn settle_outcome(
 async fn settle_refused(
     deps: &Deps,
     context: SendContext<'_>,
-    message: Outgoing,
+    message: &mut Outgoing,
     flight: &InFlightSend,
     (why, everything): (String, bool),
-) -> StepResult {
+) -> PortResult<Stop> {
     let refusal = (why.clone(), everything);
     let instance = &context.bound.instance.id;
     if everything {
-        requeue_uncounted(deps, message.clone(), flight, &why).await?;
+        requeue_uncounted(deps, message, flight, &why).await?;
         record_refusal(deps, instance, Some(&message.conversation), refusal).await?;
-        return Err(RETRY_SOON);
+        return Ok(RETRY_SOON);
     }
     if !record_refusal(deps, instance, Some(&message.conversation), refusal).await? {
-        return give_up(deps, message, Reason::WhatsappPermanentError, Some(why)).await;
+        return Ok(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)));
     }
     requeue_uncounted(deps, message, flight, &why).await?;
-    Err(RETRY_SOON)
+    Ok(RETRY_SOON)
 }
 
 /// Counts an attempt that got no answer. After [`TIMEOUTS_MAX`] such attempts in a row, the instance becomes `closed`.
@@ -185,7 +183,8 @@ fn await_acknowledgement(
 }
 
 /// Marks a message as sent under the provider's id of it. `landed` is the attempt whose answer tells this; `why` is the
-/// evidence if it was not told by an answer.
+/// evidence if it was not told by an answer. What features store beside the record is stored before it: afterwards nobody would come
+/// back.
 pub(super) async fn store_sent(
     deps: &Deps,
     context: SendContext<'_>,
@@ -193,17 +192,17 @@ pub(super) async fn store_sent(
     provider_message_id: Option<String>,
     landed: Option<&InFlightSend>,
     why: Option<&str>,
-) -> StepResult {
-    let number_key = find_number_key(context.bound, message, provider_message_id.as_ref());
+) -> PortResult<WriteOutcome> {
+    let sent_to = message.out.attempt_address().clone();
     message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context.bound, message);
-    let why = why.map(str::to_owned);
-    if message.content.changes_target() {
-        // Before the outcome is stored, after which nobody would come back.
-        Box::pin(record_change(deps, &message.to_record())).await?;
+    for feature in AFTER_COMMIT {
+        feature.complete_sent_message(deps, message).await?;
     }
-    message.out.mark_sent(deps.system().now(), why)?;
-    attachment::expect_sent_file(message, deps.system().now());
+    let why = why.map(str::to_owned);
+    if message.out.mark_sent(deps.system().now(), why).is_err() {
+        return Ok(WriteOutcome::Conflict);
+    }
     let record = Box::new(message.to_record());
     let step = StepCommit {
         records: StepRecords::Settlement(SettlementWrite {
@@ -215,45 +214,27 @@ pub(super) async fn store_sent(
         acknowledges: context.ends_job,
     };
     if deps.commit_step(&step).await? != StepOutcome::Committed {
-        return Err(RETRY_SOON);
+        return Ok(WriteOutcome::Conflict);
     }
-    if let Some(key) = number_key {
-        deps.store().stop_awaiting(&key).await?;
+    for feature in AFTER_COMMIT {
+        let sent = feature.message_was_sent(deps, context.bound, message, &sent_to);
+        sent.await?;
     }
     record_sent_message(message, deps.system().now());
-    Ok(())
-}
-
-/// Returns the key of the attempt for the number, if the one by the linked identity is accepted as `accepted_as`. Its acknowledgement is not
-/// waited for any more.
-fn find_number_key(
-    bound: &InstanceConfig,
-    message: &Outgoing,
-    accepted_as: Option<&String>,
-) -> Option<DeliveryKey> {
-    let attempt = message.out.identity_attempt.as_ref();
-    let before = attempt.filter(|attempt| attempt.pending)?.before.as_ref()?;
-    let external = bound.instance.resolve_external_id()?;
-    let is_other = accepted_as != Some(before);
-    is_other.then(|| DeliveryKey::from_provider_id(bound.instance.provider, &external, before))
+    Ok(WriteOutcome::Written)
 }
 
 async fn settle_accepted(
     deps: &Deps,
     context: SendContext<'_>,
-    mut message: Box<Outgoing>,
+    message: &mut Outgoing,
     flight: &InFlightSend,
     provider_message_id: Option<String>,
-) -> StepResult {
-    store_sent(
-        deps,
-        context,
-        &mut message,
-        provider_message_id,
-        Some(flight),
-        None,
-    )
-    .await?;
+) -> PortResult<Handled> {
+    let stored = store_sent(deps, context, message, provider_message_id, Some(flight), None);
+    if stored.await? == WriteOutcome::Conflict {
+        return Ok(Handled::RETRY_SOON);
+    }
     let (attempt, simulated) = (message.out.attempts, message.out.simulated);
     tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
     if let Some(held) = message.out.held {
@@ -263,15 +244,15 @@ async fn settle_accepted(
             "the provider holds the message back"
         );
     }
-    connection_check::record_accepted_send(deps, context, &message, flight.claimed_at).await?;
-    Ok(())
+    connection_check::record_accepted_send(deps, context, message, flight.claimed_at).await?;
+    Ok(Handled::Finished)
 }
 
 /// Moves a message back to `queued` after an attempt in which nothing was sent. The attempt is not counted. The caller
 /// retries the send job soon.
 pub(super) async fn requeue_uncounted(
     deps: &Deps,
-    mut message: Outgoing,
+    message: &mut Outgoing,
     flight: &InFlightSend,
     why: &str,
 ) -> PortResult<()> {
@@ -286,18 +267,20 @@ pub(super) async fn requeue_uncounted(
     Ok(())
 }
 
+/// Queues a message again after an attempt that failed and may succeed later. When its attempts are used up, it is given up instead.
+/// Returns the stop of the message.
 async fn retry_or_give_up(
     deps: &Deps,
-    mut message: Outgoing,
+    message: &mut Outgoing,
     flight: &InFlightSend,
     why: String,
     after: Option<Duration>,
-) -> StepResult {
+) -> PortResult<Stop> {
     let settings = deps.settings();
     let now = deps.system().now();
     let attempts = message.out.attempts;
     if attempts >= settings.attempts.outbound {
-        return give_up(deps, message, Reason::MaxRetriesExceeded, Some(why)).await;
+        return Ok(Stop::GiveUp(Reason::MaxRetriesExceeded, Some(why)));
     }
     let backoff = if message.out.invitation.is_some() {
         &settings.delivery_backoff
@@ -308,14 +291,15 @@ async fn retry_or_give_up(
     let asked = after.map(|after| SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX));
     let after = asked.map_or(backoff, |asked| asked.max(backoff));
     let retry_at = add_duration(now, after);
-    message.out.return_to_queue(now, true, &why)?;
+    if message.out.return_to_queue(now, true, &why).is_err() {
+        return Ok(RETRY_SOON);
+    }
     // Stored in the record, so that no other send job of this conversation attempts the message earlier.
     message.out.delay_until(retry_at);
-    require_written(
-        deps.store()
-            .save_open_message(&message.to_record(), Some(flight))
-            .await?,
-    )?;
+    let saved = deps.store().save_open_message(&message.to_record(), Some(flight));
+    if saved.await? == WriteOutcome::Conflict {
+        return Ok(RETRY_SOON);
+    }
     count_retry(&message.instance, QueueName::Outbound);
     tracing::warn!(
         ordinal = message.ordinal.0,
@@ -325,13 +309,13 @@ async fn retry_or_give_up(
         "attempt failed"
     );
     if after > PARK_BEYOND {
-        return parking::park_conversation(deps, &message, Some(retry_at)).await;
+        return Ok(Stop::Park(Some(retry_at)));
     }
-    waiting::wait_unless_void(deps, &message, Verdict::Retry { after }).await
+    Ok(Stop::Wait(Verdict::Retry { after }))
 }
 
 /// Stores that the outcome of the attempt is unknown. Returns the stop with which the send job ends.
-async fn store_unknown(deps: &Deps, mut message: Outgoing, why: &str) -> PortResult<Stop> {
+async fn store_unknown(deps: &Deps, message: &mut Outgoing, why: &str) -> PortResult<Stop> {
     let now = deps.system().now();
     if message.out.mark_unknown(now, why).is_err()
         || deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict

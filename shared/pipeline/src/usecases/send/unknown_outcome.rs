@@ -1,12 +1,11 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
-use super::attachment::to_outgoing_message;
-use super::parking::park_conversation;
 use super::settle::store_sent;
-use super::{RETRY_SOON, SendContext, StepResult, Stop, give_up};
+use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::Deps;
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
+use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -25,39 +24,34 @@ use recado_ports::ports::{PortResult, SendEvidence, WriteOutcome};
 /// Interval between two checks for evidence.
 const EVIDENCE_CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
+/// Finds out how the last attempt at a message ended. Without evidence the message waits, is repeated or is given up.
 pub(super) async fn reconcile_outcome(
     deps: &Deps,
     context: SendContext<'_>,
-    message: Outgoing,
-) -> StepResult {
+    message: &mut Outgoing,
+) -> StepResult<Handled> {
     let now = deps.system().now();
     let OutboxState::Unknown { nonce, claimed_at } = message.out.state.clone() else {
         return Err(RETRY_SOON);
     };
-    if let Some(delivery) = find_own_delivery(deps, context.bound, &message).await?
+    if let Some(delivery) = find_own_delivery(deps, context.bound, message).await?
         && let Some(status) = delivery.status_since_claim(Some(claimed_at))
     {
         if status == DeliveryStatus::Failed {
-            return give_up_failed(deps, message).await;
+            return Err(FAILED_LATER);
         }
-        return settle_as_sent(
-            deps,
-            context,
-            message,
-            delivery.provider_message_id,
-            FOUND_AT_PROVIDER,
-        )
-        .await;
+        let id = delivery.provider_message_id;
+        return Ok(settle_as_sent(deps, context, message, id, FOUND_AT_PROVIDER).await?);
     }
-    match find_echo_evidence(deps, context.bound, &message, Some(&nonce)).await? {
+    match find_echo_evidence(deps, context.bound, message, Some(&nonce)).await? {
         EchoEvidence::Nothing => {}
-        EchoEvidence::Failed => return give_up_failed(deps, message).await,
+        EchoEvidence::Failed => return Err(FAILED_LATER),
         EchoEvidence::Echo(id) => {
-            return settle_as_sent(deps, context, message, Some(id), TOLD_BY_ECHO_OR_STATUS).await;
+            return Ok(settle_as_sent(deps, context, message, Some(id), TOLD_BY_ECHO_OR_STATUS).await?);
         }
     }
-    let asked = to_outgoing_message(&message);
-    let also = other_names(deps, &message, &asked.to).await?;
+    let asked = to_outgoing_message(message);
+    let also = other_names(deps, message, &asked.to).await?;
     let evidence = deps
         .providers()
         .find_send_evidence(context.bound, &asked, &also, claimed_at)
@@ -65,38 +59,41 @@ pub(super) async fn reconcile_outcome(
     match evidence {
         SendEvidence::Sent { provider_message_id } => {
             let found = provider_message_id.as_ref();
-            match match_evidence(deps, context, &message, found, claimed_at).await? {
+            match match_evidence(deps, context, message, found, claimed_at).await? {
                 EvidenceMatch::Another => {}
                 EvidenceMatch::Unclear { until } => {
                     return Err(Stop::Later(Verdict::retry_at(until, now)));
                 }
-                EvidenceMatch::Failed => return give_up_failed(deps, message).await,
+                EvidenceMatch::Failed => return Err(FAILED_LATER),
                 EvidenceMatch::Ours => {
-                    return settle_as_sent(deps, context, message, provider_message_id, FOUND_AT_PROVIDER)
-                        .await;
+                    let id = provider_message_id;
+                    return Ok(settle_as_sent(deps, context, message, id, FOUND_AT_PROVIDER).await?);
                 }
             }
         }
         // The provider could not be asked, which is no evidence that the message was not sent.
-        SendEvidence::Unclear => return wait_for_provider(deps, message, claimed_at).await,
+        SendEvidence::Unclear => return Err(wait_for_provider(deps, message, claimed_at).await?),
         SendEvidence::None => {}
     }
-    wait_then_repeat(deps, context, message, claimed_at, now).await
+    Err(wait_then_repeat(deps, context, message, claimed_at, now).await?)
 }
+
+/// The stop of a message that failed after the provider had accepted it.
+const FAILED_LATER: Stop = Stop::GiveUp(Reason::WhatsappPermanentError, None);
 
 /// Looks for evidence again until the setting `unknown_wait` has passed since the claim. Then the message is repeated
 /// or given up.
 async fn wait_then_repeat(
     deps: &Deps,
     context: SendContext<'_>,
-    message: Outgoing,
+    message: &mut Outgoing,
     claimed_at: jiff::Timestamp,
     now: jiff::Timestamp,
-) -> StepResult {
+) -> PortResult<Stop> {
     let over = add_duration(claimed_at, deps.settings().unknown_wait);
     if now < over {
         let left = over.duration_since(now);
-        return Err(Stop::Later(Verdict::Retry {
+        return Ok(Stop::Later(Verdict::Retry {
             after: left.min(EVIDENCE_CHECK_INTERVAL),
         }));
     }
@@ -122,19 +119,23 @@ async fn other_names(
 
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
-async fn repeat_or_give_up(deps: &Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
+async fn repeat_or_give_up(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &mut Outgoing,
+) -> PortResult<Stop> {
     if message.out.is_identity_attempt() {
         // It is made once.
         let why = "no evidence that it was sent to the linked identity".to_owned();
-        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
+        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
     if message.out.restored && !capabilities(deps, context.bound).has_history {
         let why = "restored from a backup, and the provider cannot be asked what was sent since".to_owned();
-        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
+        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
     if message.out.attempts >= deps.settings().attempts.outbound {
         let why = "no evidence that the last attempt was sent".to_owned();
-        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
+        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
     if message.out.requeue_unknown(deps.system().now()).is_ok() {
         // If another worker was faster, the retried send job reads what it stored. The in-flight note stays: a hung
@@ -147,7 +148,7 @@ async fn repeat_or_give_up(deps: &Deps, context: SendContext<'_>, mut message: O
             "no evidence that it was sent: it is sent again, and marked"
         );
     }
-    Err(RETRY_SOON)
+    Ok(RETRY_SOON)
 }
 
 /// Returns the delivery that the instance's statuses reported under our own message id. Returns `None` if there is no
@@ -167,17 +168,17 @@ async fn find_own_delivery(
 /// Waits because the provider could not be asked for evidence. While the instance is closed, the conversation is
 /// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
 /// is given up.
-async fn wait_for_provider(deps: &Deps, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
+async fn wait_for_provider(deps: &Deps, message: &Outgoing, claimed_at: jiff::Timestamp) -> PortResult<Stop> {
     let limit = deps.settings().parked_max;
     if deps.system().now() >= add_duration(claimed_at, limit) {
         let why = "the provider could not be asked".to_owned();
-        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
+        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
     let state = deps.store().read_instance_state(&message.instance).await?;
     if state.connection != ConnectionStatus::Open {
-        return park_conversation(deps, &message, None).await;
+        return Ok(Stop::Park(None));
     }
-    Err(Stop::Later(Verdict::Retry {
+    Ok(Stop::Later(Verdict::Retry {
         after: EVIDENCE_CHECK_INTERVAL,
     }))
 }
@@ -247,10 +248,6 @@ fn find_running_equal(
     equal.map(|other| other.until).max()
 }
 
-async fn give_up_failed(deps: &Deps, message: Outgoing) -> StepResult {
-    give_up(deps, message, Reason::WhatsappPermanentError, None).await
-}
-
 /// The evidence that echoes give about a message's attempts.
 enum EchoEvidence {
     /// No echo shows that an attempt was sent.
@@ -292,15 +289,15 @@ async fn find_echo_evidence(
     Ok(EchoEvidence::Nothing)
 }
 
-/// Marks a message as sent, and stops, if evidence of an earlier attempt appeared after it was queued again. Called
+/// Marks a message as sent if evidence of an earlier attempt appeared after it was queued again. `None`: there is none. Called
 /// before the message is sent again or cancelled. Nothing is looked up if the message is not marked `maybe_sent`.
 pub(super) async fn settle_if_already_sent(
     deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
-) -> StepResult {
+) -> PortResult<Option<Handled>> {
     if !message.out.maybe_sent {
-        return Ok(());
+        return Ok(None);
     }
     let id = match find_echo_evidence(deps, context.bound, message, None).await? {
         EchoEvidence::Echo(id) => Some(id),
@@ -313,14 +310,14 @@ pub(super) async fn settle_if_already_sent(
                     .is_some_and(|status| status != DeliveryStatus::Failed)
             };
             let Some(delivery) = delivery.filter(reached) else {
-                return Ok(());
+                return Ok(None);
             };
             delivery.provider_message_id
         }
     };
-    let settles = settle_as_sent(deps, context, message.clone(), id, TOLD_BY_ECHO_OR_STATUS);
-    Box::pin(settles).await?;
-    Err(Stop::Finished)
+    let mut sent = message.clone();
+    let settles = settle_as_sent(deps, context, &mut sent, id, TOLD_BY_ECHO_OR_STATUS);
+    Box::pin(settles).await.map(Some)
 }
 
 /// Texts in the history of a message that turned out to have been sent.
@@ -332,11 +329,14 @@ const TOLD_BY_ECHO_OR_STATUS: &str = "told by its echo or its status";
 async fn settle_as_sent(
     deps: &Deps,
     context: SendContext<'_>,
-    mut message: Outgoing,
+    message: &mut Outgoing,
     provider_message_id: Option<String>,
     why: &str,
-) -> StepResult {
-    store_sent(deps, context, &mut message, provider_message_id, None, Some(why)).await?;
+) -> PortResult<Handled> {
+    let stored = store_sent(deps, context, message, provider_message_id, None, Some(why));
+    if stored.await? == WriteOutcome::Conflict {
+        return Ok(Handled::RETRY_SOON);
+    }
     tracing::info!(ordinal = message.ordinal.0, "it had been sent");
-    Ok(())
+    Ok(Handled::Finished)
 }

@@ -2,12 +2,15 @@
 //! made just before the claim and not when the message is made, because the queue may have been slow or the instance
 //! closed.
 
-use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, expiry, give_up, template_check, waiting};
+use super::template_check;
 use crate::Deps;
+use crate::hooks::send_form::{MessageForm, Replacement, SendForm};
+use crate::hooks::send_gate::{RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
@@ -20,7 +23,7 @@ use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Text in a message's history for an attempt in which the instance's template was sent instead.
-pub(super) const TEMPLATE_INSTEAD: &str =
+const TEMPLATE_INSTEAD: &str =
     "24 hours have passed since the contact wrote: the instance's re-engagement template goes out instead";
 
 const NO_TEMPLATE: &str =
@@ -33,10 +36,34 @@ const OTHER_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(60);
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
+/// Promise: outside of Meta's service window a message leaves as the instance's template, once a day, or not at all.
+///
+/// Tests: `tests/kit/tests/use_cases/window.rs#or_the_instances_template_goes_out_and_the_record_keeps_its_words`,
+/// `tests/kit/tests/use_cases/window.rs#later_it_is_given_up_and_its_dead_letter_says_why`.
+pub(crate) struct ServiceWindowForm;
+
+#[async_trait]
+impl SendForm for ServiceWindowForm {
+    async fn shape(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &mut Outgoing,
+        form: &mut MessageForm,
+    ) -> StepResult {
+        let instead = check_service_window(deps, context, message).await?;
+        form.instead = instead.map(|content| Replacement {
+            content,
+            why: TEMPLATE_INSTEAD,
+        });
+        Ok(())
+    }
+}
+
 /// Returns the content that must be sent in place of the message. `None`: the message may be sent as it is. Stops if nothing
 /// may be sent. The contact's last message known at the commit is enough while its window is open. Otherwise the conversation
 /// is read again, because the contact may have written since.
-pub(super) async fn check_service_window(
+async fn check_service_window(
     deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
@@ -56,34 +83,27 @@ pub(super) async fn check_service_window(
     }
     if is_taken_over(deps, message, latest.as_ref()).await? {
         // A claim of this message would have been refused, and the reply cancelled, in the same way.
-        return cancel::cancel_void_reply(deps, message).await;
+        return Err(Stop::Void);
     }
     if message.out.expires_at.is_some() {
-        Box::pin(expiry::cancel_unwanted(
-            deps,
-            context,
-            message,
-            Reason::WindowClosed,
-        ))
-        .await?;
+        return Err(Stop::Cancel(Reason::WindowClosed));
     }
     let (Some(latest), Some(_)) = (latest, last_inbound_at) else {
-        return give_up_closed_window(deps, message, NEVER_WROTE).await;
+        return Err(give_up_closed_window(NEVER_WROTE));
     };
     let Some(template) = &context.bound.instance.reengagement_template else {
-        return give_up_closed_window(deps, message, NO_TEMPLATE).await;
+        return Err(give_up_closed_window(NO_TEMPLATE));
     };
     if let Some(why) = template_check::explain_unusable(deps, context, template).await {
         let why = format!("the re-engagement template cannot be sent: {why}");
-        return give_up_closed_window(deps, message, &why).await;
+        return Err(give_up_closed_window(&why));
     }
     match Box::pin(claim_template(deps, message, latest, last_inbound_at)).await? {
         TemplateClaim::Ours => Ok(Some(Content::Template(template.clone()))),
-        TemplateClaim::Another => give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await,
-        TemplateClaim::Waits => {
-            let after = OTHER_MESSAGE_WAIT;
-            waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await
-        }
+        TemplateClaim::Another => Err(give_up_closed_window(TEMPLATE_ALREADY_SENT)),
+        TemplateClaim::Waits => Err(Stop::Wait(Verdict::Retry {
+            after: OTHER_MESSAGE_WAIT,
+        })),
         TemplateClaim::Lost => Err(RETRY_SOON),
     }
 }
@@ -146,10 +166,9 @@ async fn find_noted_state(deps: &Deps, message: &Outgoing, id: &MessageId) -> Po
     })
 }
 
-/// Gives up a message that the closed window does not allow. Always returns a [`Stop`].
-async fn give_up_closed_window<T>(deps: &Deps, message: &Outgoing, why: &str) -> StepResult<T> {
-    give_up(deps, message.clone(), Reason::WindowClosed, Some(why.to_owned())).await?;
-    Err(Stop::Finished)
+/// Gives up a message that the closed window does not allow.
+fn give_up_closed_window(why: &str) -> Stop {
+    Stop::GiveUp(Reason::WindowClosed, Some(why.to_owned()))
 }
 
 /// Returns `true` if the message is the agent's, but its conversation is no longer the agent's or has another epoch.

@@ -1,48 +1,76 @@
-//! Builds what a provider is given of a message, with the bytes of an upload in place of its id. They are stored as the file of the message,
-//! too.
+//! The file of a message that is sent: the bytes of an upload leave in place of its id, and are stored as the file of the message, too.
 
 use crate::Deps;
+use crate::hooks::after_commit::AfterCommit;
+use crate::hooks::send_form::{MessageForm, SendForm};
+use crate::hooks::send_gate::{SendContext, StepResult};
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
+use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
 use recado_domain::retention::RetentionPolicy;
-use recado_ports::ports::{FileBytes, FileError, OutgoingMessage, PortResult};
+use recado_ports::ports::{FileBytes, FileError, PortResult};
 use sha2::{Digest, Sha256};
 use std::error::Error;
+
+/// Promise: what is sent from an upload reaches the provider with its bytes, and is shown, exported and erased as any other file.
+///
+/// Tests: `tests/kit/tests/use_cases/uploads.rs#the_bytes_are_given_to_the_provider_and_are_the_file_of_the_message`,
+/// `tests/kit/tests/use_cases/uploads.rs#what_was_sent_by_its_url_is_fetched_once_it_was_sent_and_goes_with_its_contact`.
+pub(crate) struct SentFile;
+
+#[async_trait]
+impl SendForm for SentFile {
+    async fn shape(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &mut Outgoing,
+        form: &mut MessageForm,
+    ) -> StepResult {
+        let Some(upload) = read_upload(deps, message).await? else {
+            return Ok(());
+        };
+        if form.instead.is_none() {
+            let retention = &context.bound.tenant.retention;
+            keep_sent_file(deps, retention, message, &upload).await;
+            let own = message.content_as_sent().into_owned();
+            form.with_bytes = Some(upload::inline_upload(own, upload));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl AfterCommit for SentFile {
+    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
+        expect_sent_file(message, deps.system().now());
+        Ok(())
+    }
+}
 
 /// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
 /// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
 /// adapter gives the message up.
-pub(super) async fn read_upload(deps: &Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
+async fn read_upload(deps: &Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
     match upload::find_upload(deps, &message.instance, &message.content).await? {
         FoundUpload::Stored(upload) => Ok(Some(upload)),
         FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),
     }
 }
 
-/// Replaces the id of an upload in `outgoing` by the bytes of `file`, if there is a file.
-pub(super) fn insert_upload(outgoing: OutgoingMessage, file: Option<StoredUpload>) -> OutgoingMessage {
-    match file {
-        None => outgoing,
-        Some(file) => OutgoingMessage {
-            content: upload::inline_upload(outgoing.content, file),
-            ..outgoing
-        },
-    }
-}
-
 /// Stores the upload that the message sends as the file of the message, which the claim then writes. It is done once; a failure
 /// leaves the message without a file to show, and the next attempt tries again.
-pub(super) async fn keep_sent_file(
+async fn keep_sent_file(
     deps: &Deps,
     retention: &RetentionPolicy,
     message: &mut Outgoing,
-    upload: Option<&StoredUpload>,
+    upload: &StoredUpload,
 ) {
-    let (Some(upload), None, Some(key)) = (upload, &message.file, message.file_key()) else {
+    let (None, Some(key)) = (&message.file, message.file_key()) else {
         return;
     };
     let kept_until = retention.file_end(message.stored_at);
@@ -67,7 +95,7 @@ pub(super) async fn keep_sent_file(
 
 /// Has the file that a message was sent with by its https URL fetched from there later. So it is shown as any other. Nobody got
 /// the messages of a simulation.
-pub(super) fn expect_sent_file(message: &mut Outgoing, now: Timestamp) {
+fn expect_sent_file(message: &mut Outgoing, now: Timestamp) {
     if message.file.is_none() && !message.out.simulated {
         message.file = MessageFile::expect_from_url(&message.content_as_sent(), now);
     }
@@ -93,17 +121,4 @@ async fn store_sent_file(
     let bytes = FileBytes::from_bytes(bytes);
     deps.queues().put_file(key, &stored.mime_type, bytes).await?;
     Ok(Some(stored))
-}
-
-/// Builds the message that the provider is given.
-pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
-    let out = &message.out;
-    OutgoingMessage {
-        id: message.message_id(),
-        to: out.attempt_address().clone(),
-        content: message.content_as_sent().into_owned(),
-        options: out.options.clone(),
-        attempt: out.attempts.max(1),
-        model: message.model_kind(),
-    }
 }

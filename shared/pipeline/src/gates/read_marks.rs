@@ -1,17 +1,39 @@
 //! Marks as read what a person answers by the API, where the instance is configured so.
 
 use crate::Deps;
+use crate::hooks::beside_send::BesideSend;
+use futures::future::BoxFuture;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Outgoing, Role};
 use recado_domain::outbox::Author;
+
 /// Number of messages before an answer among which those that it answers are looked for.
 const LOOKED_AT: usize = 100;
 
+/// Promise: what a person answers by the API is marked as read, beside the answer's first attempt.
+///
+/// Test: `tests/kit/tests/use_cases/signatures.rs#what_a_person_answers_by_the_api_is_marked_as_read_and_what_was_before_is_not`.
+pub(crate) struct ReadMarks;
+
+impl BesideSend for ReadMarks {
+    fn begin<'a>(
+        &self,
+        deps: &'a Deps,
+        bound: &'a InstanceConfig,
+        message: &Outgoing,
+    ) -> Option<BoxFuture<'a, ()>> {
+        let answered = AnsweredMessages::from_person_answer(bound, message)?;
+        Some(Box::pin(async move {
+            answered.mark_answered_messages(deps, bound).await;
+        }))
+    }
+}
+
 /// The place of a person's answer, before which messages are marked as read.
 #[derive(Debug)]
-pub(super) struct AnsweredMessages {
+struct AnsweredMessages {
     conversation: ConversationId,
     answer: Ordinal,
     address: ContactAddress,
@@ -20,7 +42,7 @@ pub(super) struct AnsweredMessages {
 impl AnsweredMessages {
     /// Returns what the first attempt at `message` marks. `None`: the message is no person's answer, or nothing is marked on
     /// this instance.
-    pub(super) fn from_person_answer(bound: &InstanceConfig, message: &Outgoing) -> Option<Self> {
+    fn from_person_answer(bound: &InstanceConfig, message: &Outgoing) -> Option<Self> {
         let out = &message.out;
         let is_answer = out.author == Author::Person && out.covers > Ordinal(0) && out.attempts <= 1;
         (bound.instance.mark_read && is_answer).then(|| Self {
@@ -31,7 +53,7 @@ impl AnsweredMessages {
     }
 
     /// Marks the contact's messages since the answer before. Failures have no effect.
-    pub(super) async fn mark_answered_messages(&self, deps: &Deps, bound: &InstanceConfig) {
+    async fn mark_answered_messages(&self, deps: &Deps, bound: &InstanceConfig) {
         let Ok(Some((_, known))) = deps
             .store()
             .find_with_history(&self.conversation, LOOKED_AT)

@@ -1,0 +1,88 @@
+//! Cancels messages that are not to leave any more, because what they say is over.
+
+use crate::Deps;
+use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use recado_domain::invitations::BATCH_PERMIT;
+use recado_domain::message::Outgoing;
+use recado_domain::millis::add_duration;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_ports::records::effects::find_journal;
+
+/// Promise: a message with an end does not leave after it. Other messages do not wait for it in another group either.
+///
+/// Test: `tests/kit/tests/use_cases/openings.rs#what_could_not_leave_before_the_opening_is_cancelled`.
+pub(crate) struct ExpiryGate;
+
+#[async_trait]
+impl SendGate for ExpiryGate {
+    fn moments(&self) -> &'static [SendMoment] {
+        &[
+            SendMoment::OtherGroup,
+            SendMoment::BeforeDue,
+            SendMoment::BeforeClaim,
+        ]
+    }
+
+    async fn check(
+        &self,
+        deps: &Deps,
+        _context: SendContext<'_>,
+        message: &Outgoing,
+    ) -> StepResult<Option<Timestamp>> {
+        let Some(end) = message.out.expires_at else {
+            return Ok(None);
+        };
+        let now = deps.system().now();
+        cancel_if_expired(message, end, now)?;
+        Ok(Some(add_duration(now, BATCH_PERMIT)))
+    }
+}
+
+/// Cancels a queued message whose time is over.
+fn cancel_if_expired(message: &Outgoing, end: Timestamp, now: Timestamp) -> StepResult {
+    if end <= now && message.out.state == OutboxState::Queued {
+        return Err(Stop::Cancel(Reason::Expired));
+    }
+    Ok(())
+}
+
+/// Promise: a reminder does not leave if its appointment was moved or cancelled since the reminder fell due.
+///
+/// Test: `tests/kit/tests/use_cases/reminders.rs#a_reminder_that_still_waits_to_be_sent_goes_with_the_appointment_and_with_its_time`.
+pub(crate) struct VoidReminderGate;
+
+#[async_trait]
+impl SendGate for VoidReminderGate {
+    fn moments(&self) -> &'static [SendMoment] {
+        &[SendMoment::BeforeClaim]
+    }
+
+    async fn check(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &Outgoing,
+    ) -> StepResult<Option<Timestamp>> {
+        cancel_void_reminder(deps, context, message).await
+    }
+}
+
+/// Cancels a reminder whose appointment the contact's journal does not have any more.
+async fn cancel_void_reminder(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+) -> StepResult<Option<Timestamp>> {
+    let Some(reminded) = &message.out.reminds_of else {
+        return Ok(None);
+    };
+    let asked_at = deps.system().now();
+    let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
+    if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
+        return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
+    }
+    Err(Stop::Cancel(Reason::Expired))
+}

@@ -1,0 +1,132 @@
+//! Asks just before each attempt whether a message may leave: its guest may have opted out since it was taken, quiet hours may have begun,
+//! its batch may be stopped, and what it reminds of may be off.
+
+use super::identity_attempt::keep_sent;
+use crate::Deps;
+use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use recado_domain::invitations::{BATCH_PERMIT, BatchState};
+use recado_domain::message::Outgoing;
+use recado_domain::millis::add_duration;
+use recado_domain::outbox::OutboxState;
+use recado_ports::ports::WriteOutcome;
+use recado_ports::records::batches::find_batch;
+
+/// Promise: nothing else to a contact waits for an invitation that is held back. `reconcile` comes back to it.
+///
+/// Test: `tests/kit/tests/use_cases/invitation_rules.rs#a_reply_leaves_while_an_invitation_to_its_contact_is_held_back`.
+pub(crate) struct HeldBackGate;
+
+#[async_trait]
+impl SendGate for HeldBackGate {
+    fn moments(&self) -> &'static [SendMoment] {
+        &[SendMoment::OtherGroup, SendMoment::BeforeDue]
+    }
+
+    async fn check(
+        &self,
+        deps: &Deps,
+        _context: SendContext<'_>,
+        message: &Outgoing,
+    ) -> StepResult<Option<Timestamp>> {
+        let is_queued = message.out.state == OutboxState::Queued;
+        if is_queued && message.out.is_held_back(deps.system().now()) {
+            return Err(Stop::Finished);
+        }
+        Ok(None)
+    }
+}
+
+/// Promise: nothing else to a contact waits for a message of a paused batch. In the message's own group, [`PermissionGate`] keeps it.
+///
+/// Test: `tests/kit/tests/use_cases/batches.rs#a_paused_batch_waits_and_goes_on_and_holds_up_nothing_else`.
+pub(crate) struct PausedBatchGate;
+
+#[async_trait]
+impl SendGate for PausedBatchGate {
+    fn moments(&self) -> &'static [SendMoment] {
+        &[SendMoment::OtherGroup]
+    }
+
+    async fn check(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &Outgoing,
+    ) -> StepResult<Option<Timestamp>> {
+        let is_queued = message.out.state == OutboxState::Queued;
+        let Some(batch) = message.out.batch.as_ref().filter(|_| is_queued) else {
+            return Ok(None);
+        };
+        let batch = find_batch(deps.store(), &context.bound.tenant.id, batch).await?;
+        match batch.map(|batch| batch.record.state) {
+            Some(BatchState::Paused) => Err(Stop::Finished),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Promise: who opts out gets no other attempt, quiet hours are quiet, and who stops a batch waits for [`BATCH_PERMIT`] at most.
+///
+/// Tests: `tests/kit/tests/use_cases/possible_sends.rs#who_opts_out_after_an_attempt_of_unknown_outcome_gets_no_other`,
+/// `tests/kit/tests/use_cases/possible_sends.rs#quiet_hours_that_begin_after_an_attempt_of_unknown_outcome_are_quiet`.
+pub(crate) struct PermissionGate;
+
+#[async_trait]
+impl SendGate for PermissionGate {
+    fn moments(&self) -> &'static [SendMoment] {
+        &[SendMoment::BeforeClaim]
+    }
+
+    async fn check(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &Outgoing,
+    ) -> StepResult<Option<Timestamp>> {
+        check_permission(deps, context, message).await
+    }
+}
+
+/// Asks whether a message of a batch or an invitation may leave now. What may not leave now is held back, or passed over in a paused
+/// batch. What is not to leave any more is cancelled, also if it may have been sent before.
+async fn check_permission(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+) -> StepResult<Option<Timestamp>> {
+    // The time before the reads: whoever stops a batch after that waits until the permit is over.
+    let asked_at = deps.system().now();
+    let out = &message.out;
+    if out.batch.is_none() && out.invitation.is_none() {
+        return Ok(None);
+    }
+    let invitation = out.invitation.as_deref();
+    let tenant = &context.bound.tenant;
+    let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
+    if judged != AttemptPermission::Granted && out.is_identity_attempt() {
+        return Err(keep_sent(deps, message, "it may not leave now").await?);
+    }
+    match judged {
+        AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
+        AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
+        AttemptPermission::Paused => Err(Stop::Finished),
+        AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
+    }
+}
+
+/// Holds an invitation back. Always returns a [`Stop`].
+async fn hold_back<T>(deps: &Deps, message: &Outgoing, at: Timestamp) -> StepResult<T> {
+    let mut held = message.clone();
+    held.out.hold_back(at)?;
+    if deps.store().save_open_message(&held.to_record(), None).await? == WriteOutcome::Conflict {
+        return Err(RETRY_SOON);
+    }
+    tracing::info!(
+        ordinal = message.ordinal.0,
+        "an invitation is held back by the rules for deliveries"
+    );
+    Err(Stop::Finished)
+}
