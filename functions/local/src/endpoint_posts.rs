@@ -6,7 +6,7 @@ use recado_domain::published_event::EventCursor;
 use recado_embedded::{Embedded, EventReader};
 use recado_notify::EndpointPoster;
 use recado_pipeline::Deps;
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{LogPlace, PortResult};
 use recado_pipeline::webhooks::{list_posted_endpoints, post_due_events, remove_unknown_states};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ impl PostLoop {
     /// Reads whose events were published since the last look.
     async fn read_news(&mut self) -> PortResult<()> {
         if self.seen == EventCursor::START {
-            self.seen = self.deps.store().find_newest_cursor(None).await?;
+            self.seen = self.deps.store().find_cursor(LogPlace::Newest).await?;
             return Ok(());
         }
         loop {

@@ -2,7 +2,7 @@
 
 use futures::future::{Either, select};
 use recado_domain::published_event::EventCursor;
-use recado_pipeline::ports::{LoggedEvent, PortResult, PublishedEvents};
+use recado_pipeline::ports::{LogPlace, LoggedEvent, PortResult, PublishedEvents};
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::sync::{broadcast, watch};
@@ -113,7 +113,7 @@ impl EventFeed {
             from
         } else {
             // Streams that began before this place read on from their own.
-            let newest = log.find_newest_cursor(None).await?;
+            let newest = log.find_cursor(LogPlace::Newest).await?;
             self.send_batch(newest, newest, Vec::new());
             newest
         };

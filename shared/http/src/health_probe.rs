@@ -104,14 +104,14 @@ impl HealthProbe {
     pub async fn probe_store(&self, deps: &Deps, depths: &dyn QueueDepths) {
         let at = deps.system().now();
         self.lock_state().tried = Some(at);
-        let write = run_with_timeout(deps, "proving a write", check_store_writes(deps, at)).await;
+        let write = run_with_timeout(deps, "proving a write", check_store_writes(deps, depths, at)).await;
         let depth = run_with_timeout(
             deps,
             "the depth of a queue",
             depths.read_queue_depth(QueueName::Inbound),
         )
         .await;
-        let intake = run_with_timeout(deps, "the oldest new event", deps.store().read_oldest_intake()).await;
+        let intake = run_with_timeout(deps, "the oldest new event", depths.read_oldest_intake()).await;
         let disk = deps.store().read_disk_space().await;
         let mut last = self.lock_state();
         match disk {

@@ -69,8 +69,8 @@ use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_secret, hmac_sha256};
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
-use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
-use recado_pipeline::records::configuration::put_configuration;
+use recado_pipeline::ports::{CommitOutcome, Conversations};
+use recado_pipeline::records::configuration::{find_config_by_external, put_configuration};
 use recado_pipeline::{Components, Deps, Settings};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -293,18 +293,15 @@ impl Site {
 
     /// A conversation with one message of the contact.
     pub(crate) async fn conversation(&self, contact: &str) -> ConversationId {
-        let bound = succeed(
-            self.store
-                .find_instance_config(Provider::Evolution, &ExternalId::parse("suporte-01").unwrap()),
-        )
+        let bound = succeed(find_config_by_external(
+            &self.store,
+            Provider::Evolution,
+            &ExternalId::parse("suporte-01").unwrap(),
+        ))
         .await
         .unwrap();
         let address = ContactAddress::parse(contact).unwrap();
-        let key = succeed(
-            self.store
-                .put_identity_key_if_absent(&IdentityKey::from_bytes([7; 32])),
-        )
-        .await;
+        let key = succeed(self.store.keep_identity_key(&|| IdentityKey::from_bytes([7; 32]))).await;
         let id = ConversationId::new(key.derive_thread_id(&bound.instance.id, address.as_str()), 1);
         let now = Clock::from_system().now();
         let mut conversation = Conversation::start_new(id.clone(), &bound, address, None, now);

@@ -12,19 +12,15 @@
 
 use crate::table::Table;
 
-mod configuration;
 mod conversations;
 mod dead_queues;
-mod deliveries;
 mod document_reader;
 mod effect_tool;
 mod email;
 mod embedder;
 mod endpoint_posts;
 mod files;
-mod gauges;
 mod history;
-mod identity;
 mod inbox;
 mod instances;
 mod knowledge_library;
@@ -32,6 +28,7 @@ mod llm;
 mod moving;
 mod notification_channels;
 mod outbox;
+mod overviews;
 mod providers;
 mod published_events;
 mod push_ticket;
@@ -44,30 +41,22 @@ mod system;
 mod tool_failure;
 mod tools;
 mod transcriber;
-mod usage;
 mod vector_store;
 
 pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
-pub use configuration::ConfigurationStore;
 pub use conversations::{ConversationFilter, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
-pub use deliveries::Deliveries;
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
 pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEffectTool, SettlingAbility};
 pub use email::{AcceptedEmail, EmailError, EmailSenders};
 pub use embedder::{Embedder, EmbeddingError, Embeddings};
 pub use endpoint_posts::{EndpointPost, EndpointPosts, PostAnswer};
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
-pub use gauges::{
-    DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
-    TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
-};
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
-pub use identity::IdentityKeyStore;
-pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
-pub use instances::{InstanceStates, Reservation};
+pub use inbox::{EventChange, EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
+pub use instances::{Instances, Reservation, SlotTurn};
 pub use knowledge_library::{
     FetchedDocument, KnowledgeLibrary, KnownVectors, LibraryError, PageFailure, SearchedQuestion,
 };
@@ -78,22 +67,25 @@ pub use llm::{
 pub use moving::{ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
+pub use overviews::{
+    DiskSpace, OpenEvent, OpenMessage, OpenWork, Overviews, OwedAnswer, QueueDepth, QueueDepths,
+    TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
+};
 pub use providers::{
     ConnectionAnswer, CredentialState, OutgoingMessage, PictureAnswer, Providers, SendEvidence, SendOutcome,
     TemplateAnswer, UnacknowledgedSend,
 };
-pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
+pub use published_events::{LogPlace, LoggedEvent, PublishedEvents, PublishedPage};
 pub use push_ticket::PushTicket;
 pub use queues::{InboundEntry, OutboundEntry, Queues};
-pub use record_indexes::{CorrelatedRecords, OverdueWork, RecordIndexes};
-pub use record_removal::{DELETED_MESSAGES_MAX, RecordRemoval};
+pub use record_indexes::{CorrelatedRecords, OverdueWork};
+pub use record_removal::{DELETED_MESSAGES_MAX, EventOwners, RecordRemoval};
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;
 pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
 pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
-pub use usage::UsageRecords;
 pub use vector_store::{NEAREST_MAX, VectorStore};
 
 /// Number of tries to read, change and write a record that others write too. The losses are to other writers' changes, so
@@ -112,20 +104,16 @@ macro_rules! join_ports {
 
 join_ports!(
     /// The ports that tell how the whole installation fares.
-    InstallationStore: Table + Gauges + UsageRecords
+    InstallationStore: Table + Overviews
 );
 
 join_ports!(
     /// A store of all records: every store port together.
     Store: Inbox
         + Conversations
-        + IdentityKeyStore
         + OutboxStore
         + RecordRemoval
-        + Deliveries
-        + InstanceStates
-        + ConfigurationStore
-        + RecordIndexes
+        + Instances
         + InstallationStore
         + PublishedEvents
 );

@@ -3,7 +3,7 @@
 use futures::executor::block_on;
 use recado_aws::OsSystem;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options, SimulationError};
-use recado_pipeline::ports::{InboundWrite, Inbox, RecordIndexes};
+use recado_pipeline::ports::{InboundWrite, Inbox, Overviews};
 use recado_testkit::builders::{Fixture, far_ahead};
 use std::hint::black_box;
 use std::time::Instant;

@@ -10,7 +10,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::published_event::{DEFAULT_EVENT_RETENTION, EventCursor, PublishedEvent};
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Options};
 use recado_pipeline::ports::{
-    Conversations, Deliveries, DeliveryLink, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
+    Conversations, DeliveryLink, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
 };
 use recado_testkit::builders::{Fixture, claimed, far_ahead, out};
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ async fn answer_a_message(store: &Store, fixture: &Fixture) {
         provider_message_id: None,
         detail: None,
     };
-    store.record_status(&delivered, far_ahead()).await.unwrap();
+    store.record_status(&delivered, far_ahead(), None).await.unwrap();
 }
 
 /// The events of a story of [`answer_a_message`].

@@ -23,8 +23,8 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
 use recado_domain::millis::add_millis;
 use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
 use recado_ports::ports::{
-    InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
-    WriteOutcome,
+    EventChange, InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome,
+    System, WriteOutcome,
 };
 use recado_ports::records::alerts::{list_ended_alerts, list_live_alerts};
 use recado_ports::records::configuration::put_configuration;
@@ -205,7 +205,14 @@ impl<'a, S: Store> AlertStory<'a, S> {
         let stored = succeed(self.store.store_inbound(write)).await;
         assert_eq!(stored, StoreInboundOutcome::Stored);
         let now = self.clock.now();
-        succeed(self.store.settle_event(&job.event, None, now, far_ahead())).await;
+        succeed(self.store.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: now,
+                expires: far_ahead(),
+            },
+        ))
+        .await;
         conversation
     }
 }
@@ -352,7 +359,14 @@ async fn slow_processing<S: Store>(scene: &AlertStory<'_, S>) {
     }
     assert_eq!(told, [(kind, WARNING, FIRING)]);
     let now = scene.clock.now();
-    succeed(scene.store.settle_event(&job.event, None, now, far_ahead())).await;
+    succeed(scene.store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: now,
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
 }
 
@@ -378,7 +392,7 @@ async fn waiting_customer<S: Store>(scene: &AlertStory<'_, S>) -> Conversation {
     scene.quiet_minutes(2).await;
     conversation.record_operator_answer(conversation.last, true, scene.clock.now());
     conversation.rev += 1;
-    let written = succeed(scene.store.update_conversation(&conversation)).await;
+    let written = succeed(scene.store.update_conversation(&conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
     conversation
@@ -389,7 +403,7 @@ async fn needed_person<S: Store>(scene: &AlertStory<'_, S>, mut conversation: Co
     let kind = AlertKind::PersonNeeded;
     let save = async |conversation: &mut Conversation| {
         conversation.rev += 1;
-        let written = succeed(scene.store.update_conversation(conversation)).await;
+        let written = succeed(scene.store.update_conversation(conversation, &[])).await;
         assert_eq!(written, WriteOutcome::Written);
     };
     conversation.give_back_to_agent(conversation.last, scene.clock.now());

@@ -3,7 +3,7 @@
 use crate::builders::{Fixture, at, far_ahead};
 use crate::ports::succeed;
 use recado_domain::event::InboundJob;
-use recado_ports::ports::{OverdueWork, RecordEventOutcome, Store};
+use recado_ports::ports::{EventChange, OverdueWork, RecordEventOutcome, Store};
 use recado_ports::records::dead_letters::find_dead_letter;
 
 /// Looks at two pending events, of which the first is damaged; then settles that one, and looks for it again.
@@ -25,7 +25,13 @@ pub async fn a_damaged_event_hides_no_other_and_can_be_settled<S: Store>(
     assert!(noted.is_err_and(|error| !error.is_retryable()));
     let found = store.find_event(&damaged.event).await;
     assert!(found.is_err_and(|error| !error.is_retryable()));
-    let settled = store.settle_event(&damaged.event, Some(&dead_letter), at(1), far_ahead());
+    let settled = store.change_event(
+        &damaged.event,
+        EventChange::GiveUp {
+            dead_letter: &dead_letter,
+            expires: far_ahead(),
+        },
+    );
     assert!(succeed(settled).await);
     let letter = succeed(find_dead_letter(store, &dead_letter.id)).await;
     assert_eq!(letter, Some(dead_letter));

@@ -27,7 +27,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::{Components, Settings, Verdict, process, upload};
-use recado_ports::ports::{InboundEntry, QueuePorts, RecordEventOutcome, Store, System};
+use recado_ports::ports::{EventChange, InboundEntry, QueuePorts, RecordEventOutcome, Store, System};
 use recado_ports::records::configuration::put_configuration;
 use serde_json::json;
 
@@ -165,7 +165,7 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
     /// Writes what there is of everybody.
     async fn fill(self) -> Self {
         let (site, store) = (&self, &self.deps.store);
-        succeed(store.put_identity_key_if_absent(&identity_key())).await;
+        succeed(store.keep_identity_key(&identity_key)).await;
         for fixture in [&site.fixture, &site.neighbour] {
             succeed(put_configuration(store, &fixture.document())).await;
         }
@@ -377,7 +377,7 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
             provider_message_id: Some(provider_id.to_owned()),
             detail: None,
         };
-        succeed(store.record_status(&read, far_ahead())).await;
+        succeed(store.record_status(&read, far_ahead(), None)).await;
     }
 
     /// Events that are not applied: in the queue, with a large body, and given up.
@@ -421,6 +421,13 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
             ..fixture.dead_letter()
         };
         succeed(self.deps.queues.enqueue_dead_copy(&letter)).await;
-        succeed(store.settle_event(&job.event, Some(&letter), now, far_ahead())).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::GiveUp {
+                dead_letter: &letter,
+                expires: far_ahead(),
+            },
+        ))
+        .await;
     }
 }

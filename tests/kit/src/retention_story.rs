@@ -24,7 +24,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, Verdict, process};
-use recado_ports::ports::{DeliveryLink, Files, RecordEventOutcome, Store, System};
+use recado_ports::ports::{DeliveryLink, EventChange, Files, RecordEventOutcome, Store, System};
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::find_dead_letter;
 use std::sync::Arc;
@@ -173,7 +173,7 @@ impl<S: Store + Clone + 'static> Story<S> {
         let mut stored = store_message_file(store, &self.deps.queues, message, given, BASE).await;
         stored.file.as_mut().unwrap().kept_until = policy.file_end(BASE);
         stored.rev += 1;
-        given::assert_written(store.replace_message(&stored, None)).await;
+        given::assert_written(store.update_closed_message(&stored, None)).await;
         stored.file_key().unwrap()
     }
 
@@ -198,7 +198,13 @@ impl<S: Store + Clone + 'static> Story<S> {
         if !is_of_tenant {
             (dead_letter.tenant, dead_letter.instance) = (None, None);
         }
-        let settled = store.settle_event(&job.event, Some(&dead_letter), BASE, BASE);
+        let settled = store.change_event(
+            &job.event,
+            EventChange::GiveUp {
+                dead_letter: &dead_letter,
+                expires: BASE,
+            },
+        );
         assert!(succeed(settled).await);
         dead_letter
     }
@@ -263,7 +269,7 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store + Clone + 'stat
     clock: RetentionClock,
 ) {
     let world = Story::new(store, clock);
-    succeed(world.deps.store.put_identity_key_if_absent(&identity_key())).await;
+    succeed(world.deps.store.keep_identity_key(&identity_key)).await;
     let brief = RetentionPolicy {
         messages: days(30),
         conversations: Some(days(60)),

@@ -40,7 +40,7 @@ pub async fn store_message_file(
     let found = FoundText::within_limit(given.source, given.text.to_owned(), false, None);
     file.text = Some(FileText::Found(found));
     message.rev += 1;
-    let written = succeed(store.replace_message(&message, None)).await;
+    let written = succeed(store.update_closed_message(&message, None)).await;
     assert_eq!(written, WriteOutcome::Written);
     message
 }

@@ -150,7 +150,7 @@ where
             ..ConfigDocument::default()
         };
         block_on(put_configuration(&store, &document)).expect("the configuration is applied");
-        block_on(store.put_identity_key_if_absent(&identity_key())).expect("the identity key is kept");
+        block_on(store.keep_identity_key(&identity_key)).expect("the identity key is kept");
         Self {
             common,
             store,

@@ -11,6 +11,7 @@ use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
@@ -195,32 +196,28 @@ impl<A: System> Conversations for DynamoStore<A> {
         Ok(parsed.filter_map(item::keep_readable).collect())
     }
 
-    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "writing a conversation";
-        let item = records::conversation_item(WHAT, conversation)?;
-        let written = self
-            .table
-            .put_record(WHAT, item, Some(follows_stored(conversation)))
-            .await?;
-        Ok(if written.is_ok() {
-            WriteOutcome::Written
-        } else {
-            WriteOutcome::Conflict
-        })
-    }
-
-    async fn update_conversation_with_use(
+    /// Writes a conversation: alone it is one conditional write, with sums a transaction.
+    async fn update_conversation(
         &self,
         conversation: &Conversation,
         used: &[UsageSum],
     ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "writing a conversation with its use of models";
-        let mut actions = commit_actions(WHAT, conversation, &[])?;
-        let thread = conversation.id.thread_id();
-        actions.extend(used.iter().map(|sum| add_usage_to_sum(sum, thread)));
-        Ok(match self.table.run_transaction(WHAT, actions).await? {
-            Ok(()) => WriteOutcome::Written,
-            Err(_) => WriteOutcome::Conflict,
+        let is_written = if used.is_empty() {
+            const WHAT: &str = "writing a conversation";
+            let item = records::conversation_item(WHAT, conversation)?;
+            let follows = Some(follows_stored(conversation));
+            self.table.put_record(WHAT, item, follows).await?.is_ok()
+        } else {
+            const WHAT: &str = "writing a conversation with its use of models";
+            let mut actions = commit_actions(WHAT, conversation, &[])?;
+            let thread = conversation.id.thread_id();
+            actions.extend(used.iter().map(|sum| add_usage_to_sum(sum, thread)));
+            self.table.run_transaction(WHAT, actions).await?.is_ok()
+        };
+        Ok(if is_written {
+            WriteOutcome::Written
+        } else {
+            WriteOutcome::Conflict
         })
     }
 
@@ -374,6 +371,10 @@ impl<A: System> Conversations for DynamoStore<A> {
         let kept = found.into_iter().filter_map(|found| item::unexpired(found, now));
         let signs: Vec<TypingSign> = item::decode_readable(WHAT, kept);
         Ok(signs.into_iter().max_by_key(|sign| sign.at))
+    }
+
+    async fn keep_identity_key(&self, make: &(dyn Fn() -> IdentityKey + Sync)) -> PortResult<IdentityKey> {
+        self.find_or_store_identity_key(make).await
     }
 }
 

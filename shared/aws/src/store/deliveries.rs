@@ -6,12 +6,11 @@ use super::keys::{self, TableKey};
 use super::table::ConditionFailed;
 use super::transaction::TransactionAction;
 use super::usage::add_charge_to_sum;
-use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{Deliveries, PortResult, System};
+use recado_ports::ports::{PortResult, System};
 use std::collections::HashMap;
 
 const ALL_STATUSES: [DeliveryStatus; 5] = [
@@ -276,15 +275,15 @@ impl<A: System> DynamoStore<A> {
                 provider_message_id: told.provider_message_id.clone(),
                 detail: Some(Box::new(told.detail.clone())),
             };
-            self.record_status(&update, expires).await?;
+            self.record_plain_status(&update, expires).await?;
         }
         Ok(())
     }
 }
 
-#[async_trait]
-impl<A: System> Deliveries for DynamoStore<A> {
-    async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
+impl<A: System> DynamoStore<A> {
+    /// Stores the time of a status that tells of no charge.
+    async fn record_plain_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         let Some(key) = self.try_to_record_status(update, expires).await? else {
             return Ok(());
         };
@@ -295,6 +294,7 @@ impl<A: System> Deliveries for DynamoStore<A> {
         self.try_to_record_status(&update, expires).await.map(drop)
     }
 
+    /// Stores the time of a status that tells of a charge, and adds the charge to its sum.
     async fn record_charged_status(
         &self,
         update: &StatusUpdate,
@@ -313,7 +313,21 @@ impl<A: System> Deliveries for DynamoStore<A> {
             .map(drop)
     }
 
-    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+    /// Stores the time of a status, and adds its charge to the sum of it, if it tells of one.
+    pub(super) async fn record_told_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: Option<&UsageSum>,
+    ) -> PortResult<()> {
+        match charge {
+            None => self.record_plain_status(update, expires).await,
+            Some(charge) => self.record_charged_status(update, expires, charge).await,
+        }
+    }
+
+    /// Ends the wait for the acknowledgement of a delivery.
+    pub(super) async fn end_wait(&self, key: &DeliveryKey) -> PortResult<()> {
         const WHAT: &str = "ending a wait for an acknowledgement";
         let change = UpdateChange::default().remove_attributes(&AWAITED);
         let waits = Expression::new("attribute_exists(#open_shard)");
@@ -326,14 +340,16 @@ impl<A: System> Deliveries for DynamoStore<A> {
         Ok(())
     }
 
-    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+    /// Returns a delivery; `None` if it does not exist, is expired or was erased.
+    pub(super) async fn read_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
         let found = self.get_settled_delivery(WHAT, key).await?;
         let found = found.filter(|item| !item.contains_key(ERASED));
         found.map(|item| parse_delivery(WHAT, &item)).transpose()
     }
 
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+    /// Returns whether Recado sent the message of a key.
+    pub(super) async fn was_message_sent(&self, key: &DeliveryKey) -> PortResult<bool> {
         const WHAT: &str = "looking for a sent message";
         let Some(found) = self.get_settled_delivery(WHAT, key).await? else {
             return Ok(false);
@@ -341,7 +357,8 @@ impl<A: System> Deliveries for DynamoStore<A> {
         Ok(found.contains_key(ERASED) || parse_delivery(WHAT, &found)?.message.is_some())
     }
 
-    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+    /// Returns many deliveries, in the order of `keys`.
+    pub(super) async fn read_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         const WHAT: &str = "reading deliveries";
         let named: Vec<TableKey> = keys.iter().map(TableKey::for_delivery).collect();
         let named = self.get_unexpired_items(WHAT, named).await?;

@@ -5,11 +5,10 @@ use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{Item, get_integer, get_string, number_attribute, text_attribute};
 use super::keys::TableKey;
-use async_trait::async_trait;
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::identity::IdentityKey;
 use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
-use recado_ports::ports::{IdentityKeyStore, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System};
 
 /// The attribute that holds the identity key.
 pub(super) const KEY: &str = "key";
@@ -74,7 +73,7 @@ impl<A: System> DynamoStore<A> {
     /// Checks that these functions know the format of the table's records: with one request for each process. A table of an older
     /// release is marked with their format, so that older functions that start from now on refuse it.
     pub async fn check_format(&self) -> PortResult<()> {
-        self.find_identity_key().await.map(|_| ())
+        self.read_identity_key().await.map(|_| ())
     }
 
     /// Takes the key out of its item, and marks the table if its format is older.
@@ -106,9 +105,9 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
-#[async_trait]
-impl<A: System> IdentityKeyStore for DynamoStore<A> {
-    async fn find_identity_key(&self) -> PortResult<Option<IdentityKey>> {
+impl<A: System> DynamoStore<A> {
+    /// Returns the identity key; `None` if there is none yet.
+    async fn read_identity_key(&self) -> PortResult<Option<IdentityKey>> {
         const WHAT: &str = "reading the identity key";
         if let Some(known) = self.identity.get() {
             return Ok(Some(known.clone()));
@@ -119,8 +118,16 @@ impl<A: System> IdentityKeyStore for DynamoStore<A> {
         self.accept_identity_item(WHAT, &item).await.map(Some)
     }
 
-    async fn put_identity_key_if_absent(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
+    /// Returns the identity key; stores what `make` makes if there is none yet.
+    pub(super) async fn find_or_store_identity_key(
+        &self,
+        make: &(dyn Fn() -> IdentityKey + Sync),
+    ) -> PortResult<IdentityKey> {
         const WHAT: &str = "keeping the identity key";
+        if let Some(known) = self.read_identity_key().await? {
+            return Ok(known);
+        }
+        let new = make();
         let item = TableKey::for_identity_key().into_item(Item::from([
             (KEY.to_owned(), text_attribute(new.to_hex())),
             (FORMAT.to_owned(), number_attribute(i64::from(RECORD_FORMAT))),
@@ -130,7 +137,7 @@ impl<A: System> IdentityKeyStore for DynamoStore<A> {
             .put_record(WHAT, item, Some(Expression::record_absent()))
             .await?;
         match written {
-            Ok(()) => Ok(self.identity.get_or_init(|| new.clone()).clone()),
+            Ok(()) => Ok(self.identity.get_or_init(|| new).clone()),
             Err(refused) => {
                 let found = refused
                     .0

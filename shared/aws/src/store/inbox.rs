@@ -13,7 +13,8 @@ use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition}
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
+    EventChange, EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome,
+    StoreInboundOutcome, System,
 };
 use recado_ports::records::dead_letters::{build_lead_key, build_replacement};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -173,6 +174,100 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+impl<A: System> DynamoStore<A> {
+    /// Marks a pending event as dead, and stores the dead letter of its failure.
+    async fn give_up_pending_event(&self, id: &EventId, dead_letter: &DeadLetter) -> PortResult<bool> {
+        const WHAT: &str = "settling an event";
+        let change = settled_change(dead_letter.at)
+            .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
+            .set_value("reason", item::encode_part(WHAT, &dead_letter.reason)?);
+        let lead = build_lead_key(&dead_letter.id);
+        retry_lost_write(PortError::contended(WHAT), (), |()| async {
+            let known = self.get(&lead).await?;
+            let writes = build_replacement(dead_letter, known.as_ref())?;
+            let end = TransactionAction::Update(
+                TableKey::for_event(id),
+                change.clone(),
+                Some(is_in_state(PENDING)),
+            );
+            let actions = std::iter::once(end).chain(self.build_table_actions(&writes));
+            let refused = self.table.run_transaction(WHAT, actions.collect()).await?.err();
+            Ok(match refused {
+                None => WriteAttempt::Done(true),
+                Some(refused) if refused.for_action(0).is_some() => WriteAttempt::Done(false),
+                Some(_) => WriteAttempt::Lost(()),
+            })
+        })
+        .await
+    }
+
+    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        const WHAT: &str = "setting an event's attempts";
+        let change = UpdateChange::default().set_value("attempts", number_attribute(attempts));
+        let as_read = is_in_state(PENDING)
+            .and_condition(Expression::new("#attempts = :seen").with_number(":seen", seen));
+        // If two workers set the same count at once, a repeated request may tell both that they succeeded. Then one
+        // attempt too few is counted, which only means that one more attempt is made and reported.
+        let is_this = |found: &Item| {
+            item::get_string(found, "state") == Some(PENDING)
+                && item::get_integer(found, "attempts") == Some(i64::from(attempts))
+        };
+        let key = TableKey::for_event(id);
+        let set =
+            self.table
+                .update_record_once(WHAT, key, &change, Some(as_read), ReturnValue::None, is_this);
+        Ok(set.await?.is_ok())
+    }
+
+    async fn revive_dead_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
+        const WHAT: &str = "reviving an event";
+        let Some(record) = self.read_dead_event(WHAT, id, failed_at).await? else {
+            return Ok(false);
+        };
+        let pending = EventRecord {
+            state: EventState::Pending,
+            ..record
+        };
+        let change = UpdateChange::default()
+            .set_value("state", text_attribute(PENDING))
+            .set_value("attempts", number_attribute(0))
+            .remove_attributes(&["reason", "settled_at", "ttl"]);
+        let change = match pending.overdue_at() {
+            Some(due) => change
+                .set_value(
+                    "open_shard",
+                    text_attribute(TableKey::for_event(id).open_shard_key()),
+                )
+                .set_value("open_due", number_attribute(due.as_millisecond())),
+            None => change,
+        };
+        // Only a redrive of this failure makes the dead event pending again.
+        let is_this = |found: &Item| item::get_string(found, "state") == Some(PENDING);
+        self.update_dead_event(WHAT, id, failed_at, &change, is_this)
+            .await
+    }
+
+    async fn purge_dead_event(
+        &self,
+        id: &EventId,
+        failed_at: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        const WHAT: &str = "settling a dead event for good";
+        let change = UpdateChange::default()
+            .set_value("state", item::encode_part(WHAT, &EventState::Applied)?)
+            .set_value("reason", item::encode_part(WHAT, &Reason::Purged)?)
+            .set_value("settled_at", number_attribute(at.as_millisecond()))
+            .set_value("ttl", number_attribute(expires.as_second()))
+            .remove_attributes(&["payload", "open_shard", "open_due"]);
+        let settled_at = at.as_millisecond();
+        let is_this = |found: &Item| item::get_integer(found, "settled_at") == Some(settled_at);
+        self.update_dead_event(WHAT, id, failed_at, &change, is_this)
+            .await
+    }
+}
+
 #[async_trait]
 impl<A: System> Inbox for DynamoStore<A> {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
@@ -227,112 +322,27 @@ impl<A: System> Inbox for DynamoStore<A> {
             .map_or(StoreInboundOutcome::Conflict, StoreInboundOutcome::AlreadyStored))
     }
 
-    async fn settle_event(
-        &self,
-        id: &EventId,
-        dead_letter: Option<&DeadLetter>,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        const WHAT: &str = "settling an event";
-        let Some(dead_letter) = dead_letter else {
-            let change = applied_change(WHAT, at, expires)?;
-            return self.apply_pending_event(WHAT, id, at, &change).await;
-        };
-        let change = settled_change(at)
-            .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
-            .set_value("reason", item::encode_part(WHAT, &dead_letter.reason)?);
-        let lead = build_lead_key(&dead_letter.id);
-        retry_lost_write(PortError::contended(WHAT), (), |()| async {
-            let known = self.get(&lead).await?;
-            let writes = build_replacement(dead_letter, known.as_ref())?;
-            let end = TransactionAction::Update(
-                TableKey::for_event(id),
-                change.clone(),
-                Some(is_in_state(PENDING)),
-            );
-            let actions = std::iter::once(end).chain(self.build_table_actions(&writes));
-            let refused = self.table.run_transaction(WHAT, actions.collect()).await?.err();
-            Ok(match refused {
-                None => WriteAttempt::Done(true),
-                Some(refused) if refused.for_action(0).is_some() => WriteAttempt::Done(false),
-                Some(_) => WriteAttempt::Lost(()),
-            })
-        })
-        .await
-    }
-
-    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
-        const WHAT: &str = "finishing an event";
-        self.apply_pending_event(WHAT, id, finish.at, &finished_change(WHAT, finish)?)
-            .await
-            .map(drop)
-    }
-
-    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
-        const WHAT: &str = "setting an event's attempts";
-        let change = UpdateChange::default().set_value("attempts", number_attribute(attempts));
-        let as_read = is_in_state(PENDING)
-            .and_condition(Expression::new("#attempts = :seen").with_number(":seen", seen));
-        // If two workers set the same count at once, a repeated request may tell both that they succeeded. Then one
-        // attempt too few is counted, which only means that one more attempt is made and reported.
-        let is_this = |found: &Item| {
-            item::get_string(found, "state") == Some(PENDING)
-                && item::get_integer(found, "attempts") == Some(i64::from(attempts))
-        };
-        let key = TableKey::for_event(id);
-        let set =
-            self.table
-                .update_record_once(WHAT, key, &change, Some(as_read), ReturnValue::None, is_this);
-        Ok(set.await?.is_ok())
-    }
-
-    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
-        const WHAT: &str = "reviving an event";
-        let Some(record) = self.read_dead_event(WHAT, id, failed_at).await? else {
-            return Ok(false);
-        };
-        let pending = EventRecord {
-            state: EventState::Pending,
-            ..record
-        };
-        let change = UpdateChange::default()
-            .set_value("state", text_attribute(PENDING))
-            .set_value("attempts", number_attribute(0))
-            .remove_attributes(&["reason", "settled_at", "ttl"]);
-        let change = match pending.overdue_at() {
-            Some(due) => change
-                .set_value(
-                    "open_shard",
-                    text_attribute(TableKey::for_event(id).open_shard_key()),
-                )
-                .set_value("open_due", number_attribute(due.as_millisecond())),
-            None => change,
-        };
-        // Only a redrive of this failure makes the dead event pending again.
-        let is_this = |found: &Item| item::get_string(found, "state") == Some(PENDING);
-        self.update_dead_event(WHAT, id, failed_at, &change, is_this)
-            .await
-    }
-
-    async fn purge_event(
-        &self,
-        id: &EventId,
-        failed_at: Timestamp,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        const WHAT: &str = "settling a dead event for good";
-        let change = UpdateChange::default()
-            .set_value("state", item::encode_part(WHAT, &EventState::Applied)?)
-            .set_value("reason", item::encode_part(WHAT, &Reason::Purged)?)
-            .set_value("settled_at", number_attribute(at.as_millisecond()))
-            .set_value("ttl", number_attribute(expires.as_second()))
-            .remove_attributes(&["payload", "open_shard", "open_due"]);
-        let settled_at = at.as_millisecond();
-        let is_this = |found: &Item| item::get_integer(found, "settled_at") == Some(settled_at);
-        self.update_dead_event(WHAT, id, failed_at, &change, is_this)
-            .await
+    async fn change_event(&self, id: &EventId, change: EventChange<'_>) -> PortResult<bool> {
+        match change {
+            EventChange::SetAttempts { seen, attempts } => self.set_attempts(id, seen, attempts).await,
+            EventChange::Apply { at, expires } => {
+                const WHAT: &str = "settling an event";
+                self.apply_pending_event(WHAT, id, at, &applied_change(WHAT, at, expires)?)
+                    .await
+            }
+            EventChange::Finish(finish) => {
+                const WHAT: &str = "finishing an event";
+                self.apply_pending_event(WHAT, id, finish.at, &finished_change(WHAT, finish)?)
+                    .await
+            }
+            EventChange::GiveUp { dead_letter, .. } => self.give_up_pending_event(id, dead_letter).await,
+            EventChange::Revive { failed_at } => self.revive_dead_event(id, failed_at).await,
+            EventChange::Purge {
+                failed_at,
+                at,
+                expires,
+            } => self.purge_dead_event(id, failed_at, at, expires).await,
+        }
     }
 
     async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {

@@ -7,14 +7,17 @@ use super::table::RETRIES_MAX;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_ports::ports::{InstanceStates, PortError, PortResult, Reservation, System};
+use recado_ports::ports::{Instances, PortError, PortResult, Reservation, SlotTurn, System};
+use recado_ports::records::configuration::InstanceName;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The attribute that holds the nonce of the request that changed the state last: by it, a request that was sent twice
 /// recognizes its own effect.
@@ -149,40 +152,15 @@ impl<A: System> DynamoStore<A> {
         let state = self.take_found_state(what, id, found).await?;
         Ok(state.connection != ConnectionStatus::Open)
     }
-}
 
-#[async_trait]
-impl<A: System> InstanceStates for DynamoStore<A> {
-    async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
-        const WHAT: &str = "reading an instance's state";
-        let found = self
-            .table
-            .get_record(WHAT, TableKey::for_instance_state(id))
-            .await?;
-        Ok(found.map_or_else(InstanceState::default, |item| parse_state(WHAT, &item)))
-    }
-
-    async fn read_instance_states(
-        &self,
-        ids: &[InstanceId],
-    ) -> PortResult<HashMap<InstanceId, InstanceState>> {
-        const WHAT: &str = "reading instances' states";
-        let keys: Vec<TableKey> = ids.iter().map(TableKey::for_instance_state).collect();
-        let by_key: HashMap<String, &InstanceId> = ids.iter().map(|id| (keys::instance_pk(id), id)).collect();
-        let mut states = HashMap::new();
-        for item in self.table.get_records(WHAT, keys, false).await? {
-            let id = item::get_string(&item, "pk").and_then(|pk| by_key.get(pk));
-            if let Some(id) = id {
-                let state = item::keep_readable(item::decode_record(WHAT, &item));
-                states.extend(state.map(|state| ((*id).clone(), state)));
-            }
-        }
-        Ok(states)
-    }
-
-    /// Reserves a slot. An idle instance takes one request. A busy one takes two: its arrival time lies ahead, and the
+    /// Reserves the next slot. An idle instance takes one request. A busy one takes two: its arrival time lies ahead, and the
     /// second request moves it further.
-    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
+    async fn reserve_next_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        now: Timestamp,
+    ) -> PortResult<Reservation> {
         const WHAT: &str = "reserving a slot";
         // An arrival time later than this is not plausible and is replaced.
         let latest = rate.latest_plausible_time(now).as_millisecond();
@@ -301,6 +279,54 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             WHAT,
             "the instance's state keeps changing",
         ))
+    }
+}
+
+#[async_trait]
+impl<A: System> Instances for DynamoStore<A> {
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
+        self.read_kept_config(name).await
+    }
+
+    async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
+        const WHAT: &str = "reading an instance's state";
+        let found = self
+            .table
+            .get_record(WHAT, TableKey::for_instance_state(id))
+            .await?;
+        Ok(found.map_or_else(InstanceState::default, |item| parse_state(WHAT, &item)))
+    }
+
+    async fn read_instance_states(
+        &self,
+        ids: &[InstanceId],
+    ) -> PortResult<HashMap<InstanceId, InstanceState>> {
+        const WHAT: &str = "reading instances' states";
+        let keys: Vec<TableKey> = ids.iter().map(TableKey::for_instance_state).collect();
+        let by_key: HashMap<String, &InstanceId> = ids.iter().map(|id| (keys::instance_pk(id), id)).collect();
+        let mut states = HashMap::new();
+        for item in self.table.get_records(WHAT, keys, false).await? {
+            let id = item::get_string(&item, "pk").and_then(|pk| by_key.get(pk));
+            if let Some(id) = id {
+                let state = item::keep_readable(item::decode_record(WHAT, &item));
+                states.extend(state.map(|state| ((*id).clone(), state)));
+            }
+        }
+        Ok(states)
+    }
+
+    async fn reserve_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        turn: SlotTurn,
+        now: Timestamp,
+    ) -> PortResult<Reservation> {
+        match turn {
+            SlotTurn::Next => self.reserve_next_slot(id, rate, now).await,
+            SlotTurn::Yielding => self.reserve_yielding_slot(id, rate, false, now).await,
+            SlotTurn::YieldingAgain => self.reserve_yielding_slot(id, rate, true, now).await,
+        }
     }
 
     /// Changes the state: one update of `seen`, on condition that nobody changed the stored state since. A refused update

@@ -8,16 +8,18 @@ use super::keys::{self, TableKey};
 use super::records;
 use super::table::ConditionFailed;
 use super::transaction::{FailedConditions, TransactionAction, TransactionResult};
+use super::usage::add_usage_to_sum;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
-use recado_domain::delivery::Delivery;
+use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortError, PortResult, System, WriteOutcome,
 };
@@ -36,6 +38,22 @@ fn revision_condition(what: &'static str, message: &Message) -> PortResult<Optio
         "out_rev",
         require_outbox(what, message)?.rev,
     )))
+}
+
+/// Returns the condition that the stored message is closed and has the revision before this one. Only the record of a settled
+/// message carries the revision of its way out, and one that never went out has another, which it lacks until it is replaced.
+fn follows_closed(message: &Message) -> Expression {
+    if let Some(out) = &message.out {
+        // A record without a revision must not count as the first one.
+        return Expression::new("#out_rev = :before").with_number(":before", out.rev.saturating_sub(1));
+    }
+    let before = match message.rev.checked_sub(1) {
+        Some(0) => Expression::new("attribute_not_exists(#rev)"),
+        Some(before) => Expression::new("#rev = :before").with_number(":before", before),
+        // Nothing is stored with a revision below zero.
+        None => Expression::record_absent(),
+    };
+    Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)").and_condition(before)
 }
 
 fn remove_in_flight(message: &Message, flight: &InFlightSend) -> TransactionAction {
@@ -317,26 +335,34 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         Err(PortError::contended("delivery"))
     }
 
-    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "amending a message";
-        // Only the record of a settled message carries a revision. A record without one must not count as the first
-        // revision.
-        let settled = Expression::new("#out_rev = :before")
-            .with_number(":before", require_outbox(WHAT, message)?.rev.saturating_sub(1));
-        let (item, condition) = (records::message_item(WHAT, message)?, Some(settled));
+    async fn update_closed_message(
+        &self,
+        message: &Message,
+        used: Option<&UsageSum>,
+    ) -> PortResult<WriteOutcome> {
+        let what = match message.out {
+            Some(_) => "amending a message",
+            None => "replacing a message",
+        };
+        let (item, condition) = (records::message_item(what, message)?, follows_closed(message));
+        let mut beside: Vec<TransactionAction> = used
+            .map(|used| add_usage_to_sum(used, message.conversation.thread_id()))
+            .into_iter()
+            .collect();
         if records::stays_open(message) {
-            let actions = vec![
-                TransactionAction::Put(item, condition),
-                TransactionAction::Put(records::open_message_item(WHAT, message)?, None),
-            ];
-            return Ok(write_outcome(&self.table.run_transaction(WHAT, actions).await?));
+            let open = records::open_message_item(what, message)?;
+            beside.push(TransactionAction::Put(open, None));
         }
-        let put = self.table.put_record(WHAT, item, condition).await?;
-        Ok(if put.is_ok() {
-            WriteOutcome::Written
-        } else {
-            WriteOutcome::Conflict
-        })
+        if beside.is_empty() {
+            let put = self.table.put_record(what, item, Some(condition)).await?;
+            return Ok(if put.is_ok() {
+                WriteOutcome::Written
+            } else {
+                WriteOutcome::Conflict
+            });
+        }
+        beside.insert(0, TransactionAction::Put(item, Some(condition)));
+        Ok(write_outcome(&self.table.run_transaction(what, beside).await?))
     }
 
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
@@ -375,6 +401,31 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             ReturnValue::None,
         );
         Ok(recorded.await?.is_ok())
+    }
+
+    async fn record_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: Option<&UsageSum>,
+    ) -> PortResult<()> {
+        self.record_told_status(update, expires, charge).await
+    }
+
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+        self.end_wait(key).await
+    }
+
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+        self.read_delivery(key).await
+    }
+
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+        self.was_message_sent(key).await
+    }
+
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+        self.read_deliveries(keys).await
     }
 }
 

@@ -8,11 +8,13 @@ use super::log_head::parse_number;
 use super::publishing::number_of_time;
 use super::table::RecordQuery;
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_ports::ports::{LoggedEvent, PortError, PortResult, PublishedEvents, PublishedPage, System};
+use recado_ports::ports::{
+    LogPlace, LoggedEvent, PortError, PortResult, PublishedEvents, PublishedPage, System,
+};
 
 /// The number of records that are read at a time. Each holds what was published together, one event at least.
 const READ_AT_ONCE: usize = 50;
@@ -99,14 +101,13 @@ impl<A: System> PublishedEvents for DynamoStore<A> {
         Ok(PublishedPage { events, next })
     }
 
-    /// Returns a place at most a minute before that time: numbers tell when events were published, by the clock of a function.
-    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
+    /// Returns a place. Before a time it may be a minute early: numbers tell when events were published, by the clock of a function.
+    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
+        let newest = self.find_newest_number().await?;
+        let LogPlace::Before(since) = place else {
+            return Ok(newest);
+        };
         let first = number_of_time(add_duration(since, -CLOCKS_DIFFER));
-        let before = EventCursor(first.0.saturating_sub(1));
-        Ok(before.min(self.find_newest_number().await?))
-    }
-
-    async fn find_newest_cursor(&self, _: Option<&TenantId>) -> PortResult<EventCursor> {
-        self.find_newest_number().await
+        Ok(newest.min(EventCursor(first.0.saturating_sub(1))))
     }
 }

@@ -23,7 +23,8 @@ use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent};
-use recado_ports::ports::{ConfigurationStore, PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::records::configuration::find_config_by_id;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const WHAT: &str = "publishing changes";
@@ -176,7 +177,7 @@ impl<A: System> DynamoStore<A> {
                     }
                 }
                 ChangedRecord::Instance(change) => {
-                    let bound = match self.instance_config(&change.instance).await {
+                    let bound = match find_config_by_id(self, &change.instance).await {
                         Err(error) if !error.is_retryable() => item::keep_readable(Err(error)),
                         bound => bound?,
                     };

@@ -8,7 +8,6 @@ use super::keys::waiting::PERSON_OWED;
 use super::keys::{self, MESSAGE, STATE, TableKey};
 use super::records;
 use super::table::RecordQuery;
-use async_trait::async_trait;
 use futures::future::try_join_all;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -17,10 +16,9 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, InstanceId, TenantId};
 use recado_ports::ports::{
-    ConfigurationStore, Conversations, CorrelatedRecords, OverdueWork, PageRequest, PortError, PortResult,
-    RecordIndexes, System,
+    Conversations, CorrelatedRecords, OverdueWork, PageRequest, PortError, PortResult, System,
 };
-use recado_ports::records::configuration::list_entries;
+use recado_ports::records::configuration::{find_config_by_external, list_entries};
 
 /// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
 /// conversation the index holds all.
@@ -118,9 +116,7 @@ impl<A: System> DynamoStore<A> {
     /// Returns whether the event's instance is configured for `tenant`; always `true` without a tenant.
     async fn is_of_tenant(&self, event: &EventRecord, tenant: Option<&TenantId>) -> PortResult<bool> {
         let Some(tenant) = tenant else { return Ok(true) };
-        let bound = self
-            .find_instance_config(event.job.provider, &event.job.external)
-            .await?;
+        let bound = find_config_by_external(self, event.job.provider, &event.job.external).await?;
         Ok(bound.is_some_and(|bound| bound.tenant.id == *tenant))
     }
 
@@ -176,9 +172,13 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
-#[async_trait]
-impl<A: System> RecordIndexes for DynamoStore<A> {
-    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+impl<A: System> DynamoStore<A> {
+    /// Lists the records that were overdue at `now`, the longest overdue first.
+    pub(super) async fn list_overdue_records(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<OverdueWork>> {
         const WHAT: &str = "reading what is overdue";
         let shard = |(kind, shard): (char, u32)| async move {
             let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
@@ -207,7 +207,8 @@ impl<A: System> RecordIndexes for DynamoStore<A> {
         Ok(work.filter_map(item::keep_readable).collect())
     }
 
-    async fn find_by_correlation(
+    /// Finds the records of one correlation id.
+    pub(super) async fn find_correlated_records(
         &self,
         correlation: &CorrelationId,
         tenant: Option<&TenantId>,

@@ -2,14 +2,13 @@ use super::DynamoStore;
 use super::conversations::follows_stored;
 use super::deliveries::ERASED;
 use super::expression::Expression;
-use super::gauges::{INSTANCES_AT_ONCE, events_of_instances};
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
+use super::overviews::{INSTANCES_AT_ONCE, events_of_instances};
 use super::records;
 use super::table::RecordQuery;
 use super::tenant_records::list_parts;
 use super::transaction::TransactionAction;
-use super::usage::add_usage_to_sum;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::try_join_all;
@@ -22,23 +21,11 @@ use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
-use recado_domain::usage::UsageSum;
-use recado_ports::ports::{PortError, PortResult, RecordRemoval, System, WriteOutcome};
+use recado_ports::ports::{EventOwners, PortError, PortResult, RecordRemoval, System, WriteOutcome};
 use std::collections::BTreeSet;
 
 /// The number of FIFO groups whose events one query finds. A condition has 100 values at most.
 const GROUPS_AT_ONCE: usize = 50;
-
-/// Returns the condition that the stored message has the revision before `rev`. A message that was never replaced has
-/// none.
-fn follows_replacement(rev: u64) -> Expression {
-    match rev.checked_sub(1) {
-        Some(0) => Expression::new("attribute_not_exists(#rev)"),
-        Some(before) => Expression::new("#rev = :before").with_number(":before", before),
-        // Nothing is stored with a revision below zero.
-        None => Expression::record_absent(),
-    }
-}
 
 impl<A: System> DynamoStore<A> {
     /// Reads the pending events that `theirs` lets through. The index holds each event's job, so that the database leaves the
@@ -67,6 +54,39 @@ impl<A: System> DynamoStore<A> {
         let mut records: Vec<EventRecord> = records.filter_map(item::keep_readable).collect();
         records.retain(|record| record.state == EventState::Pending);
         Ok(records)
+    }
+
+    async fn list_events_of_groups(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let groups: Vec<&String> = groups.iter().collect();
+        let mut found = Vec::new();
+        for some in groups.chunks(GROUPS_AT_ONCE) {
+            let names: Vec<String> = (0..some.len()).map(|number| format!(":g{number}")).collect();
+            let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
+            let values = names.iter().zip(some);
+            let theirs = values.fold(theirs, |theirs, (name, group)| {
+                theirs.with_text(name, group.as_str())
+            });
+            found.extend(self.read_pending_events(WHAT, &theirs).await?);
+        }
+        Ok(found)
+    }
+
+    async fn list_events_of_instances(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let mut found = Vec::new();
+        for some in instances.chunks(INSTANCES_AT_ONCE) {
+            let theirs = events_of_instances(some);
+            if found.len() < limit && !theirs.text.is_empty() {
+                found.extend(self.read_pending_events(WHAT, &theirs).await?);
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
     }
 
     pub(super) async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
@@ -150,43 +170,11 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
         })
     }
 
-    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "replacing a message";
-        if message.out.is_some() {
-            return Ok(WriteOutcome::Conflict);
+    async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>> {
+        match owners {
+            EventOwners::Groups(groups) => self.list_events_of_groups(groups).await,
+            EventOwners::Instances(instances, limit) => self.list_events_of_instances(instances, limit).await,
         }
-        let stored = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)")
-            .and_condition(follows_replacement(message.rev));
-        let item = records::message_item(WHAT, message)?;
-        let is_written = match used {
-            Some(used) => {
-                let sum = add_usage_to_sum(used, message.conversation.thread_id());
-                let actions = vec![TransactionAction::Put(item, Some(stored)), sum];
-                self.table.run_transaction(WHAT, actions).await?.is_ok()
-            }
-            None => self.table.put_record(WHAT, item, Some(stored)).await?.is_ok(),
-        };
-        Ok(if is_written {
-            WriteOutcome::Written
-        } else {
-            WriteOutcome::Conflict
-        })
-    }
-
-    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
-        const WHAT: &str = "listing pending events";
-        let groups: Vec<&String> = groups.iter().collect();
-        let mut found = Vec::new();
-        for some in groups.chunks(GROUPS_AT_ONCE) {
-            let names: Vec<String> = (0..some.len()).map(|number| format!(":g{number}")).collect();
-            let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
-            let values = names.iter().zip(some);
-            let theirs = values.fold(theirs, |theirs, (name, group)| {
-                theirs.with_text(name, group.as_str())
-            });
-            found.extend(self.read_pending_events(WHAT, &theirs).await?);
-        }
-        Ok(found)
     }
 
     async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
@@ -215,23 +203,6 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
     /// Nothing is left to do: the table has no files of ours.
     async fn overwrite_deleted(&self) -> PortResult<()> {
         Ok(())
-    }
-
-    async fn list_pending_events_of(
-        &self,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<Vec<EventRecord>> {
-        const WHAT: &str = "listing pending events";
-        let mut found = Vec::new();
-        for some in instances.chunks(INSTANCES_AT_ONCE) {
-            let theirs = events_of_instances(some);
-            if found.len() < limit && !theirs.text.is_empty() {
-                found.extend(self.read_pending_events(WHAT, &theirs).await?);
-            }
-        }
-        found.truncate(limit);
-        Ok(found)
     }
 
     async fn list_unlisted_conversations(

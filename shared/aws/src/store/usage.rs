@@ -6,13 +6,12 @@ use super::item::{self, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
-use async_trait::async_trait;
 use jiff::civil::Date;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
-use recado_ports::ports::{PortResult, System, UsageRecords};
+use recado_ports::ports::{PortResult, System};
 
 /// Returns the writes that add what a reply used, one for each model. Replies of different threads rarely write the same item.
 pub(super) fn add_usage_of_reply(parts: &[Message], thread: &ThreadId) -> Vec<TransactionAction> {
@@ -70,9 +69,14 @@ fn add_to_sum_record(sum: &UsageSum, key: TableKey) -> TransactionAction {
     TransactionAction::Update(key, change, None)
 }
 
-#[async_trait]
-impl<A: System> UsageRecords for DynamoStore<A> {
-    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+impl<A: System> DynamoStore<A> {
+    /// Lists the sums of a tenant's days, both included.
+    pub(super) async fn list_usage_sums(
+        &self,
+        tenant: &TenantId,
+        from: Date,
+        to: Date,
+    ) -> PortResult<Vec<UsageSum>> {
         const WHAT: &str = "reading the use of models";
         let keys = Expression::new("#pk = :pk AND #sk BETWEEN :from AND :to")
             .with_text(":pk", keys::usage_partition_key(tenant))

@@ -3,7 +3,8 @@ use crate::embedded::tests::Scratch;
 use crate::folder::UNFINISHED_RESTORE;
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
-use recado_ports::ports::{IdentityKeyStore, Queues};
+use recado_domain::identity::IdentityKey;
+use recado_ports::ports::{Conversations, Queues};
 use rusqlite::Connection;
 use serde_json::json;
 use std::fs;
@@ -42,7 +43,7 @@ fn filled(scratch: &Scratch) -> Embedded {
 fn a_folder_in_use_is_copied_and_a_data_folder_is_made_of_the_copy() {
     let (scratch, copy, other) = (Scratch::new(), Scratch::new(), Scratch::new());
     let store = filled(&scratch);
-    let key = block_on(store.put_identity_key_if_absent(&recado_testkit::builders::identity_key())).unwrap();
+    let key = block_on(store.keep_identity_key(&recado_testkit::builders::identity_key)).unwrap();
     let made = back_up_folder(&scratch.0, &copy.0, now(), &unseen()).unwrap();
     let paths: Vec<&str> = made.files.iter().map(|file| file.path.as_str()).collect();
     let expected = [
@@ -56,7 +57,8 @@ fn a_folder_in_use_is_copied_and_a_data_folder_is_made_of_the_copy() {
     assert_eq!(check_backup(&copy.0, &unseen()).unwrap(), made);
     assert_eq!(restore_backup(&copy.0, &other.0, &unseen()).unwrap(), made);
     let restored = other.store();
-    assert_eq!(block_on(restored.find_identity_key()).unwrap(), Some(key));
+    let other = || IdentityKey::from_bytes([1; 32]);
+    assert_eq!(block_on(restored.keep_identity_key(&other)).unwrap(), key);
     assert_eq!(
         fs::read_to_string(other.0.join("payloads/large")).unwrap(),
         "a large body"

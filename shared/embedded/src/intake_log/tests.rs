@@ -7,7 +7,9 @@ use futures::executor::block_on;
 use recado_domain::dead_letter::{DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, InboundJob, ProcessingRecord};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{EventFinish, Gauges, Inbox, PageRequest, RecordEventOutcome, RecordRemoval};
+use recado_ports::ports::{
+    EventChange, EventFinish, Inbox, PageRequest, QueueDepths, RecordEventOutcome, RecordRemoval,
+};
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_testkit::builders::{Fixture, at, far_ahead};
@@ -423,7 +425,7 @@ fn what_was_left_out_is_in_no_file_after_the_logs_were_truncated() {
                 expires: far_ahead(),
                 reason,
             };
-            succeed(store.finish_event(&job.event, &finish)).await;
+            succeed(store.change_event(&job.event, EventChange::Finish(&finish))).await;
         }
         overwrite_left_out(&store).await;
         assert_eq!(files_with_words(), Vec::<String>::new());

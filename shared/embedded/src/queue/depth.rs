@@ -94,4 +94,22 @@ impl QueueDepths for Embedded {
             oldest: depth.oldest,
         })
     }
+
+    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
+        match self.intake_log() {
+            Some(log) => log
+                .find_oldest_waiting()
+                .await
+                .map_err(|fault| fault.into_port_error("oldest_intake")),
+            None => Ok(None),
+        }
+    }
+
+    async fn prove_intake_write(&self) -> PortResult<()> {
+        let Some(log) = self.intake_log() else {
+            return Ok(());
+        };
+        let proven = log.prove_write(self.current_time()).await;
+        proven.map_err(|fault| fault.into_port_error("prove_intake_write"))
+    }
 }

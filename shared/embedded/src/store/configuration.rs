@@ -1,10 +1,9 @@
 use super::table::select_item;
 use crate::Embedded;
 use crate::db_error::DbError;
-use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::{Instance, InstanceConfig};
-use recado_ports::ports::{ConfigurationStore, PortResult};
+use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::{InstanceName, join_instance_config};
 use recado_ports::table::Record;
 use recado_ports::unreadable_record::keep_readable;
@@ -18,9 +17,12 @@ pub(crate) fn select_instance(c: &Connection, name: &InstanceName) -> Result<Opt
     Ok(found.and_then(|item| keep_readable(Instance::from_body(&item.body))))
 }
 
-#[async_trait]
-impl ConfigurationStore for Embedded {
-    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
+impl Embedded {
+    /// Returns the configuration of an instance, which may be one that is kept in memory.
+    pub(super) async fn read_kept_config(
+        &self,
+        name: InstanceName,
+    ) -> PortResult<Option<Arc<InstanceConfig>>> {
         let cache = self.config_cache();
         let changes = match cache.find_kept_config(&name) {
             Ok(config) => return Ok(Some(config)),

@@ -13,6 +13,7 @@ use crate::sql_records::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::typing::TypingSign;
@@ -254,23 +255,20 @@ impl Conversations for Embedded {
         .await
     }
 
-    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
-        let row = ConversationRow::from_conversation(conversation)
-            .map_err(|fault| fault.into_port_error("update"))?;
-        let now = self.current_time();
-        self.run_write("update", move |c| update_row(c, &row, now)).await
-    }
-
-    async fn update_conversation_with_use(
+    async fn update_conversation(
         &self,
         conversation: &Conversation,
         used: &[UsageSum],
     ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "update_with_use";
+        let what = if used.is_empty() {
+            "update"
+        } else {
+            "update_with_use"
+        };
         let row =
-            ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
+            ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(what))?;
         let (used, now) = (used.to_vec(), self.current_time());
-        self.run_write(WHAT, move |c| {
+        self.run_write(what, move |c| {
             let written = update_row(c, &row, now)?;
             if written == WriteOutcome::Written {
                 used.iter().try_for_each(|sum| add_usage_to_sum(c, sum))?;
@@ -374,5 +372,9 @@ impl Conversations for Embedded {
 
     async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {
         Ok(self.typing_memory().find_newest(threads, self.current_time()))
+    }
+
+    async fn keep_identity_key(&self, make: &(dyn Fn() -> IdentityKey + Sync)) -> PortResult<IdentityKey> {
+        self.find_or_store_identity_key(make).await
     }
 }

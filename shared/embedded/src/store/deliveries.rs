@@ -1,29 +1,27 @@
 use super::published_events::{insert_published_events, select_message_owner};
 use super::usage::add_usage_to_sum;
-use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql};
-use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{Deliveries, DeliveryLink, PortResult};
+use recado_ports::ports::DeliveryLink;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The body of a delivery whose message was erased.
 pub(super) const ERASED_DELIVERY: &str = "erased";
 
 /// The record of a delivery, found under its own key or under one that leads to it.
-struct FoundDelivery {
+pub(super) struct FoundDelivery {
     /// The key of the record.
     key: DeliveryKey,
     /// Time at which it expires, in milliseconds.
     expires: i64,
     /// The record; `None` if its message was erased.
-    record: Option<Delivery>,
+    pub(super) record: Option<Delivery>,
 }
 
 fn select_row(
@@ -53,7 +51,7 @@ fn select_row(
 
 /// Returns the record that a key names, unless it has expired. A key that leads to a record which is no longer there names an
 /// empty one.
-fn find_record(
+pub(super) fn find_record(
     connection: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
@@ -74,7 +72,7 @@ fn find_record(
 }
 
 /// Returns what is known of a delivery, unless it has expired or was erased.
-fn select_delivery(
+pub(super) fn select_delivery(
     connection: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
@@ -146,7 +144,7 @@ fn publish_delivery(
     insert_published_events(connection, &derive_delivery_events(old, new, &owner, now))
 }
 
-fn apply_status(
+pub(super) fn apply_status(
     connection: &Connection,
     update: &StatusUpdate,
     expires: Timestamp,
@@ -199,60 +197,4 @@ pub(super) fn link_message(
     }
     publish_delivery(connection, Some(&known), &delivery, now)?;
     upsert_delivery(connection, &link.key, &delivery, expires, Some(link))
-}
-
-#[async_trait]
-impl Deliveries for Embedded {
-    async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
-        let (update, now) = (update.clone(), self.current_time());
-        self.run_acknowledged_write(None, "record_status", move |c| {
-            apply_status(c, &update, expires, now, None)
-        })
-        .await
-    }
-
-    async fn record_charged_status(
-        &self,
-        update: &StatusUpdate,
-        expires: Timestamp,
-        charge: &UsageSum,
-    ) -> PortResult<()> {
-        let (update, charge, now) = (update.clone(), charge.clone(), self.current_time());
-        self.run_acknowledged_write(None, "record_charged_status", move |c| {
-            apply_status(c, &update, expires, now, Some(&charge))
-        })
-        .await
-    }
-
-    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
-        let key = key.clone();
-        let sql = "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
-        self.run_write("stop_awaiting", move |c| {
-            execute_sql(c, sql, [key.as_str()]).map(drop)
-        })
-        .await
-    }
-
-    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
-        let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("delivery", move |c| select_delivery(c, &key, now))
-            .await
-    }
-
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("sent_message", move |c| {
-            let found = find_record(c, &key, now)?;
-            Ok(found.is_some_and(|found| found.record.is_none_or(|record| record.message.is_some())))
-        })
-        .await
-    }
-
-    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
-        let (keys, now) = (keys.to_vec(), self.current_time());
-        self.run_lookup("deliveries", move |c| {
-            keys.iter().map(|key| select_delivery(c, key, now)).collect()
-        })
-        .await
-    }
 }

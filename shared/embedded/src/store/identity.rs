@@ -1,9 +1,8 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
-use async_trait::async_trait;
 use recado_domain::identity::IdentityKey;
-use recado_ports::ports::{IdentityKeyStore, PortResult};
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The name of the identity key in the table `installation`.
@@ -19,18 +18,19 @@ fn select_identity_key(connection: &Connection) -> Result<Option<IdentityKey>, D
     .transpose()
 }
 
-#[async_trait]
-impl IdentityKeyStore for Embedded {
-    async fn find_identity_key(&self) -> PortResult<Option<IdentityKey>> {
+impl Embedded {
+    /// Returns the identity key; stores what `make` makes if there is none yet.
+    pub(super) async fn find_or_store_identity_key(
+        &self,
+        make: &(dyn Fn() -> IdentityKey + Sync),
+    ) -> PortResult<IdentityKey> {
         if let Some(known) = self.identity_cell().get() {
-            return Ok(Some(known.clone()));
+            return Ok(known.clone());
         }
-        let found = self.run_lookup("identity_key", select_identity_key).await?;
-        Ok(found.map(|key| self.identity_cell().get_or_init(|| key).clone()))
-    }
-
-    async fn put_identity_key_if_absent(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
-        let new = new.clone();
+        if let Some(found) = self.run_lookup("identity_key", select_identity_key).await? {
+            return Ok(self.identity_cell().get_or_init(|| found).clone());
+        }
+        let new = make();
         let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
         let key = self
             .run_write("keep_identity_key", move |c| {

@@ -13,7 +13,7 @@ use recado_domain::event::{EventPayload, EventRecord, EventState, FollowUpJob, I
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
+    EventChange, EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
 };
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -278,6 +278,86 @@ fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
     record.processed = Some(finish.processed);
 }
 
+impl Embedded {
+    /// Marks a pending event as applied, or with a dead letter as dead.
+    async fn settle_pending_event(
+        &self,
+        id: &EventId,
+        dead_letter: Option<&DeadLetter>,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        let (id, dead_letter, now) = (id.clone(), dead_letter.cloned(), self.current_time());
+        let reason = dead_letter.as_ref().map(|dead_letter| dead_letter.reason);
+        let kept_until = reason.is_none().then_some(expires);
+        let work = move |c: &Connection| {
+            let settle = |record: &mut EventRecord| settle_record(record, reason, at);
+            let settled = update_event_in_state(c, &id, EventState::Pending, now, kept_until, settle);
+            let is_settled = match keep_readable("events", settled)? {
+                Some(record) => record.is_some(),
+                None => settle_unreadable(c, &id, reason, (at, expires))?,
+            };
+            if let Some(dead_letter) = dead_letter.as_ref().filter(|_| is_settled) {
+                replace_letter(c, dead_letter, now)?;
+            }
+            Ok(is_settled)
+        };
+        self.run_write("settle_event", work).await
+    }
+
+    async fn finish_pending_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<bool> {
+        let (id, finish, now) = (id.clone(), *finish, self.current_time());
+        let work = move |c: &Connection| {
+            let end = |record: &mut EventRecord| finish_record(record, &finish);
+            update_event_in_state(c, &id, EventState::Pending, now, Some(finish.expires), end)
+        };
+        let finished = self.run_write("finish_event", work).await?;
+        if finish.reason.is_some() || finish.processed.enqueued == FollowUpJob::Ignored {
+            self.note_left_out();
+        }
+        Ok(finished.is_some())
+    }
+
+    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        let (id, now) = (id.clone(), self.current_time());
+        let work = move |c: &Connection| {
+            let known = select_event::<IgnoredAny>(c, id.as_str(), now)?;
+            let is_as_read = known.is_some_and(|record| record.attempts == seen);
+            let set = |record: &mut EventRecord| record.attempts = attempts;
+            Ok(is_as_read && update_event_in_state(c, &id, EventState::Pending, now, None, set)?.is_some())
+        };
+        self.run_write("set_attempts", work).await
+    }
+
+    async fn revive_dead_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
+        let (id, now) = (id.clone(), self.current_time());
+        let revive = |record: &mut EventRecord| {
+            record.state = EventState::Pending;
+            record.attempts = 0;
+            record.reason = None;
+            record.settled_at = None;
+        };
+        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, None, revive);
+        self.run_write("revive_event", work).await
+    }
+
+    async fn purge_dead_event(
+        &self,
+        id: &EventId,
+        failed_at: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        let (id, now) = (id.clone(), self.current_time());
+        let purge = move |record: &mut EventRecord| {
+            settle_record(record, None, at);
+            record.reason = Some(Reason::Purged);
+        };
+        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, Some(expires), purge);
+        self.run_write("purge_event", work).await
+    }
+}
+
 #[async_trait]
 impl Inbox for Embedded {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
@@ -312,81 +392,22 @@ impl Inbox for Embedded {
         self.run_write(WHAT, move |c| rows.write_rows(c, now)).await
     }
 
-    async fn settle_event(
-        &self,
-        id: &EventId,
-        dead_letter: Option<&DeadLetter>,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        let (id, dead_letter, now) = (id.clone(), dead_letter.cloned(), self.current_time());
-        let reason = dead_letter.as_ref().map(|dead_letter| dead_letter.reason);
-        let kept_until = reason.is_none().then_some(expires);
-        let work = move |c: &Connection| {
-            let settle = |record: &mut EventRecord| settle_record(record, reason, at);
-            let settled = update_event_in_state(c, &id, EventState::Pending, now, kept_until, settle);
-            let is_settled = match keep_readable("events", settled)? {
-                Some(record) => record.is_some(),
-                None => settle_unreadable(c, &id, reason, (at, expires))?,
-            };
-            if let Some(dead_letter) = dead_letter.as_ref().filter(|_| is_settled) {
-                replace_letter(c, dead_letter, now)?;
+    async fn change_event(&self, id: &EventId, change: EventChange<'_>) -> PortResult<bool> {
+        match change {
+            EventChange::SetAttempts { seen, attempts } => self.set_attempts(id, seen, attempts).await,
+            EventChange::Apply { at, expires } => self.settle_pending_event(id, None, at, expires).await,
+            EventChange::Finish(finish) => self.finish_pending_event(id, finish).await,
+            EventChange::GiveUp { dead_letter, expires } => {
+                self.settle_pending_event(id, Some(dead_letter), dead_letter.at, expires)
+                    .await
             }
-            Ok(is_settled)
-        };
-        self.run_write("settle_event", work).await
-    }
-
-    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
-        let (id, finish, now) = (id.clone(), *finish, self.current_time());
-        let work = move |c: &Connection| {
-            let end = |record: &mut EventRecord| finish_record(record, &finish);
-            update_event_in_state(c, &id, EventState::Pending, now, Some(finish.expires), end)
-        };
-        self.run_write("finish_event", work).await?;
-        if finish.reason.is_some() || finish.processed.enqueued == FollowUpJob::Ignored {
-            self.note_left_out();
+            EventChange::Revive { failed_at } => self.revive_dead_event(id, failed_at).await,
+            EventChange::Purge {
+                failed_at,
+                at,
+                expires,
+            } => self.purge_dead_event(id, failed_at, at, expires).await,
         }
-        Ok(())
-    }
-
-    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.current_time());
-        let work = move |c: &Connection| {
-            let known = select_event::<IgnoredAny>(c, id.as_str(), now)?;
-            let is_as_read = known.is_some_and(|record| record.attempts == seen);
-            let set = |record: &mut EventRecord| record.attempts = attempts;
-            Ok(is_as_read && update_event_in_state(c, &id, EventState::Pending, now, None, set)?.is_some())
-        };
-        self.run_write("set_attempts", work).await
-    }
-
-    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.current_time());
-        let revive = |record: &mut EventRecord| {
-            record.state = EventState::Pending;
-            record.attempts = 0;
-            record.reason = None;
-            record.settled_at = None;
-        };
-        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, None, revive);
-        self.run_write("revive_event", work).await
-    }
-
-    async fn purge_event(
-        &self,
-        id: &EventId,
-        failed_at: Timestamp,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.current_time());
-        let purge = move |record: &mut EventRecord| {
-            settle_record(record, None, at);
-            record.reason = Some(Reason::Purged);
-        };
-        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, Some(expires), purge);
-        self.run_write("purge_event", work).await
     }
 
     async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {

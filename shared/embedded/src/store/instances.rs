@@ -4,14 +4,17 @@ use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all, query_readable, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_ports::ports::{InstanceStates, PortResult, Reservation};
+use recado_ports::ports::{Instances, PortResult, Reservation, SlotTurn};
+use recado_ports::records::configuration::InstanceName;
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Returns the state of an instance. One that cannot be read counts as none: the next change writes it anew.
 fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, DbError> {
@@ -127,7 +130,11 @@ fn delete_parked(connection: &Connection, parked: &ParkedConversation) -> Result
 }
 
 #[async_trait]
-impl InstanceStates for Embedded {
+impl Instances for Embedded {
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
+        self.read_kept_config(name).await
+    }
+
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         let id = id.clone();
         self.run_lookup("instance_state", move |c| select_state(c, &id))
@@ -151,20 +158,22 @@ impl InstanceStates for Embedded {
         self.run_read("instance_states", work).await
     }
 
-    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
-        let id = id.clone();
-        self.run_write("reserve", move |c| reserve_slot(c, &id, rate, now))
-            .await
-    }
-
-    async fn reserve_yielding_slot(
+    async fn reserve_slot(
         &self,
         id: &InstanceId,
         rate: Rate,
-        holds_place: bool,
+        turn: SlotTurn,
         now: Timestamp,
     ) -> PortResult<Reservation> {
         let id = id.clone();
+        let holds_place = match turn {
+            SlotTurn::Next => {
+                let reserve = move |c: &Connection| reserve_slot(c, &id, rate, now);
+                return self.run_write("reserve", reserve).await;
+            }
+            SlotTurn::Yielding => false,
+            SlotTurn::YieldingAgain => true,
+        };
         self.run_write("reserve_yielding", move |c| {
             reserve_yielding_slot(c, &id, rate, holds_place, now)
         })

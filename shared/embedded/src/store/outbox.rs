@@ -2,15 +2,18 @@ use super::conversation_row::ConversationRow;
 use super::conversations::is_agents_epoch;
 use super::deliveries;
 use super::messages::MessageRow;
+use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
+use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use recado_ports::ports::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, WriteOutcome};
 use rusqlite::{Connection, params};
 
@@ -181,6 +184,21 @@ fn amend_row(connection: &Connection, message: &MessageRow, now: Timestamp) -> R
     Ok(WriteOutcome::Written)
 }
 
+/// Replaces a stored message that does not go out, if `rev` is the stored one plus one.
+fn replace_inbound_row(
+    connection: &Connection,
+    message: &MessageRow,
+    rev: u64,
+    now: Timestamp,
+) -> Result<WriteOutcome, DbError> {
+    let follows = |stored: Message| stored.out.is_none() && stored.rev.checked_add(1) == Some(rev);
+    if !message.is_inbound_row(connection)? || !message.select_stored(connection)?.is_some_and(follows) {
+        return Ok(WriteOutcome::Conflict);
+    }
+    message.write_row(connection, now)?;
+    Ok(WriteOutcome::Written)
+}
+
 #[async_trait]
 impl OutboxStore for Embedded {
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
@@ -239,10 +257,30 @@ impl OutboxStore for Embedded {
             .await
     }
 
-    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
-        let row = outgoing_row(message, "amend")?;
-        let now = self.current_time();
-        self.run_write("amend", move |c| amend_row(c, &row, now)).await
+    async fn update_closed_message(
+        &self,
+        message: &Message,
+        used: Option<&UsageSum>,
+    ) -> PortResult<WriteOutcome> {
+        let what = if message.out.is_some() {
+            "amend"
+        } else {
+            "replace_message"
+        };
+        let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(what))?;
+        let inbound_rev = message.out.is_none().then_some(message.rev);
+        let (used, now) = (used.cloned(), self.current_time());
+        self.run_write(what, move |c| {
+            let written = match inbound_rev {
+                None => amend_row(c, &row, now)?,
+                Some(rev) => replace_inbound_row(c, &row, rev, now)?,
+            };
+            if let (WriteOutcome::Written, Some(used)) = (written, &used) {
+                add_usage_to_sum(c, used)?;
+            }
+            Ok(written)
+        })
+        .await
     }
 
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
@@ -262,5 +300,56 @@ impl OutboxStore for Embedded {
         let (note, id) = (InFlightRow::for_instance(instance, flight), id.to_owned());
         self.run_write("record_echo", move |c| note.record_echo(c, &id, echo))
             .await
+    }
+
+    async fn record_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: Option<&UsageSum>,
+    ) -> PortResult<()> {
+        let what = match charge {
+            None => "record_status",
+            Some(_) => "record_charged_status",
+        };
+        let (update, charge, now) = (update.clone(), charge.cloned(), self.current_time());
+        self.run_acknowledged_write(None, what, move |c| {
+            deliveries::apply_status(c, &update, expires, now, charge.as_ref())
+        })
+        .await
+    }
+
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+        let key = key.clone();
+        let sql = "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
+        self.run_write("stop_awaiting", move |c| {
+            execute_sql(c, sql, [key.as_str()]).map(drop)
+        })
+        .await
+    }
+
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+        let (key, now) = (key.clone(), self.current_time());
+        self.run_lookup("delivery", move |c| deliveries::select_delivery(c, &key, now))
+            .await
+    }
+
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+        let (key, now) = (key.clone(), self.current_time());
+        self.run_lookup("sent_message", move |c| {
+            let found = deliveries::find_record(c, &key, now)?;
+            Ok(found.is_some_and(|found| found.record.is_none_or(|record| record.message.is_some())))
+        })
+        .await
+    }
+
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+        let (keys, now) = (keys.to_vec(), self.current_time());
+        self.run_lookup("deliveries", move |c| {
+            keys.iter()
+                .map(|key| deliveries::select_delivery(c, key, now))
+                .collect()
+        })
+        .await
     }
 }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent, derive_instance_events};
-use recado_ports::ports::{LoggedEvent, PortResult, PublishedEvents, PublishedPage};
+use recado_ports::ports::{LogPlace, LoggedEvent, PortResult, PublishedEvents, PublishedPage};
 use recado_ports::records::configuration::InstanceName;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -196,7 +196,16 @@ impl PublishedEvents for Embedded {
         .await
     }
 
-    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
+    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
+        let since = match place {
+            LogPlace::Before(since) => since,
+            LogPlace::Newest => {
+                let newest = self
+                    .run_read("newest_published_event", select_newest_number)
+                    .await?;
+                return Ok(EventCursor(count_from_sql(newest)));
+            }
+        };
         let sql = "SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1";
         let work = move |c: &Connection| {
             let found = c
@@ -207,12 +216,5 @@ impl PublishedEvents for Embedded {
         };
         let before: i64 = self.run_read("cursor_before", work).await?;
         Ok(EventCursor(count_from_sql(before)))
-    }
-
-    async fn find_newest_cursor(&self, _: Option<&TenantId>) -> PortResult<EventCursor> {
-        let newest = self
-            .run_read("newest_published_event", select_newest_number)
-            .await?;
-        Ok(EventCursor(count_from_sql(newest)))
     }
 }

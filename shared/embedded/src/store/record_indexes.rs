@@ -2,15 +2,18 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, keep_readable, query_all, to_sql_limit};
 use crate::timed_tables::write_overdue_query;
-use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, CorrelationId, EventId, IdError, InstanceId, Ordinal, TenantId};
-use recado_ports::ports::{CorrelatedRecords, OverdueWork, PortResult, RecordIndexes};
+use recado_ports::ports::{CorrelatedRecords, OverdueWork, PortResult};
 use recado_ports::records::configuration::BY_EXTERNAL;
 use recado_ports::table::Partition;
 use rusqlite::{Connection, Row, params};
 
-fn select_overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, DbError> {
+pub(super) fn select_overdue(
+    connection: &Connection,
+    now: Timestamp,
+    most: usize,
+) -> Result<Vec<OverdueWork>, DbError> {
     let mut statement = connection.prepare_cached(&write_overdue_query())?;
     let mut rows = statement.query(params![now.as_millisecond(), to_sql_limit(most)])?;
     let mut work = Vec::new();
@@ -69,14 +72,9 @@ fn select_traced(
     Ok(CorrelatedRecords { events, messages })
 }
 
-#[async_trait]
-impl RecordIndexes for Embedded {
-    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
-        self.run_read("overdue", move |c| select_overdue(c, now, limit))
-            .await
-    }
-
-    async fn find_by_correlation(
+impl Embedded {
+    /// Finds the records of one correlation id.
+    pub(super) async fn find_correlated_records(
         &self,
         correlation: &CorrelationId,
         tenant: Option<&TenantId>,

@@ -1,9 +1,7 @@
 use super::conversation_row::{ConversationRow, UNLISTED};
 use super::conversations::update_row;
 use super::deliveries::ERASED_DELIVERY;
-use super::messages::MessageRow;
 use super::tenant_records::{delete_records, select_pending_events_of};
-use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
@@ -18,8 +16,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, TenantId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::usage::UsageSum;
-use recado_ports::ports::{PortResult, RecordRemoval, WriteOutcome};
+use recado_ports::ports::{EventOwners, PortResult, RecordRemoval, WriteOutcome};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -88,24 +85,6 @@ fn delete_conversation_row(
         return Ok(WriteOutcome::Written);
     }
     Ok(WriteOutcome::Conflict)
-}
-
-fn replace_message_row(
-    connection: &Connection,
-    message: &MessageRow,
-    rev: u64,
-    used: Option<&UsageSum>,
-    now: Timestamp,
-) -> Result<WriteOutcome, DbError> {
-    let follows = |stored: Message| stored.out.is_none() && stored.rev.checked_add(1) == Some(rev);
-    if !message.is_inbound_row(connection)? || !message.select_stored(connection)?.is_some_and(follows) {
-        return Ok(WriteOutcome::Conflict);
-    }
-    message.write_row(connection, now)?;
-    if let Some(used) = used {
-        add_usage_to_sum(connection, used)?;
-    }
-    Ok(WriteOutcome::Written)
 }
 
 fn select_pending_events(
@@ -181,21 +160,23 @@ impl RecordRemoval for Embedded {
         .await
     }
 
-    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "replace_message";
-        let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(WHAT))?;
-        let (rev, used, now) = (message.rev, used.cloned(), self.current_time());
-        self.run_write(WHAT, move |c| {
-            replace_message_row(c, &row, rev, used.as_ref(), now)
-        })
-        .await
-    }
-
-    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
-        self.wait_for_intake("pending_events").await?;
-        let groups = groups.clone();
-        self.run_read("pending_events", move |c| select_pending_events(c, &groups))
-            .await
+    async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>> {
+        match owners {
+            EventOwners::Groups(groups) => {
+                self.wait_for_intake("pending_events").await?;
+                let groups = groups.clone();
+                self.run_read("pending_events", move |c| select_pending_events(c, &groups))
+                    .await
+            }
+            EventOwners::Instances(instances, limit) => {
+                self.wait_for_intake("pending_events_of").await?;
+                let instances = instances.to_vec();
+                self.run_read("pending_events_of", move |c| {
+                    select_pending_events_of(c, &instances, limit)
+                })
+                .await
+            }
+        }
     }
 
     async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
@@ -229,19 +210,6 @@ impl RecordRemoval for Embedded {
             rewritten.map_err(|fault| fault.into_port_error(WHAT))?;
         }
         self.run_alone(WHAT, rewrite_database).await
-    }
-
-    async fn list_pending_events_of(
-        &self,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<Vec<EventRecord>> {
-        self.wait_for_intake("pending_events_of").await?;
-        let instances = instances.to_vec();
-        self.run_read("pending_events_of", move |c| {
-            select_pending_events_of(c, &instances, limit)
-        })
-        .await
     }
 
     async fn list_unlisted_conversations(

@@ -1,9 +1,9 @@
 //! Doubts the records of a backup: what they say is to be done may have been done since.
 
 use super::conversation_row::ConversationRow;
-use super::gauges::parse_state_row;
 use super::instances::upsert_state;
 use super::messages::MessageRow;
+use super::overviews::parse_state_row;
 use super::published_events::skip_lost_numbers;
 use super::table::{PARTITION_NAME, apply_writes, make_writes};
 use super::table_kinds::delete_unmoved_records;
@@ -178,7 +178,7 @@ mod tests {
     use futures::executor::block_on;
     use recado_domain::access::ConsoleSession;
     use recado_domain::instance::InstanceState;
-    use recado_ports::ports::{Conversations, InstanceStates};
+    use recado_ports::ports::{Conversations, Instances};
     use recado_ports::records::batches::{begin_batch, find_batch};
     use recado_ports::records::invitations::{begin_invitation, find_invitation};
     use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled};

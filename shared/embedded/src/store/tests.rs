@@ -14,12 +14,12 @@ use recado_domain::message::Message;
 use recado_domain::moving::HeldKey;
 use recado_domain::price::PriceList;
 use recado_ports::ports::{
-    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, Gauges, Inbox, InstanceStates,
-    OutboxStore, OverdueWork, PageRequest, RecordIndexes, WriteOutcome,
+    CommitOutcome, ConversationFilter, Conversations, Inbox, Instances, OutboxStore, OverdueWork, Overviews,
+    PageRequest, WriteOutcome,
 };
 use recado_ports::records::client_keys::{find_client_key, hold_client_key};
 use recado_ports::records::configuration::{
-    find_named_entries, load_configuration, put_configuration, replace_configuration,
+    find_config_by_id, find_named_entries, load_configuration, put_configuration, replace_configuration,
 };
 use recado_ports::records::knowledge::save_knowledge;
 use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
@@ -121,7 +121,7 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
         let mut owed = owing.conversation(1); // 6
         owed.receive_message(true, minutes(1)).unwrap();
         owed.rev = 1;
-        let _ = succeed(store.update_conversation(&owed)).await;
+        let _ = succeed(store.update_conversation(&owed, &[])).await;
         let _ = succeed(store.record_event(&fixture.job())).await; // 2
         let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
         let closed = InstanceChange::Connection(closed);
@@ -309,7 +309,9 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
                 Ok(())
             };
             succeed(store.run_write("spoil", spoil)).await;
-            let found = succeed(store.instance_config(fixture.instance())).await.unwrap();
+            let found = succeed(find_config_by_id(&store, fixture.instance()))
+                .await
+                .unwrap();
             assert!(found.tools.is_empty() && found.knowledge.is_none(), "{damaged}");
         });
     }
@@ -379,7 +381,7 @@ fn a_contacts_message_is_not_written_as_one_of_ours() {
     block_on(async {
         let mut conversation = fixture.conversation(1);
         let message = fixture.inbound(&mut conversation, &fixture.job());
-        let refused = store.update_closed_message(&message).await;
+        let refused = store.save_open_message(&message, None).await;
         assert!(!refused.unwrap_err().is_retryable());
     });
 }

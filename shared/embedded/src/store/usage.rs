@@ -3,14 +3,13 @@ use crate::db_error::DbError;
 use crate::sql_records::{
     count_from_sql, decode_json, encode_json, execute_sql, keep_readable, to_sql_integer,
 };
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::country::Country;
 use recado_domain::ids::TenantId;
 use recado_domain::message::TokenUsage;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{PortResult, UsageRecords};
+use recado_ports::ports::PortResult;
 use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent, model and country.
@@ -98,9 +97,14 @@ pub(super) fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageS
     })
 }
 
-#[async_trait]
-impl UsageRecords for Embedded {
-    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+impl Embedded {
+    /// Lists the sums of a tenant's days, both included.
+    pub(super) async fn list_usage_sums(
+        &self,
+        tenant: &TenantId,
+        from: Date,
+        to: Date,
+    ) -> PortResult<Vec<UsageSum>> {
         let (tenant, now) = (tenant.clone(), self.current_time());
         self.run_read("list_usage", move |c| {
             let sql = format!(

@@ -87,7 +87,7 @@ async fn a_conversation_says_why_it_needs_a_person() {
     conversation.needs_person = Some(Reason::TooMuchToRead);
     conversation.rev += 1;
     assert_eq!(
-        site.store.update_conversation(&conversation).await.unwrap(),
+        site.store.update_conversation(&conversation, &[]).await.unwrap(),
         WriteOutcome::Written
     );
     assert_eq!(look().await, "too_much_to_read");
@@ -137,7 +137,7 @@ async fn who_waits_for_a_person_is_listed_with_since_when_and_why() {
         conversation.last_message_at,
     );
     conversation.rev += 1;
-    let written = site.store.update_conversation(&conversation).await.unwrap();
+    let written = site.store.update_conversation(&conversation, &[]).await.unwrap();
     assert_eq!(written, WriteOutcome::Written);
     let found = waiting().await;
     let [item] = found.as_slice() else {
@@ -412,7 +412,7 @@ async fn a_conversation_that_was_left_says_where_the_person_goes_on_and_is_resol
         }
         conversation.rev += 1;
         assert_eq!(
-            site.store.update_conversation(&conversation).await.unwrap(),
+            site.store.update_conversation(&conversation, &[]).await.unwrap(),
             WriteOutcome::Written
         );
         assert_eq!(look().await, (json!(status), json!(other)));

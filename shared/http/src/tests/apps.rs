@@ -5,8 +5,7 @@ use axum::http::StatusCode;
 use recado_domain::ids::ExternalId;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::ConfigurationStore;
-use recado_pipeline::records::configuration::put_configuration;
+use recado_pipeline::records::configuration::{find_config_by_external, put_configuration};
 use recado_pipeline::records::notices::list_notices;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -246,7 +245,7 @@ async fn an_instance_names_no_app_secret_but_one_of_its_tenant_and_only_at_meta(
         assert!(refused.text.contains("m-a"), "{}", refused.text);
     }
     let external = ExternalId::parse(A).unwrap();
-    let stored = succeed(site.store.find_instance_config(Provider::Meta, &external))
+    let stored = succeed(find_config_by_external(&site.store, Provider::Meta, &external))
         .await
         .unwrap();
     let reference = stored.instance.app_secret.clone().map(String::from);

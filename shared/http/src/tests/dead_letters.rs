@@ -237,7 +237,7 @@ async fn a_dry_run_tells_who_is_out_of_metas_window() {
         conversation.last_inbound_at = Some(add_millis(now(), -hours * 3_600_000));
         conversation.rev += 1;
         assert_eq!(
-            site.store.update_conversation(&conversation).await.unwrap(),
+            site.store.update_conversation(&conversation, &[]).await.unwrap(),
             WriteOutcome::Written
         );
         let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;

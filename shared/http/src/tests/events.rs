@@ -6,10 +6,9 @@ use async_trait::async_trait;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode};
 use futures::StreamExt;
-use recado_domain::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
-use recado_pipeline::ports::{PortResult, PublishedEvents, PublishedPage};
+use recado_pipeline::ports::{LogPlace, PortResult, PublishedEvents, PublishedPage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -137,12 +136,8 @@ impl PublishedEvents for CountedLog {
         self.0.list_published_events(tenant, after, limit).await
     }
 
-    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
-        self.0.find_cursor_before(since).await
-    }
-
-    async fn find_newest_cursor(&self, tenant: Option<&TenantId>) -> PortResult<EventCursor> {
-        self.0.find_newest_cursor(tenant).await
+    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
+        self.0.find_cursor(place).await
     }
 }
 

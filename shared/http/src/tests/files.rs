@@ -10,8 +10,9 @@ use recado_domain::ids::ExternalId;
 use recado_domain::message::{FileState, FileText, FoundText, Message, MessageFile, StoredFile, TextGap};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, FileBytes, Files, IdentityKeyStore, Queues, RecordRemoval, WriteOutcome,
+    CommitOutcome, Conversations, FileBytes, Files, OutboxStore, Queues, WriteOutcome,
 };
+use recado_testkit::builders::identity_key;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -112,7 +113,7 @@ async fn a_link_to_a_file_is_valid_for_its_message_and_its_time_alone() {
             "{wrong}"
         );
     }
-    let key = succeed(site.store.find_identity_key()).await.unwrap();
+    let key = succeed(site.store.keep_identity_key(&identity_key)).await;
     let over = format!(
         "/v1/files/{id}?until={now}&proof={}",
         key.sign_file_link(&id, now)
@@ -197,7 +198,7 @@ async fn the_transcript_of_a_recording_is_shown_with_its_message() {
         message.file = Some(file.clone());
         message.rev += 1;
         assert_eq!(
-            succeed(site.store.replace_message(&message, None)).await,
+            succeed(site.store.update_closed_message(&message, None)).await,
             WriteOutcome::Written
         );
         let answered = get(&site, &path).await;

@@ -9,7 +9,7 @@ use recado_domain::instance::{
 };
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::InstanceStates;
+use recado_pipeline::ports::Instances;
 use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_testkit::builders::change_instance;
 use serde_json::{Value, json};

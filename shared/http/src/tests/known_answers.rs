@@ -3,8 +3,9 @@
 use super::{Site, TOKEN};
 use axum::http::StatusCode;
 use recado_domain::ids::{IdempotencyKey, TenantId};
-use recado_pipeline::ports::IdentityKeyStore;
+use recado_pipeline::ports::Conversations;
 use recado_pipeline::records::client_keys::find_client_key;
+use recado_testkit::builders::identity_key;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ async fn post(site: &Site, path: &str, body: &Value) {
 }
 
 async fn kept(site: &Site, scope: &str) -> String {
-    let secret = succeed(site.store.find_identity_key()).await.unwrap();
+    let secret = succeed(site.store.keep_identity_key(&identity_key)).await;
     let key = secret.hash_client_key(&IdempotencyKey::parse("k-1").unwrap());
     let tenant = TenantId::parse("clinic").unwrap();
     let held = succeed(find_client_key(&site.store, &tenant, scope, &key)).await;

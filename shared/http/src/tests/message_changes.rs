@@ -7,7 +7,7 @@ use recado_domain::context::{MessageContext, Referral};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::from_unix_millis;
-use recado_pipeline::ports::{Conversations, RecordRemoval, WriteOutcome};
+use recado_pipeline::ports::{Conversations, OutboxStore, WriteOutcome};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ async fn a_message_shows_its_present_text_its_versions_and_its_reactions() {
         ..MessageContext::default()
     };
     assert_eq!(
-        succeed(site.store.replace_message(&message, None)).await,
+        succeed(site.store.update_closed_message(&message, None)).await,
         WriteOutcome::Written
     );
     let listed = shown(&site, &path).await;

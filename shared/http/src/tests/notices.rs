@@ -7,7 +7,7 @@ use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::Deliveries;
+use recado_pipeline::ports::OutboxStore;
 use recado_pipeline::records::configuration::put_configuration;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::email::EmailAddress;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress, UnsubscribeToken};
-use recado_pipeline::ports::{IdentityKeyStore, PageRequest};
+use recado_pipeline::ports::{Conversations, PageRequest};
 use recado_pipeline::records::opt_outs::{apply_opt_out, list_opt_outs};
 use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
@@ -16,7 +16,7 @@ async fn site_with_link() -> (Site, Fixture, Fixture, String) {
     let site = Site::in_memory();
     let (one, other) = (Fixture::new(), Fixture::new());
     site.configure_fixtures([&one, &other]).await;
-    let key = succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
+    let key = succeed(site.store.keep_identity_key(&identity_key)).await;
     let tenant = one.bound.tenant.id.clone();
     let email = EmailAddress::parse("ana@clinic.example").unwrap();
     let recipient = key.derive_recipient_key(&tenant, RecipientAddress::Email(&email));
@@ -74,7 +74,7 @@ async fn a_link_of_a_removed_tenant_stores_nothing() {
     let removal = format!("/v1/tenants/{tenant}?force=true");
     let begun = site.operate("DELETE", &removal, &Value::Null).await;
     assert_eq!(begun.status, StatusCode::OK, "{}", begun.text);
-    let key = succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
+    let key = succeed(site.store.keep_identity_key(&identity_key)).await;
     let gone = Fixture::new().bound.tenant.id;
     let recipient = key.derive_recipient_key(&gone, RecipientAddress::WhatsApp("5511987654321"));
     let of_gone = UnsubscribeToken {

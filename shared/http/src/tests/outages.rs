@@ -10,7 +10,7 @@ use recado_domain::config::RESERVED_INSTANCE;
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::ports::InstanceStates;
+use recado_pipeline::ports::Instances;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};

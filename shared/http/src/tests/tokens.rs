@@ -9,7 +9,7 @@ use recado_domain::Timestamp;
 use recado_domain::access::{Token, TokenRole};
 use recado_domain::ids::TokenName;
 use recado_domain::millis::add_millis;
-use recado_pipeline::ports::{IdentityKeyStore, PageRequest};
+use recado_pipeline::ports::{Conversations, PageRequest};
 use recado_pipeline::records::tokens::{list_tokens, put_token};
 use recado_testkit::builders::{identity_key, long_ago};
 use recado_testkit::ports::succeed;
@@ -118,7 +118,7 @@ async fn a_token_opens_until_it_expires_or_is_revoked() {
     assert_eq!(revoke().await, StatusCode::NOT_FOUND);
 
     let text = format!("recado_{}", "7".repeat(64));
-    let key = succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
+    let key = succeed(site.store.keep_identity_key(&identity_key)).await;
     let expired = Token {
         name: TokenName::parse("b").unwrap(),
         tenant: None,

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::ports::Gauges;
+use recado_pipeline::ports::Overviews;
 use recado_testkit::ports::succeed;
 use serde_json::json;
 

@@ -13,6 +13,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::effects::find_journal;
 use recado_ports::records::turn_places::find_turn_places;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ impl InstanceFacts {
     ) -> PortResult<AnswerSituation<'_>> {
         let id = &conversation.instance;
         if is_needed && !self.0.contains_key(id) {
-            let bound = pass_over_unreadable(deps.store().instance_config(id).await)?;
+            let bound = pass_over_unreadable(find_config_by_id(deps.store(), id).await)?;
             let state = deps.store().read_instance_state(id).await?;
             self.0.insert(id.clone(), (bound, state));
         }

@@ -6,7 +6,7 @@ use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
-use recado_ports::ports::{PortResult, UsageRecords};
+use recado_ports::ports::{Overviews, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::table::Table;
 
@@ -24,7 +24,7 @@ pub(crate) async fn read_prices(store: &dyn Table) -> PortResult<PriceList> {
 
 /// Reads the sums of this month and measures the used part of a budget.
 pub(crate) async fn measure_budget(
-    store: &dyn UsageRecords,
+    store: &dyn Overviews,
     tenant: &TenantId,
     budget: &MonthlyBudget,
     prices: &PriceList,

@@ -8,7 +8,7 @@ use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{DeadQueueMessage, PageRequest, PortResult};
+use recado_ports::ports::{DeadQueueMessage, EventChange, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use recado_ports::records::scheduled_messages::save_scheduled;
 use recado_ports::table::Versioned;
@@ -25,7 +25,9 @@ pub(crate) async fn settle_without_body(deps: &Deps, job: &InboundJob) -> PortRe
     let expires = add_duration(now, deps.settings().event_ttl);
     // The body goes first: once the event is settled, nothing leads to the body any more.
     erase_event_body(deps, job).await?;
-    deps.store().settle_event(&job.event, None, now, expires).await?;
+    deps.store()
+        .change_event(&job.event, EventChange::Apply { at: now, expires })
+        .await?;
     Ok(())
 }
 
@@ -91,7 +93,14 @@ async fn erase_dead_letter(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<
         let now = deps.system().now();
         let expires = add_duration(now, deps.settings().event_ttl);
         deps.store()
-            .purge_event(&job.event, dead_letter.at, now, expires)
+            .change_event(
+                &job.event,
+                EventChange::Purge {
+                    failed_at: dead_letter.at,
+                    at: now,
+                    expires,
+                },
+            )
             .await?;
         erase_event_body(deps, job).await?;
     }

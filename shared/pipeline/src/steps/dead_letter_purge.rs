@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{EventId, MessageId, TokenName};
 use recado_domain::millis::add_duration;
-use recado_ports::ports::{PortError, PortResult};
+use recado_ports::ports::{EventChange, PortError, PortResult};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Purges the event or message of a dead letter. It is done before the dead letter is removed, so that no remaining copy
@@ -36,7 +36,14 @@ async fn purge_event(deps: &Deps, event: &EventId, failed_at: Timestamp) -> Port
     let now = deps.system().now();
     let expires = add_duration(now, deps.settings().event_ttl);
     deps.store()
-        .purge_event(event, failed_at, now, expires)
+        .change_event(
+            event,
+            EventChange::Purge {
+                failed_at,
+                at: now,
+                expires,
+            },
+        )
         .await
         .map(drop)
 }
@@ -64,7 +71,9 @@ async fn purge_message(
         message.out.sign_last_step(by);
         // A dead message stays on the open list until its dead letter exists.
         let written = if copied {
-            deps.store().update_closed_message(&message.to_record()).await?
+            deps.store()
+                .update_closed_message(&message.to_record(), None)
+                .await?
         } else {
             deps.store()
                 .settle_message(&message.to_record(), None, None, None)

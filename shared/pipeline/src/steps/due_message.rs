@@ -17,6 +17,7 @@ use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_ports::deps::pair_rate;
 use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::{Change, Versioned};
@@ -49,7 +50,7 @@ async fn settle_due(
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {
     let record = &scheduled.record;
-    let found = deps.store().instance_config(&record.instance).await?;
+    let found = find_config_by_id(deps.store(), &record.instance).await?;
     let Some(bound) = found.filter(|bound| bound.tenant.id == record.tenant) else {
         tracing::error!(message_id = %record.id, "a scheduled message fell due on an instance that its tenant has no longer");
         return give_up_scheduled(deps, scheduled, now, Reason::UnknownInstance).await;

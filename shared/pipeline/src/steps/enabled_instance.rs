@@ -4,6 +4,7 @@ use crate::Deps;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 use std::sync::Arc;
 
 /// Returns the configuration of an instance that may work. `None`, and a line in the log: the instance is disabled, or no
@@ -12,7 +13,7 @@ pub(crate) async fn find_enabled_instance(
     deps: &Deps,
     id: &InstanceId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {
-    match deps.store().instance_config(id).await? {
+    match find_config_by_id(deps.store(), id).await? {
         Some(bound) if bound.is_enabled() => Ok(Some(bound)),
         Some(_) => {
             tracing::info!(instance_id = %id, "work of a disabled instance waits");

@@ -5,7 +5,7 @@ use crate::steps::invited_tenant::find_tenant;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::webhook_endpoint::EndpointState;
-use recado_ports::ports::{PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{LogPlace, PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::endpoints::{delete_endpoint_records, find_endpoint_state, save_endpoint_state};
 use recado_ports::table::Versioned;
@@ -20,7 +20,7 @@ pub(crate) async fn load_endpoint_state(
     if let Some(state) = find_endpoint_state(store, tenant, endpoint).await? {
         return Ok(state);
     }
-    let newest = store.find_newest_cursor(Some(tenant)).await?;
+    let newest = store.find_cursor(LogPlace::Newest).await?;
     let state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
     let mut state = Versioned::new(state);
     if save_endpoint_state(store, &mut state, &[]).await? == WriteOutcome::Written {

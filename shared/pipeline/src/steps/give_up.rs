@@ -15,7 +15,8 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{PortResult, WriteOutcome};
+use recado_ports::ports::{EventChange, PortResult, WriteOutcome};
+use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use serde_json::json;
 
@@ -34,10 +35,7 @@ pub(crate) async fn give_up_event(
         .redrive
         .map(|failed_at| add_duration(failed_at, SignedDuration::from_millis(1)));
     let at = redriven.into_iter().fold(deps.system().now(), Ord::max);
-    let owner = deps
-        .store()
-        .find_instance_config(job.provider, &job.external)
-        .await?;
+    let owner = find_config_by_external(deps.store(), job.provider, &job.external).await?;
     let dead_letter = DeadLetter {
         id: job.event.to_string(),
         queue: QueueName::Inbound,
@@ -63,7 +61,7 @@ async fn settle_dead_event(deps: &Deps, event: &EventId, dead_letter: &DeadLette
     let expires = add_duration(dead_letter.at, deps.settings().event_ttl);
     let settled = deps
         .store()
-        .settle_event(event, Some(dead_letter), dead_letter.at, expires)
+        .change_event(event, EventChange::GiveUp { dead_letter, expires })
         .await?;
     if settled {
         report_dead_letter(dead_letter);
@@ -87,7 +85,7 @@ pub(crate) async fn dead_letter_unreadable(
     }
     let names = JobNames::cut_out(body);
     if let (Some(provider), Some(external)) = (names.provider, &names.external)
-        && let Some(owner) = deps.store().find_instance_config(provider, external).await?
+        && let Some(owner) = find_config_by_external(deps.store(), provider, external).await?
     {
         dead_letter.tenant = Some(owner.tenant.id.clone());
         dead_letter.instance = Some(owner.instance.id.clone());

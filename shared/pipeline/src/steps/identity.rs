@@ -7,11 +7,8 @@ use recado_ports::ports::PortResult;
 
 /// Returns the identity key. The first use case that needs the key creates it.
 pub(crate) async fn load_identity_key(deps: &Deps) -> PortResult<IdentityKey> {
-    if let Some(known) = deps.store().find_identity_key().await? {
-        return Ok(known);
-    }
-    let new = IdentityKey::from_random(std::array::from_fn(|_| deps.system().random_u64()));
-    deps.store().put_identity_key_if_absent(&new).await
+    let make = || IdentityKey::from_random(std::array::from_fn(|_| deps.system().random_u64()));
+    deps.store().keep_identity_key(&make).await
 }
 
 /// Returns the id of the thread of the contact `address` on `instance`.

@@ -46,11 +46,7 @@ pub(crate) async fn write_changed_message(
     used: Option<&UsageSum>,
 ) -> PortResult<WriteOutcome> {
     message.raise_revision();
-    if message.out.is_some() {
-        deps.store().update_closed_message(message).await
-    } else {
-        deps.store().replace_message(message, used).await
-    }
+    deps.store().update_closed_message(message, used).await
 }
 
 /// Records `later`, a reaction, an edit or a deletion, with the message that it is about. Other messages change nothing.

@@ -14,6 +14,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::price::Cost;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 
 /// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +44,7 @@ pub(crate) async fn find_message_view(
     let Some(message) = message.filter(|message| caller.scope.covers(&message.tenant)) else {
         return Ok(None);
     };
-    let bound = deps.store().instance_config(&message.instance).await?;
+    let bound = find_config_by_id(deps.store(), &message.instance).await?;
     let views = join_deliveries(deps, bound.as_deref(), vec![message]).await?;
     Ok(views.into_iter().next())
 }

@@ -39,7 +39,7 @@ async fn requeue_read_message(deps: &Deps, redrive: &Redrive) -> PortResult<Writ
     // A dead message stays on the open list until its dead letter exists.
     let record = message.to_record();
     let written = if copied {
-        deps.store().update_closed_message(&record).await?
+        deps.store().update_closed_message(&record, None).await?
     } else {
         deps.store().save_open_message(&record, None).await?
     };

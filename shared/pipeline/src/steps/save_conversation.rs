@@ -11,7 +11,7 @@ pub(crate) async fn save_conversation(
     conversation: &mut Conversation,
 ) -> PortResult<WriteOutcome> {
     conversation.raise_revision();
-    deps.store().update_conversation(conversation).await
+    deps.store().update_conversation(conversation, &[]).await
 }
 
 /// Writes a conversation that was read and changed, and with it what a turn used that ended without a reply.
@@ -26,7 +26,5 @@ pub(crate) async fn save_conversation_with_use(
         return save_conversation(deps, conversation).await;
     }
     conversation.raise_revision();
-    deps.store()
-        .update_conversation_with_use(conversation, &used)
-        .await
+    deps.store().update_conversation(conversation, &used).await
 }

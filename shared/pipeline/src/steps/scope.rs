@@ -5,6 +5,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 use std::sync::Arc;
 
 /// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.
@@ -13,6 +14,6 @@ pub(crate) async fn find_instance_within(
     caller: &Caller,
     id: &InstanceId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {
-    let bound = deps.store().instance_config(id).await?;
+    let bound = find_config_by_id(deps.store(), id).await?;
     Ok(bound.filter(|bound| caller.scope.covers(&bound.tenant.id)))
 }

@@ -5,11 +5,12 @@ use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::typing::{TypingSign, TypingUpdate};
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_external;
 
 /// Keeps a sign. One of an instance that is not configured is dropped.
 pub(crate) async fn keep_sign(deps: &Deps, update: &TypingUpdate) -> PortResult<()> {
     let (store, external) = (deps.store(), &update.external);
-    let Some(bound) = store.find_instance_config(update.provider, external).await? else {
+    let Some(bound) = find_config_by_external(store, update.provider, external).await? else {
         return Ok(());
     };
     let thread = derive_thread_id(deps, &bound.instance.id, update.address.as_str()).await?;

@@ -19,6 +19,7 @@ use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
 use recado_ports::ports::{PortError, PortResult, RecordEventOutcome};
+use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::notices::put_notice;
 use recado_ports::step_commit::{StepCommit, StepOutcome, StepRecords};
 use serde_json::Value;
@@ -145,14 +146,9 @@ async fn record_statuses(deps: &Deps, statuses: Vec<ReportedStatus>) -> PortResu
                 Some((provider, external)) => find_charge(deps, &status, provider, &external).await?,
                 None => None,
             };
-            match charge {
-                Some(charge) => {
-                    deps.store()
-                        .record_charged_status(&status, expires, &charge)
-                        .await
-                }
-                None => deps.store().record_status(&status, expires).await,
-            }
+            deps.store()
+                .record_status(&status, expires, charge.as_ref())
+                .await
         })
         .buffer_unordered(WRITES_AT_ONCE)
         .try_collect()
@@ -167,7 +163,7 @@ async fn find_charge(
     external: &ExternalId,
 ) -> PortResult<Option<UsageSum>> {
     // The store caches the configuration.
-    let Some(bound) = deps.store().find_instance_config(provider, external).await? else {
+    let Some(bound) = find_config_by_external(deps.store(), provider, external).await? else {
         return Ok(None);
     };
     let charge = usage_of_charge(status, provider, &bound.tenant.id, &bound.agent.id);
@@ -188,10 +184,7 @@ async fn filter_credible_notices(
         let kind = notice.kind.as_str();
         if let Some(external) = proven_by {
             // The store caches the configuration, and a webhook with a notice is rare.
-            let bound = deps
-                .store()
-                .find_instance_config(notice.provider, &external)
-                .await?;
+            let bound = find_config_by_external(deps.store(), notice.provider, &external).await?;
             let own = bound.and_then(|bound| bound.instance.account_id.clone());
             if own.as_ref() != Some(&notice.account) {
                 tracing::warn!(

@@ -115,14 +115,14 @@ pub struct Health {
 }
 
 /// Writes a record of a reserved instance, to check that the store accepts writes, also those of new events.
-pub async fn check_store_writes(deps: &Deps, at: Timestamp) -> PortResult<()> {
+pub async fn check_store_writes(deps: &Deps, depths: &dyn QueueDepths, at: Timestamp) -> PortResult<()> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
     let confirm = InstanceChange::Confirm(at);
     deps.store()
         .change_instance_state(&nobody, &InstanceState::default(), &confirm)
         .await?;
-    deps.store().prove_intake_write().await
+    depths.prove_intake_write().await
 }
 
 /// Assesses the health of the instance `wanted`, or of all within the caller's scope that are not disabled. `show` is given

@@ -9,7 +9,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretParts;
 use recado_ports::ports::{PageRequest, PortResult};
-use recado_ports::records::configuration::list_entries;
+use recado_ports::records::configuration::{find_config_by_external, list_entries};
 use recado_ports::records::dead_letters::find_failure_time;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub async fn find_proving_instance(
     provider: Provider,
     external: &ExternalId,
 ) -> PortResult<Option<Arc<InstanceConfig>>> {
-    deps.store().find_instance_config(provider, external).await
+    find_config_by_external(deps.store(), provider, external).await
 }
 
 /// Returns `true` if one of the secrets that a request showed proves webhooks of the instance that `provider` calls `external`.
@@ -42,7 +42,7 @@ pub async fn is_secret_accepted(
     external: &ExternalId,
     shown: &[SecretParts],
 ) -> PortResult<bool> {
-    let bound = deps.store().find_instance_config(provider, external).await?;
+    let bound = find_config_by_external(deps.store(), provider, external).await?;
     let now = deps.system().now();
     let counts = |shown: &SecretParts| match &bound {
         Some(bound) => bound.instance.accepts_secret(shown, now),

@@ -14,6 +14,7 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{CredentialState, OverdueWork, PortResult};
 use recado_ports::random_id::generate_correlation_id;
+use recado_ports::records::configuration::find_config_by_id;
 use std::collections::BTreeSet;
 
 /// Time after which an owed answer that nobody asked for again is overdue, with a reserve.
@@ -95,7 +96,7 @@ async fn has_model_key(deps: &Deps) -> bool {
 /// Returns `true` if a model of the installation answers. An agent that the user runs, or with a key of its own, needs none; what
 /// it lacks, its first turn finds out.
 async fn needs_installation_key(deps: &Deps, instance: &Instance) -> bool {
-    match deps.store().instance_config(&instance.id).await {
+    match find_config_by_id(deps.store(), &instance.id).await {
         Ok(Some(bound)) => bound.agent.http.is_none() && bound.agent.model_key.is_none(),
         _ => true,
     }
@@ -176,7 +177,7 @@ async fn record_credential(deps: &Deps, keys: &InstanceKeys) -> PortResult<()> {
         }
         CredentialState::Present | CredentialState::Simulated => {
             let state = deps.store().read_instance_state(id).await?;
-            match deps.store().instance_config(id).await? {
+            match find_config_by_id(deps.store(), id).await? {
                 Some(bound) if state.connection == ConnectionStatus::NeedsCredentials => {
                     refresh_connection(deps, &bound).await
                 }

@@ -36,6 +36,7 @@ use recado_domain::conversation::{
 use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, WriteOutcome};
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub use seen::record_seen;
 pub use unacknowledged::list_unacknowledged;
@@ -146,7 +147,7 @@ pub async fn list_messages(
 ) -> Result<Page<MessageView>, OperateError> {
     let conversation = find_conversation(deps, caller, id).await?;
     let found = deps.store().list_messages(&conversation.id, page).await?;
-    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let bound = find_config_by_id(deps.store(), &conversation.instance).await?;
     let mut items = join_deliveries(deps, bound.as_deref(), found.items).await?;
     add_answers(deps, &conversation, &mut items).await?;
     add_costs(deps, bound.as_deref(), &mut items).await?;
@@ -234,7 +235,7 @@ async fn take_over_until_return(
     if !conversation.take_over() {
         return Ok(false);
     }
-    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let bound = find_config_by_id(deps.store(), &conversation.instance).await?;
     let returns = bound.map(|bound| bound.instance.agent_returns);
     conversation.restart_return(returns.unwrap_or_default(), now);
     Ok(true)

@@ -34,7 +34,8 @@ use recado_domain::event::{
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{EventFinish, PortError, PortResult};
+use recado_ports::ports::{EventChange, EventFinish, PortError, PortResult};
+use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::removed_instances::was_instance_removed;
 use serde_json::Value;
@@ -69,7 +70,10 @@ async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult
         return Ok(Verdict::Done);
     }
     if let Some(failed_at) = job.redrive {
-        let revived = deps.store().revive_event(&job.event, failed_at).await?;
+        let revived = deps
+            .store()
+            .change_event(&job.event, EventChange::Revive { failed_at })
+            .await?;
         // The dead letter is removed also if the event was revived before: a crash may have happened between the two
         // writes.
         remove_dead_letter(deps.store(), job.event.as_str(), failed_at).await?;
@@ -79,11 +83,7 @@ async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult
     } else if (receives > 1 || job.kind != EventKind::Message) && is_settled_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
-    let Some(bound) = deps
-        .store()
-        .find_instance_config(job.provider, &job.external)
-        .await?
-    else {
+    let Some(bound) = find_config_by_external(deps.store(), job.provider, &job.external).await? else {
         if was_instance_removed(deps.store(), job.provider, &job.external).await? {
             tracing::info!("event of a removed instance ignored");
             ignore_event(deps, job, None).await?;
@@ -258,7 +258,10 @@ async fn finish_event(
         reason,
         ..build_event_finish(deps, job, tenant, processed)
     };
-    deps.store().finish_event(&job.event, &finish).await
+    deps.store()
+        .change_event(&job.event, EventChange::Finish(&finish))
+        .await
+        .map(drop)
 }
 
 /// Builds the end of an event that is applied now.
@@ -303,10 +306,7 @@ async fn resend_turn(deps: &Deps, job: &InboundJob, record: &EventRecord) -> Por
     let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
         return Ok(());
     };
-    let bound = deps
-        .store()
-        .find_instance_config(job.provider, &job.external)
-        .await?;
+    let bound = find_config_by_external(deps.store(), job.provider, &job.external).await?;
     // Without an instance nobody answers.
     let Some(bound) = bound else { return Ok(()) };
     let silence = wake_up::resolve_debounce(deps, &bound).silence_after_unknown();

@@ -4,7 +4,7 @@ use crate::Deps;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedKind};
-use recado_ports::ports::{PortResult, PublishedPage};
+use recado_ports::ports::{LogPlace, PortResult, PublishedPage};
 
 /// The number of events that are read at a time where only some kinds are wanted.
 const SCANNED: usize = 500;
@@ -56,7 +56,7 @@ pub async fn list_events(deps: &Deps, caller: &Caller, query: &EventQuery) -> Po
     let (Some(start), false) = (start, is_outside) else {
         let next = match start {
             Some(start) => start,
-            None => deps.store().find_newest_cursor(tenant).await?,
+            None => deps.store().find_cursor(LogPlace::Newest).await?,
         };
         return Ok(PublishedPage {
             events: Vec::new(),

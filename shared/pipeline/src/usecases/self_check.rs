@@ -17,7 +17,7 @@ use recado_domain::alert::MissingSecret;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{ConnectionAnswer, CredentialState, DiskSpace, PortResult};
-use recado_ports::records::configuration::load_configuration;
+use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 use recado_ports::records::dead_letters::count_dead_letters;
 use tool_servers::check_tool_servers;
 
@@ -138,7 +138,7 @@ pub async fn check_installation(
 
 async fn check_instance(deps: &Deps, instance: Instance) -> InstanceCheck {
     let credential = deps.providers().check_credential(&instance).await;
-    let connection = match (&credential, deps.store().instance_config(&instance.id).await) {
+    let connection = match (&credential, find_config_by_id(deps.store(), &instance.id).await) {
         (CredentialState::Present, Ok(Some(bound))) => Some(deps.providers().query_connection(&bound).await),
         _ => None,
     };

@@ -16,6 +16,7 @@ use recado_domain::ids::{CorrelationId, EventId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::{find_config_by_external, find_config_by_id};
 pub use timeline::{TimelineEntry, TimelineStage};
 
 /// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.
@@ -92,10 +93,7 @@ async fn find_event_within(deps: &Deps, caller: &Caller, id: &EventId) -> PortRe
     if caller.scope == Scope::Installation {
         return Ok(Some(event));
     }
-    let bound = deps
-        .store()
-        .find_instance_config(event.job.provider, &event.job.external)
-        .await?;
+    let bound = find_config_by_external(deps.store(), event.job.provider, &event.job.external).await?;
     let within = bound.is_some_and(|bound| caller.scope.covers(&bound.tenant.id));
     Ok(within.then_some(event))
 }
@@ -112,7 +110,7 @@ async fn sort_trace(
     });
     let mut views = Vec::with_capacity(messages.len());
     for message in messages {
-        let bound = deps.store().instance_config(&message.instance).await?;
+        let bound = find_config_by_id(deps.store(), &message.instance).await?;
         views.extend(join_deliveries(deps, bound.as_deref(), vec![message]).await?);
     }
     Ok(MessageTrace {
@@ -148,7 +146,7 @@ pub async fn load_timeline(
     let Some(mut view) = find_message_view(deps, caller, id).await? else {
         return Ok(None);
     };
-    let bound = deps.store().instance_config(&view.message.instance).await?;
+    let bound = find_config_by_id(deps.store(), &view.message.instance).await?;
     add_costs(deps, bound.as_deref(), std::slice::from_mut(&mut view)).await?;
     let timeline = Box::pin(timeline::build_timeline(deps, &view)).await?;
     if view.message.role == Role::User

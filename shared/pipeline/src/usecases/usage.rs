@@ -15,7 +15,7 @@ use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{PageRequest, PortResult};
-use recado_ports::records::configuration::find_named_entries;
+use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
@@ -188,7 +188,7 @@ async fn list_sums_of_conversation(
     let Some(conversation) = found.filter(|conversation| is_meant(&conversation.tenant)) else {
         return Ok(None);
     };
-    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let bound = find_config_by_id(deps.store(), &conversation.instance).await?;
     let (mut sums, mut page): (Vec<UsageSum>, _) = (
         conversation.list_unsent_use().collect(),
         PageRequest {

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::access::Scope;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::typing::TypingSign;
@@ -57,7 +58,8 @@ pub struct EffectGuard {
     pub turn_upto: Ordinal,
 }
 
-/// A store of conversations, their messages and the newest signs of contacts' typing.
+/// A store of conversations, their messages and the newest signs of contacts' typing, and of the installation's identity key, from
+/// which the ids of threads are made.
 #[async_trait]
 pub trait Conversations: Send + Sync {
     /// Returns the newest conversation of a thread, active or resolved, by a strong read. `None`: the thread has no
@@ -84,13 +86,9 @@ pub trait Conversations: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<Message>>;
 
-    /// Writes a conversation if its `rev` is the stored `rev` plus one. [`WriteOutcome::Conflict`]: another writer
-    /// changed it.
-    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome>;
-
-    /// Writes a conversation as [`Self::update_conversation`] does, and adds `used` to the sums of its tenant in the same
-    /// transaction.
-    async fn update_conversation_with_use(
+    /// Writes a conversation if its `rev` is the stored `rev` plus one, and adds `used` to the sums of its tenant in the same
+    /// transaction. [`WriteOutcome::Conflict`]: another writer changed it.
+    async fn update_conversation(
         &self,
         conversation: &Conversation,
         used: &[UsageSum],
@@ -146,4 +144,8 @@ pub trait Conversations: Send + Sync {
 
     /// Returns the newest sign that is kept of these threads, which are one person's, in one read. It need not be strong.
     async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>>;
+
+    /// Returns the installation's identity key, which never changes; stores what `make` makes if there is none yet. It is kept with
+    /// the records, so that a copy of the records contains it. A process asks its database once.
+    async fn keep_identity_key(&self, make: &(dyn Fn() -> IdentityKey + Sync)) -> PortResult<IdentityKey>;
 }

@@ -45,6 +45,53 @@ pub struct EventFinish {
     pub reason: Option<Reason>,
 }
 
+/// A change of an event.
+#[derive(Debug, Clone, Copy)]
+pub enum EventChange<'a> {
+    /// Sets a pending event's attempts to `attempts` if they are still `seen`.
+    SetAttempts {
+        /// Attempts that the caller read.
+        seen: u32,
+        /// Attempts that are stored.
+        attempts: u32,
+    },
+    /// Marks a pending event as applied. Its payload is removed, and its record expires at `expires`. An event whose record cannot be
+    /// read is settled too.
+    Apply {
+        /// Time of the change.
+        at: Timestamp,
+        /// Time until which the record is kept.
+        expires: Timestamp,
+    },
+    /// Marks a pending event as applied, as [`Self::Apply`] does. The same write stores the record of its processing, and the
+    /// reason for which its message was left out.
+    Finish(&'a EventFinish),
+    /// Marks a pending event as dead by the failure of this dead letter. It keeps its payload for a redrive. The same write stores
+    /// the dead letter, in place of one with its id: that is of an earlier failure. An event whose record cannot be read is settled
+    /// too, and may lose its payload: then the record expires at `expires`.
+    GiveUp {
+        /// The dead letter.
+        dead_letter: &'a DeadLetter,
+        /// Time until which a record that cannot be read is kept.
+        expires: Timestamp,
+    },
+    /// Moves an event from `dead` to `pending` if it failed at `failed_at`. Its attempts become 0 and its reason is removed.
+    Revive {
+        /// Time of the failure.
+        failed_at: Timestamp,
+    },
+    /// Moves an event from `dead` to `applied` for good if it failed at `failed_at`. The reason becomes `purged` and the
+    /// payload is removed, so that nobody can redrive the event.
+    Purge {
+        /// Time of the failure.
+        failed_at: Timestamp,
+        /// Time of the change.
+        at: Timestamp,
+        /// Time until which the record is kept.
+        expires: Timestamp,
+    },
+}
+
 /// The result of storing an inbound message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreInboundOutcome {
@@ -66,45 +113,13 @@ pub trait Inbox: Send + Sync {
     async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>>;
 
     /// Stores an inbound message in one transaction. The event must be pending and have no message yet; its record gets
-    /// the message's position (`stored`), and with `write.finish` the event becomes applied, as by [`Self::finish_event`].
+    /// the message's position (`stored`), and with `write.finish` the event becomes applied, as by [`EventChange::Finish`].
     /// The conversation must be as it was read, and becomes `write.conversation`. The message is added.
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome>;
 
-    /// Marks a pending event as applied or dead at `at`. Without a `dead_letter` it becomes applied, its payload is removed,
-    /// and its record expires at `expires`. With one, which is of the failure at `at`, it becomes dead with that reason and
-    /// keeps its payload for a redrive. The same write stores the dead letter, in place of one with its id: that is of an
-    /// earlier failure. An event whose record cannot be read is settled too, and may lose its payload. `false`, and nothing is
-    /// stored: the event is not pending.
-    async fn settle_event(
-        &self,
-        id: &EventId,
-        dead_letter: Option<&DeadLetter>,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool>;
-
-    /// Marks a pending event as applied, as [`Self::settle_event`] does without a dead letter. The same write stores the
-    /// record of its processing, and the reason for which its message was left out.
-    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()>;
-
-    /// Sets a pending event's attempts to `attempts` if they are still `seen`. `false`: the event does not exist, is not
-    /// pending, or another worker changed its attempts.
-    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool>;
-
-    /// Moves an event from `dead` to `pending` if it failed at `failed_at`. Its attempts become 0 and its reason is removed.
-    /// `false`: the event is not dead, or it failed at another time.
-    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool>;
-
-    /// Moves an event from `dead` to `applied` for good if it failed at `failed_at`. The reason becomes `purged` and the
-    /// payload is removed, so that nobody can redrive the event. The record expires at `expires`. `false`: the event is
-    /// not dead, or it failed at another time.
-    async fn purge_event(
-        &self,
-        id: &EventId,
-        failed_at: Timestamp,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool>;
+    /// Makes a change of an event in one conditional write. `false`, and nothing is stored: the event does not exist, or is not as
+    /// the change needs it.
+    async fn change_event(&self, id: &EventId, change: EventChange<'_>) -> PortResult<bool>;
 
     /// Stores that a pending event is enqueued again at `at`. Returns the event, whose `again` counts this time too; `None`
     /// if the event is not pending.

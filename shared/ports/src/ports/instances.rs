@@ -1,10 +1,13 @@
 use super::PortResult;
+use crate::records::configuration::InstanceName;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState, ParkedConversation};
 use recado_domain::rate::Rate;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The result of reserving a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +25,25 @@ pub enum Reservation {
     NotOpen,
 }
 
-/// A store of the instances' run-time states, and of the conversations whose messages wait for their instance.
+/// The turn in which a message takes its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotTurn {
+    /// The message takes the next free slot.
+    Next,
+    /// The message lets others go before it. It has taken no place behind them yet.
+    Yielding,
+    /// The message lets others go before it, and it took a place behind them before.
+    YieldingAgain,
+}
+
+/// A store of the instances: their configurations, their run-time states, and the conversations whose messages wait for them.
 #[async_trait]
-pub trait InstanceStates: Send + Sync {
+pub trait Instances: Send + Sync {
+    /// Returns the instance with its tenant, its agent and the functions that the agent may call. `None`: no such instance is configured.
+    /// A store keeps configurations in memory, since every webhook and every step of a message asks for one: the answer may be as old as
+    /// [`crate::settings::Settings::config_ttl`], but not older than what the same store wrote.
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>>;
+
     /// Returns an instance's state by a strong read; the default state if none is stored yet.
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState>;
 
@@ -35,17 +54,14 @@ pub trait InstanceStates: Send + Sync {
         ids: &[InstanceId],
     ) -> PortResult<HashMap<InstanceId, InstanceState>>;
 
-    /// Reserves a slot by [`Rate::reserve_slot`] in one conditional update, if the instance is open. The first
-    /// reservation sets `asked_at`, so that the age of the state can be counted from there.
-    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation>;
-
-    /// Reserves a slot, or takes a place, by [`InstanceState::reserve_yielding`] in one conditional update, if the instance is
-    /// open.
-    async fn reserve_yielding_slot(
+    /// Reserves a slot in one conditional update, if the instance is open: by [`Rate::reserve_slot`] for the next place in the queue,
+    /// by [`InstanceState::reserve_yielding`] behind others. The first reservation sets `asked_at`, so that the age of the state can be
+    /// counted from there.
+    async fn reserve_slot(
         &self,
         id: &InstanceId,
         rate: Rate,
-        holds_place: bool,
+        turn: SlotTurn,
         now: Timestamp,
     ) -> PortResult<Reservation>;
 

@@ -2,10 +2,11 @@ use super::{PortResult, WriteOutcome};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
+use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 
 /// The state that a conversation must have for an agent's message to be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +45,11 @@ pub struct DeliveryLink {
     pub acknowledgement: Option<AwaitedAcknowledgement>,
 }
 
-/// A store of outgoing messages. Open messages are stored in a list of their own, so that one strong read finds all of a
-/// contact's. A `dead` message counts as open until its dead letter exists.
+/// A store of outgoing messages and of the delivery records, which hold the statuses of accepted ones.
+///
+/// Open messages are stored in a list of their own, so that one strong read finds all of a contact's. A `dead` message counts as open
+/// until its dead letter exists. After a [`DeliveryLink`], the key of the provider's id and that of Recado's own name one record, in
+/// every method here.
 #[async_trait]
 pub trait OutboxStore: Send + Sync {
     /// Lists a contact's open messages, by conversation and ordinal, by a strong read. If a part of a reply is listed,
@@ -83,10 +87,15 @@ pub trait OutboxStore: Send + Sync {
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome>;
 
-    /// Writes a message that is not open, if its `out.rev` is the stored one plus one. If it became `queued` or `dead`
-    /// again, it is open again. An open message is a conflict here; a message that is not open is a conflict in
-    /// [`Self::save_open_message`].
-    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome>;
+    /// Writes a message that is not open, if its revision is the stored one plus one. That is `out.rev` of an outgoing message, and `rev`
+    /// of another. An outgoing one that became `queued` or `dead` again is open again. An open message is a conflict here, and so is a
+    /// missing one, and one that goes out where the stored one does not. A message that is not open is a conflict in
+    /// [`Self::save_open_message`]. The same transaction adds `used` to the sums of the message's tenant.
+    async fn update_closed_message(
+        &self,
+        message: &Message,
+        used: Option<&UsageSum>,
+    ) -> PortResult<WriteOutcome>;
 
     /// Lists the in-flight sends of an instance by a strong read. These are sends whose outcome is not stored yet, and
     /// sends that were repeated without their outcome ever being known. A note is kept for at least
@@ -103,4 +112,30 @@ pub trait OutboxStore: Send + Sync {
         id: &str,
         echo: Echo,
     ) -> PortResult<bool>;
+
+    /// Stores the time of a delivery status in one conditional upsert, by [`Delivery::record_status`]. The record's
+    /// status is the best of all statuses that were stored. A repeated status is no error. A new record expires at
+    /// `expires`. The time of a known one does not change: a [`DeliveryLink`] sets it. A status that tells of the provider's charge adds
+    /// `charge` to the sums of use: both at once, or neither. Of all statuses of a message one adds its charge, also when several
+    /// come at once. A repeated status adds nothing, nor does one of an erased message.
+    async fn record_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: Option<&UsageSum>,
+    ) -> PortResult<()>;
+
+    /// Ends the wait for the acknowledgement of a delivery: its message was accepted again, under another id. Statuses of the delivery
+    /// are stored as before.
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()>;
+
+    /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>>;
+
+    /// Returns `true` if Recado sent the message of the key `key`: its delivery is linked to the message, or the message was
+    /// erased after that. A strong read.
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool>;
+
+    /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once.
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>>;
 }

@@ -22,6 +22,15 @@ pub struct PublishedPage {
     pub next: EventCursor,
 }
 
+/// A place of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogPlace {
+    /// Before the oldest event that was published at this time or later; behind all if there is none.
+    Before(Timestamp),
+    /// Behind the newest event.
+    Newest,
+}
+
 /// The log of published events.
 ///
 /// The store publishes an event when it stores the change that the event tells of, or, on AWS, soon after. A reader that follows [`PublishedPage::next`]
@@ -38,9 +47,6 @@ pub trait PublishedEvents: Send + Sync {
         limit: usize,
     ) -> PortResult<PublishedPage>;
 
-    /// Returns the place before the oldest event that was published at `since` or later; behind all if there is none.
-    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor>;
-
-    /// Returns the place behind the newest event.
-    async fn find_newest_cursor(&self, tenant: Option<&TenantId>) -> PortResult<EventCursor>;
+    /// Returns the place of the log that is named so. It is the same for all tenants.
+    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor>;
 }

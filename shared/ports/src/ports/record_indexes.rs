@@ -1,8 +1,5 @@
-use super::PortResult;
-use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ConversationId, CorrelationId, EventId, InstanceId, Ordinal, TenantId};
+use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
 
@@ -43,26 +40,4 @@ pub enum OverdueWork {
         /// Ordinal of the message in the conversation.
         ordinal: Ordinal,
     },
-}
-
-/// Indexes find records: overdue ones for `reconcile`, and those of one correlation id for people who investigate. They may be some
-/// seconds old.
-///
-/// Every open record has a time at which it becomes overdue (`EventRecord::overdue_at`, `Message::overdue_at`,
-/// `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`, `ParkedConversation::release_due_at`,
-/// `Message::file_due_at`). The store keeps that time in an index together with what [`OverdueWork`] names of the record.
-#[async_trait]
-pub trait RecordIndexes: Send + Sync {
-    /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
-    /// so that many of one kind do not hide another.
-    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>>;
-
-    /// Returns the records that carry `correlation`, in any order, at most `limit` in all. They are those of `tenant`, or of
-    /// all tenants (`None`). An event is of the tenant of its instance as configured now. No processing step depends on it.
-    async fn find_by_correlation(
-        &self,
-        correlation: &CorrelationId,
-        tenant: Option<&TenantId>,
-        limit: usize,
-    ) -> PortResult<CorrelatedRecords>;
 }

@@ -8,11 +8,19 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::usage::UsageSum;
 use std::collections::BTreeSet;
 
 /// Maximum number of messages that [`RecordRemoval::delete_messages`] takes.
 pub const DELETED_MESSAGES_MAX: usize = 50;
+
+/// Those whose pending events are listed.
+#[derive(Debug, Clone, Copy)]
+pub enum EventOwners<'a> {
+    /// These FIFO groups. All their events are listed.
+    Groups(&'a BTreeSet<String>),
+    /// These instances. At most so many events are listed.
+    Instances(&'a [Instance], usize),
+}
 
 /// A store whose records are found and deleted by their age, of a person or of a tenant. Each deletion of a delivery or a note that
 /// does not exist succeeds.
@@ -40,12 +48,8 @@ pub trait RecordRemoval: Send + Sync {
     /// that does not exist counts as deleted.
     async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome>;
 
-    /// Replaces a stored message that is not outgoing, if its `rev` is the stored one plus one. A message that is missing
-    /// or outgoing is a conflict. The same transaction adds `used` to the sums of the message's tenant.
-    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome>;
-
-    /// Lists the pending events of these FIFO groups, all of them. The index may be some seconds old.
-    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>>;
+    /// Lists the pending events of these owners. The index may be some seconds old.
+    async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>>;
 
     /// Deletes delivery records and notes that they were erased. Until `expires` a status of them is ignored.
     async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()>;
@@ -56,13 +60,6 @@ pub trait RecordRemoval: Send + Sync {
     /// Overwrites deleted records in the files of the store, so that nothing of them can be read there. A store without
     /// files of its own has nothing to do.
     async fn overwrite_deleted(&self) -> PortResult<()>;
-
-    /// Lists the pending events of these instances, at most `limit`. The index may be some seconds old.
-    async fn list_pending_events_of(
-        &self,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<Vec<EventRecord>>;
 
     /// Lists conversations of a tenant that nobody sees, at most `limit`: tombstones, and those in which nobody wrote and that
     /// only lead elsewhere. The index may be some seconds old.

@@ -3,7 +3,7 @@
 use crate::world::{World, unavailable};
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Verb};
-use recado_pipeline::ports::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
+use recado_pipeline::ports::{EventChange, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 use recado_testkit::builders::Fixture;
 
 #[test]
@@ -45,7 +45,14 @@ fn a_single_write_that_collides_is_repeated_until_it_does_not() {
         RecordEventOutcome::New
     );
     world.fails_times(1, Fault::TransactionConflict);
-    assert!(block_on(world.store.set_event_attempts(&job.event, 0, 1)).unwrap());
+    assert!(
+        block_on(
+            world
+                .store
+                .change_event(&job.event, EventChange::SetAttempts { seen: 0, attempts: 1 })
+        )
+        .unwrap()
+    );
 }
 
 #[test]

@@ -9,8 +9,10 @@ use recado_domain::price::PriceList;
 use recado_domain::rate::Rate;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_dynamo_simulation::RecordKey;
-use recado_pipeline::ports::{ConfigurationStore, InstanceStates, Reservation, WriteOutcome};
-use recado_pipeline::records::configuration::{find_named_entries, load_configuration, put_configuration};
+use recado_pipeline::ports::{Instances, Reservation, SlotTurn, WriteOutcome};
+use recado_pipeline::records::configuration::{
+    find_config_by_id, find_named_entries, load_configuration, put_configuration,
+};
 use recado_pipeline::records::knowledge::save_knowledge;
 use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
 use recado_pipeline::table::Versioned;
@@ -59,17 +61,11 @@ fn a_state_that_cannot_be_read_is_the_default_one_until_a_change_writes_it_anew(
 #[test]
 fn a_slot_is_reserved_though_the_state_cannot_be_read() {
     for attribute in DAMAGED {
-        for yields in [false, true] {
+        for turn in [SlotTurn::Next, SlotTurn::Yielding] {
             let fixture = Fixture::new();
             let (world, id) = (closed_and_damaged(&fixture, attribute), fixture.instance());
             let (rate, now) = (Rate::EVOLUTION, at(20));
-            let reserved = block_on(async {
-                if yields {
-                    succeed(world.store.reserve_yielding_slot(id, rate, false, now)).await
-                } else {
-                    succeed(world.store.reserve_slot(id, rate, now)).await
-                }
-            });
+            let reserved = block_on(world.store.reserve_slot(id, rate, turn, now)).unwrap();
             assert!(
                 matches!(reserved, Reservation::Slot { at, .. } if at == now),
                 "{attribute}: {reserved:?}"
@@ -152,7 +148,7 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
             "body",
         );
         damage(&world, (format!("knowledge#{tenant}"), agent.as_str()), "body");
-        let found = succeed(world.store.instance_config(fixture.instance()))
+        let found = succeed(find_config_by_id(&world.store, fixture.instance()))
             .await
             .unwrap();
         assert_eq!(found.tools, fixture.bound.tools[1..]);

@@ -4,7 +4,7 @@ use crate::world::World;
 use futures::executor::block_on;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::Fault;
-use recado_pipeline::ports::{Inbox, System};
+use recado_pipeline::ports::{EventChange, Inbox, System};
 use recado_testkit::builders::{BASE, Fixture};
 use std::time::Duration;
 
@@ -16,11 +16,13 @@ fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
         let _ = block_on(world.store.record_event(job)).unwrap();
     }
     let expires = add_millis(BASE, 60_000);
-    block_on(
-        world
-            .store
-            .settle_event(&settled.event, None, world.time.now(), expires),
-    )
+    block_on(world.store.change_event(
+        &settled.event,
+        EventChange::Apply {
+            at: world.time.now(),
+            expires,
+        },
+    ))
     .unwrap();
     assert_eq!(world.dynamo.expire().unwrap(), 0);
     world.time.pass(Duration::from_secs(61));
@@ -35,7 +37,7 @@ fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
 
     world.fails(|_| Fault::StaleIndex(Duration::ZERO));
     let requests = world.dynamo.requests();
-    let _ = block_on(recado_pipeline::ports::RecordIndexes::list_overdue(
+    let _ = block_on(recado_pipeline::ports::Overviews::list_overdue(
         &world.store,
         world.time.now(),
         10,

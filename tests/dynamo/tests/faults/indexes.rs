@@ -5,7 +5,8 @@ use futures::executor::block_on;
 use recado_domain::event::InboundJob;
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, OverdueWork, PageRequest, RecordIndexes, System,
+    ConversationFilter, Conversations, EventChange, InboundWrite, Inbox, OverdueWork, Overviews, PageRequest,
+    System,
 };
 use recado_testkit::builders::{Fixture, far_ahead};
 use std::time::Duration;
@@ -21,7 +22,14 @@ fn owed(world: &World) -> usize {
 
 fn settle(world: &World, job: &InboundJob) {
     let now = world.time.now();
-    block_on(world.store.settle_event(&job.event, None, now, far_ahead())).unwrap();
+    block_on(world.store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: now,
+            expires: far_ahead(),
+        },
+    ))
+    .unwrap();
 }
 
 #[test]

@@ -12,8 +12,8 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, InboundWrite, Inbox, InstanceStates, OutboxStore, RecordEventOutcome,
-    StoreInboundOutcome, System,
+    CommitOutcome, Conversations, EventChange, InboundWrite, Inbox, Instances, OutboxStore,
+    RecordEventOutcome, StoreInboundOutcome, System,
 };
 use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_testkit::builders::{BASE, Fixture, claimed, seen};
@@ -190,7 +190,16 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     let _ = block_on(world.store.record_event(&job)).unwrap();
     for expected in 1..=3 {
         world.fails_times(2, Fault::FailAfter);
-        assert!(block_on(world.store.set_event_attempts(&job.event, expected - 1, expected)).unwrap());
+        assert!(
+            block_on(world.store.change_event(
+                &job.event,
+                EventChange::SetAttempts {
+                    seen: expected - 1,
+                    attempts: expected
+                }
+            ))
+            .unwrap()
+        );
         let unreached = InstanceChange::Unanswered(UnansweredAttempt::Unreached);
         let counted = change_with_lost_answers(&world, fixture.instance(), 2, &unreached);
         assert_eq!(counted.state.timeouts, expected);
@@ -264,21 +273,59 @@ fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
     let (job, failed_at) = (fixture.job(), world.time.now());
     let (dead_letter, expires) = (fixture.dead_letter_of(&job, failed_at), add_millis(BASE, 60_000));
     let give_up = || {
-        let settles = world
-            .store
-            .settle_event(&job.event, Some(&dead_letter), failed_at, expires);
+        let settles = world.store.change_event(
+            &job.event,
+            EventChange::GiveUp {
+                dead_letter: &dead_letter,
+                expires,
+            },
+        );
         assert!(block_on(settles).unwrap());
     };
     let _ = block_on(world.store.record_event(&job)).unwrap();
     give_up();
     world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.revive_event(&job.event, failed_at)).unwrap());
-    assert!(!block_on(world.store.revive_event(&job.event, failed_at)).unwrap());
+    assert!(
+        block_on(
+            world
+                .store
+                .change_event(&job.event, EventChange::Revive { failed_at })
+        )
+        .unwrap()
+    );
+    assert!(
+        !block_on(
+            world
+                .store
+                .change_event(&job.event, EventChange::Revive { failed_at })
+        )
+        .unwrap()
+    );
     give_up();
     world.fails_times(1, Fault::FailAfter);
     let purged = add_millis(failed_at, 1_000);
-    assert!(block_on(world.store.purge_event(&job.event, failed_at, purged, expires)).unwrap());
-    assert!(!block_on(world.store.purge_event(&job.event, failed_at, purged, expires)).unwrap());
+    assert!(
+        block_on(world.store.change_event(
+            &job.event,
+            EventChange::Purge {
+                failed_at,
+                at: purged,
+                expires
+            }
+        ))
+        .unwrap()
+    );
+    assert!(
+        !block_on(world.store.change_event(
+            &job.event,
+            EventChange::Purge {
+                failed_at,
+                at: purged,
+                expires
+            }
+        ))
+        .unwrap()
+    );
 }
 
 #[test]

@@ -4,12 +4,13 @@ use crate::world::World;
 use futures::executor::block_on;
 use recado_dynamo_simulation::Options;
 use recado_pipeline::ports::Store;
+use recado_pipeline::records::configuration::find_config_by_id;
 use recado_testkit::builders::Fixture;
 use std::time::Duration;
 
 /// The name of the fixture's tenant, as `store` knows it.
 fn name<S: Store>(store: &S, fixture: &Fixture) -> Option<String> {
-    let bound = block_on(store.instance_config(fixture.instance())).unwrap();
+    let bound = block_on(find_config_by_id(store, fixture.instance())).unwrap();
     bound.unwrap().tenant.name.clone()
 }
 

@@ -11,8 +11,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
-    ConversationFilter, Conversations, Gauges, PageRequest, PortResult, RecordIndexes, UnacknowledgedFilter,
-    UsageRecords, WriteOutcome,
+    ConversationFilter, Conversations, Overviews, PageRequest, PortResult, UnacknowledgedFilter, WriteOutcome,
 };
 use recado_pipeline::records::alerts::list_live_alerts;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
@@ -57,7 +56,7 @@ fn fill(world: &World, fixture: &Fixture, minute: i64) -> (Conversation, Inbound
     let (mut conversation, _) = store_first(world, &contact, &job);
     conversation.take_over();
     conversation.rev += 1;
-    let written = block_on(world.store.update_conversation(&conversation)).unwrap();
+    let written = block_on(world.store.update_conversation(&conversation, &[])).unwrap();
     assert_eq!(written, WriteOutcome::Written);
     let dead_letter = DeadLetter {
         at,

@@ -3,7 +3,7 @@
 use crate::world::World;
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Record};
-use recado_pipeline::ports::{Conversations, InboundWrite, Inbox, RecordIndexes};
+use recado_pipeline::ports::{Conversations, InboundWrite, Inbox, Overviews};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, far_ahead};
 

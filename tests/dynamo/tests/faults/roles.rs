@@ -7,10 +7,8 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError};
-use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, PageRequest, WriteOutcome,
-};
-use recado_pipeline::records::configuration::put_configuration;
+use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest, WriteOutcome};
+use recado_pipeline::records::configuration::{find_config_by_external, put_configuration};
 use recado_pipeline::records::endpoints::{
     delete_endpoint_records, list_due_failed_events, remove_failed_event, replace_failed_event,
     save_endpoint_state,
@@ -71,7 +69,12 @@ fn the_webhook_function_may_read_all_that_proves_a_webhook() {
     let (world, fixture) = configured();
     let (before, instance) = (world.trace().len(), &fixture.bound.instance);
     let external = instance.resolve_external_id().unwrap();
-    let found = block_on(world.store.find_instance_config(instance.provider, &external)).unwrap();
+    let found = block_on(find_config_by_external(
+        &world.store,
+        instance.provider,
+        &external,
+    ))
+    .unwrap();
     assert!(found.is_some());
     assert_webhook_may(&world, before, "dynamodb:BatchGetItem");
 }

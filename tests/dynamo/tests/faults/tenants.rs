@@ -13,8 +13,8 @@ use recado_domain::options::SendOptions;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_dynamo_simulation::RecordKey;
 use recado_pipeline::ports::{
-    CommitOutcome, ConversationFilter, Conversations, InboundWrite, Inbox, PageRequest, RecordIndexes,
-    RecordRemoval, System,
+    CommitOutcome, ConversationFilter, Conversations, EventOwners, InboundWrite, Inbox, Overviews,
+    PageRequest, RecordRemoval, System,
 };
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
@@ -122,12 +122,17 @@ fn an_erasure_reads_no_record_of_other_contacts_pending_work() {
     let events = block_on(
         world
             .store
-            .list_pending_events(&BTreeSet::from([job.group.clone()])),
+            .list_pending_events(EventOwners::Groups(&BTreeSet::from([job.group.clone()]))),
     )
     .unwrap();
     assert_eq!(events.iter().map(|event| &event.job).collect::<Vec<_>>(), [&job]);
     let instances = [own.bound.instance.clone()];
-    let events = block_on(world.store.list_pending_events_of(&instances, 10)).unwrap();
+    let events = block_on(
+        world
+            .store
+            .list_pending_events(EventOwners::Instances(&instances, 10)),
+    )
+    .unwrap();
     assert_eq!(events.iter().map(|event| &event.job).collect::<Vec<_>>(), [&job]);
     let tenant = &own.bound.tenant.id;
     let found = block_on(list_pending_scheduled(&world.store, tenant, own.instance())).unwrap();

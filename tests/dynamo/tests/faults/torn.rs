@@ -12,8 +12,8 @@ use recado_domain::message::Message;
 use recado_domain::outbox::ReplyPart;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    ClaimOutcome, Conversations, Deliveries, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest,
-    PortResult, StoreInboundOutcome, WriteOutcome,
+    ClaimOutcome, Conversations, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest, PortResult,
+    StoreInboundOutcome, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, accepted, claimed, far_ahead, is, out};
 use std::fmt::Debug;

@@ -46,6 +46,6 @@ pub(super) async fn missing_acknowledgement<S: Store>(scene: &AlertStory<'_, S>)
         provider_message_id: None,
         detail: None,
     };
-    succeed(store.record_status(&update, link.expires)).await;
+    succeed(store.record_status(&update, link.expires, None)).await;
     assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
 }

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::UnacknowledgedMessage;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{CorrelationId, TenantId};
 use recado_domain::usage::{Date, UsageSum};
 use recado_ports::ports::{
-    ConversationFilter, Gauges, OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances,
-    UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson,
+    ConversationFilter, CorrelatedRecords, OpenWork, OverdueWork, Overviews, Page, PageRequest, PortResult,
+    Store, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };
 use recado_ports::table::{ItemPage, Key, Kind, Query, StoredItem, Table, Write, WriteResult};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -87,7 +87,7 @@ impl<S: Store> Table for EndingStore<'_, S> {
 }
 
 #[async_trait]
-impl<S: Store> Gauges for EndingStore<'_, S> {
+impl<S: Store> Overviews for EndingStore<'_, S> {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         self.around("read_open_work", self.inner.read_open_work(of, limit))
             .await
@@ -145,10 +145,25 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
         )
         .await
     }
-}
 
-#[async_trait]
-impl<S: Store> UsageRecords for EndingStore<'_, S> {
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        self.around("list_overdue", self.inner.list_overdue(now, limit))
+            .await
+    }
+
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
+        self.around(
+            "find_by_correlation",
+            self.inner.find_by_correlation(correlation, tenant, limit),
+        )
+        .await
+    }
+
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
         self.around("list_usage", self.inner.list_usage(tenant, from, to))
             .await

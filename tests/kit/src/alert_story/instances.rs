@@ -6,7 +6,7 @@ use crate::ports::succeed;
 use recado_domain::alert::AlertKind;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::InstanceId;
-use recado_ports::ports::{Store, System};
+use recado_ports::ports::{EventChange, Store, System};
 use recado_ports::records::alerts::list_live_alerts;
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
@@ -33,7 +33,14 @@ impl<S: Store> AlertStory<'_, S> {
     async fn settle_events(&self, jobs: &[InboundJob]) {
         for job in jobs {
             let now = self.clock.now();
-            succeed(self.store.settle_event(&job.event, None, now, far_ahead())).await;
+            succeed(self.store.change_event(
+                &job.event,
+                EventChange::Apply {
+                    at: now,
+                    expires: far_ahead(),
+                },
+            ))
+            .await;
         }
     }
 }

@@ -11,7 +11,9 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, TokenUsage};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{InboundWrite, PageRequest, RecordEventOutcome, Store, StoreInboundOutcome};
+use recado_ports::ports::{
+    EventChange, InboundWrite, PageRequest, RecordEventOutcome, Store, StoreInboundOutcome,
+};
 use recado_ports::records::dead_letters::find_dead_letter;
 use serde_json::{Value, json};
 
@@ -93,10 +95,17 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
         let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_same(payload(&record.job), &expected);
         let dead_letter = fixture.dead_letter_of(&job, at(1));
-        succeed(store.settle_event(&job.event, Some(&dead_letter), at(1), at(1))).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::GiveUp {
+                dead_letter: &dead_letter,
+                expires: at(1),
+            },
+        ))
+        .await;
         let kept = succeed(find_dead_letter(store, &dead_letter.id)).await;
         assert_eq!(kept, Some(dead_letter));
-        assert!(succeed(store.revive_event(&job.event, at(1))).await);
+        assert!(succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(1) })).await);
         let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_same(payload(&record.job), &expected);
     }

@@ -141,7 +141,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
             ..conversation.clone()
         };
         assert_eq!(
-            succeed(store.update_conversation(&other)).await,
+            succeed(store.update_conversation(&other, &[])).await,
             WriteOutcome::Conflict,
             "rev {rev} after 2"
         );
@@ -155,7 +155,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
 pub async fn a_conversation_that_does_not_exist_is_not_updated<S: Store>(store: &S) {
     let mut conversation = Fixture::new().conversation(1);
     conversation.rev = 2;
-    assert_conflict(store.update_conversation(&conversation)).await;
+    assert_conflict(store.update_conversation(&conversation, &[])).await;
     assert_eq!(succeed(store.find_conversation(&conversation.id)).await, None);
 }
 
@@ -168,7 +168,12 @@ pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
             ..conversation.clone()
         })
         .collect();
-    let found = join_all(changes.iter().map(|change| store.update_conversation(change))).await;
+    let found = join_all(
+        changes
+            .iter()
+            .map(|change| store.update_conversation(change, &[])),
+    )
+    .await;
     let found: Vec<WriteOutcome> = found.into_iter().map(Result::unwrap).collect();
     let won: Vec<&Conversation> = changes
         .iter()

@@ -37,7 +37,7 @@ async fn record<S: Store>(
     statuses: &[DeliveryStatus],
 ) -> Option<DeliveryStatus> {
     for status in statuses {
-        succeed(store.record_status(&update(key, *status), far_ahead())).await;
+        succeed(store.record_status(&update(key, *status), far_ahead(), None)).await;
     }
     let delivery = succeed(store.find_delivery(key)).await?;
     assert_eq!(delivery.at, delivery.status.map(|status| update(key, status).at));
@@ -54,7 +54,7 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
         provider_message_id: Some("theirs".to_owned()),
         ..update(&key, Delivered)
     };
-    succeed(store.record_status(&update, far_ahead())).await;
+    succeed(store.record_status(&update, far_ahead(), None)).await;
     let expected = Delivery {
         status: Some(Delivered),
         at: Some(update.at),
@@ -87,7 +87,7 @@ pub async fn a_repeated_status_does_not_change_when_it_was_reached<S: Store>(sto
         at: at(99_000),
         ..update(&key, Read)
     };
-    succeed(store.record_status(&later, far_ahead())).await;
+    succeed(store.record_status(&later, far_ahead(), None)).await;
     let delivery = succeed(store.find_delivery(&key)).await.unwrap();
     assert_eq!(delivery.at, Some(update(&key, Read).at));
 }
@@ -99,7 +99,7 @@ pub async fn each_status_keeps_its_time_in_whatever_order_they_come<S: Store>(st
             at: at(time),
             ..update(&key, status)
         };
-        succeed(store.record_status(&update, far_ahead())).await;
+        succeed(store.record_status(&update, far_ahead(), None)).await;
     }
     let delivery = succeed(store.find_delivery(&key)).await.unwrap();
     assert_eq!(
@@ -126,7 +126,7 @@ pub async fn a_failure_yields_to_a_later_status_and_keeps_an_earlier_one_out<S: 
     for (status, seconds, known, since) in cases {
         let key = key();
         for update in [of(&key, Failed, 60), of(&key, status, seconds)] {
-            succeed(store.record_status(&update, far_ahead())).await;
+            succeed(store.record_status(&update, far_ahead(), None)).await;
         }
         let found = succeed(store.find_delivery(&key)).await.unwrap();
         assert_eq!(
@@ -145,7 +145,7 @@ pub async fn statuses_at_once_leave_the_best<S: Store>(store: &S) {
     let recorded = join_all(
         updates
             .iter()
-            .map(|update| store.record_status(update, far_ahead())),
+            .map(|update| store.record_status(update, far_ahead(), None)),
     )
     .await;
     recorded.into_iter().for_each(Result::unwrap);
@@ -158,7 +158,7 @@ pub async fn a_better_status_keeps_the_providers_id<S: Store>(store: &S) {
         provider_message_id: Some("theirs".to_owned()),
         ..update(&key, Sent)
     };
-    succeed(store.record_status(&first, far_ahead())).await;
+    succeed(store.record_status(&first, far_ahead(), None)).await;
     record(store, &key, &[Read]).await;
     let delivery = succeed(store.find_delivery(&key)).await.unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("theirs"));
@@ -166,7 +166,7 @@ pub async fn a_better_status_keeps_the_providers_id<S: Store>(store: &S) {
 
 pub async fn an_expired_record_is_gone<S: Store>(store: &S) {
     let key = key();
-    succeed(store.record_status(&update(&key, Read), long_ago())).await;
+    succeed(store.record_status(&update(&key, Read), long_ago(), None)).await;
     assert_eq!(succeed(store.find_delivery(&key)).await, None);
     assert_eq!(
         succeed(store.find_deliveries(std::slice::from_ref(&key))).await,
@@ -256,7 +256,7 @@ pub async fn what_a_status_says_besides_stays_when_a_later_one_is_silent<S: Stor
         ),
     ];
     for (update, expected) in told {
-        succeed(store.record_status(&update, far_ahead())).await;
+        succeed(store.record_status(&update, far_ahead(), None)).await;
         let known = succeed(store.find_delivery(&key)).await.unwrap();
         assert_eq!(known.detail, expected, "{:?}", update.status);
     }
@@ -269,7 +269,7 @@ pub async fn a_status_that_is_no_news_changes_nothing_of_what_was_said<S: Store>
             detail: Some(Box::new(detail)),
             ..update(&key, Delivered)
         };
-        succeed(store.record_status(&repeated, far_ahead())).await;
+        succeed(store.record_status(&repeated, far_ahead(), None)).await;
     }
     assert_eq!(succeed(store.find_delivery(&key)).await.unwrap().detail, price());
 }
@@ -280,11 +280,11 @@ pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
         detail: Some(Box::new(price())),
         ..update(&key, Sent)
     };
-    succeed(store.record_status(&priced, long_ago())).await;
+    succeed(store.record_status(&priced, long_ago(), None)).await;
     let failed = StatusUpdate {
         detail: Some(Box::new(cause())),
         ..update(&key, Failed)
     };
-    succeed(store.record_status(&failed, far_ahead())).await;
+    succeed(store.record_status(&failed, far_ahead(), None)).await;
     assert_eq!(succeed(store.find_delivery(&key)).await.unwrap().detail, cause());
 }

@@ -10,7 +10,8 @@ use recado_domain::rate::Rate;
 use recado_domain::secret::SecretVersion;
 use recado_ports::ports::{Store, WriteOutcome};
 use recado_ports::records::configuration::{
-    load_configuration, put_configuration, remove_configuration, replace_configuration,
+    find_config_by_external, find_config_by_id, load_configuration, put_configuration, remove_configuration,
+    replace_configuration,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -20,7 +21,12 @@ pub(super) async fn bound<S: Store>(
     fixture: &Fixture,
     external: &ExternalId,
 ) -> Option<Arc<InstanceConfig>> {
-    succeed(store.find_instance_config(fixture.bound.instance.provider, external)).await
+    succeed(find_config_by_external(
+        store,
+        fixture.bound.instance.provider,
+        external,
+    ))
+    .await
 }
 
 /// Asserts what the instance is found as, by both of its names, as soon as configuration is no longer old.
@@ -32,7 +38,7 @@ pub(super) async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expecte
         eventually(CONFIGURATION, found, fits).await.as_deref(),
         Some(expected)
     );
-    let found = async || succeed(store.instance_config(fixture.instance())).await;
+    let found = async || succeed(find_config_by_id(store, fixture.instance())).await;
     assert_eq!(
         eventually(CONFIGURATION, found, fits).await.as_deref(),
         Some(expected)
@@ -68,7 +74,7 @@ pub(super) async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument
 pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
     let fixture = Fixture::new();
     assert_eq!(bound(store, &fixture, &fixture.external()).await, None);
-    assert_eq!(succeed(store.instance_config(fixture.instance())).await, None);
+    assert_eq!(succeed(find_config_by_id(store, fixture.instance())).await, None);
 }
 
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
@@ -80,7 +86,7 @@ pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(
             bound(store, &fixture, &fixture.external()).await.as_deref(),
             Some(&fixture.bound)
         );
-        let found = succeed(store.instance_config(fixture.instance())).await;
+        let found = succeed(find_config_by_id(store, fixture.instance())).await;
         assert_eq!(found.as_deref(), Some(&fixture.bound));
     }
 }
@@ -98,7 +104,7 @@ pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
     let (one, mut other) = (Fixture::on(Provider::Evolution), Fixture::on(Provider::Meta));
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
     succeed(put_configuration(store, &one.document())).await;
-    let by_other = succeed(store.find_instance_config(Provider::Meta, &one.external())).await;
+    let by_other = succeed(find_config_by_external(store, Provider::Meta, &one.external())).await;
     assert_eq!(by_other, None);
     succeed(put_configuration(store, &other.document())).await;
     assert_bound(store, &one, &one.bound).await;
@@ -189,7 +195,14 @@ pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
     fixture.bound.instance.provider = Provider::Meta;
     succeed(put_configuration(store, &fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
-    let found = async || succeed(store.find_instance_config(Provider::Evolution, &fixture.external())).await;
+    let found = async || {
+        succeed(find_config_by_external(
+            store,
+            Provider::Evolution,
+            &fixture.external(),
+        ))
+        .await
+    };
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
 }
 
@@ -208,7 +221,7 @@ pub async fn what_is_removed_is_not_found_and_may_be_configured_anew<S: Store>(s
         succeed(remove_configuration(store, &removal)).await;
         let found = async || bound(store, &gone, &gone.external()).await;
         assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
-        let found = async || succeed(store.instance_config(gone.instance())).await;
+        let found = async || succeed(find_config_by_id(store, gone.instance())).await;
         assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
         let all = succeed(load_configuration(store, None)).await;
         assert_eq!(all.without(&removal), all);

@@ -8,7 +8,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, InstanceId};
 use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_ports::ports::{CommitOutcome, DeliveryLink, Store};
+use recado_ports::ports::{CommitOutcome, DeliveryLink, EventChange, EventOwners, Store};
 use recado_ports::records::client_keys::delete_client_key;
 use recado_ports::records::scheduled_messages::{
     find_scheduled, list_pending_scheduled, put_scheduled, save_scheduled,
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {
     let found = async || {
-        let found = succeed(store.list_pending_events(groups)).await;
+        let found = succeed(store.list_pending_events(EventOwners::Groups(groups))).await;
         found
             .into_iter()
             .map(|record| record.job.event)
@@ -45,7 +45,14 @@ pub async fn pending_events_are_found_by_their_group_until_they_are_settled<S: S
         &[one.event.clone(), two.event.clone(), other.event.clone()],
     )
     .await;
-    succeed(store.settle_event(&one.event, None, at(1), far_ahead())).await;
+    succeed(store.change_event(
+        &one.event,
+        EventChange::Apply {
+            at: at(1),
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     pending(store, &groups, &[two.event]).await;
     pending(store, &BTreeSet::new(), &[]).await;
     let record = succeed(store.find_event(&one.event)).await.unwrap();
@@ -105,7 +112,7 @@ pub async fn erased_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
             provider_message_id: None,
             detail: None,
         };
-        succeed(store.record_status(&update, far_ahead())).await;
+        succeed(store.record_status(&update, far_ahead(), None)).await;
     }
     let [gone, stays, absent] = keys;
     for _ in 0..2 {
@@ -129,19 +136,19 @@ pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S:
         }
     };
     let first = status(DeliveryStatus::Sent, 1);
-    succeed(store.record_status(&first, far_ahead())).await;
+    succeed(store.record_status(&first, far_ahead(), None)).await;
     succeed(store.erase_deliveries(std::slice::from_ref(&first.key), far_ahead())).await;
     for late in [
         first.clone(),
         status(DeliveryStatus::Read, 2),
         status(DeliveryStatus::Failed, 3),
     ] {
-        succeed(store.record_status(&late, far_ahead())).await;
+        succeed(store.record_status(&late, far_ahead(), None)).await;
         assert_eq!(succeed(store.find_delivery(&late.key)).await, None);
         assert_eq!(succeed(store.find_deliveries(&[late.key])).await, [None]);
     }
     succeed(store.erase_deliveries(std::slice::from_ref(&first.key), long_ago())).await;
-    succeed(store.record_status(&status(DeliveryStatus::Read, 4), far_ahead())).await;
+    succeed(store.record_status(&status(DeliveryStatus::Read, 4), far_ahead(), None)).await;
     let found = succeed(store.find_delivery(&first.key)).await.unwrap();
     assert_eq!(
         (found.status, found.times.at_sent),
@@ -168,7 +175,7 @@ pub async fn what_was_sent_is_known_by_its_key_also_after_its_erasure<S: Store>(
         provider_message_id: None,
         detail: None,
     };
-    succeed(store.record_status(&told, far_ahead())).await;
+    succeed(store.record_status(&told, far_ahead(), None)).await;
     let is_sent = async |key: &DeliveryKey| succeed(store.is_sent_message(key)).await;
     assert!(!is_sent(&told.key).await, "of a message that nobody knows");
     assert!(!is_sent(&link.key).await);

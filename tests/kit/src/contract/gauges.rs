@@ -11,7 +11,9 @@ use recado_domain::instance::{
 };
 use recado_domain::millis::add_millis;
 use recado_domain::rate::Rate;
-use recado_ports::ports::{OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, Store, WriteOutcome};
+use recado_ports::ports::{
+    EventChange, OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, SlotTurn, Store, WriteOutcome,
+};
 
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;
@@ -81,7 +83,14 @@ pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
         since: job.received_at,
     };
     assert_eq!(found, [expected]);
-    succeed(store.settle_event(&job.event, None, at(1), at(2))).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: at(1),
+            expires: at(2),
+        },
+    ))
+    .await;
     let found = eventually(INDEX, ours, Vec::is_empty).await;
     assert_eq!(found, []);
 }
@@ -99,7 +108,14 @@ pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
     assert!(found.at_least);
     assert!(found.events.len() <= most);
     for job in &jobs {
-        succeed(store.settle_event(&job.event, None, at(1), at(2))).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: at(1),
+                expires: at(2),
+            },
+        ))
+        .await;
     }
 }
 
@@ -142,7 +158,7 @@ pub async fn every_reserved_slot_is_counted<S: Store>(store: &S) {
     assert_eq!(read().await, InstanceState::default());
     for count in 1..=9 {
         // The first ones come to an idle instance, the others to a busy one.
-        let _ = succeed(store.reserve_slot(id, Rate::EVOLUTION, at(0))).await;
+        let _ = succeed(store.reserve_slot(id, Rate::EVOLUTION, SlotTurn::Next, at(0))).await;
         assert_eq!(read().await.slots, count);
     }
     change_instance(store, id, InstanceChange::ModelKeyMissing(true)).await;

@@ -144,7 +144,7 @@ pub(crate) async fn committed<S: Store>(store: &S, conversation: &Conversation, 
 pub(crate) async fn updated<S: Store>(store: &S, conversation: &mut Conversation) {
     conversation.rev += 1;
     assert_eq!(
-        succeed(store.update_conversation(conversation)).await,
+        succeed(store.update_conversation(conversation, &[])).await,
         WriteOutcome::Written
     );
 }

@@ -12,14 +12,12 @@ fn fresh() -> IdentityKey {
 }
 
 pub async fn the_identity_key_that_is_kept_first_stays<S: Store>(store: &S) {
-    let kept = succeed(store.put_identity_key_if_absent(&fresh())).await;
-    assert_eq!(succeed(store.put_identity_key_if_absent(&fresh())).await, kept);
-    assert_eq!(succeed(store.find_identity_key()).await, Some(kept));
+    let kept = succeed(store.keep_identity_key(&fresh)).await;
+    assert_eq!(succeed(store.keep_identity_key(&fresh)).await, kept);
 }
 
 pub async fn of_twenty_identity_keys_at_once_all_are_told_the_same<S: Store>(store: &S) {
-    let told =
-        join_all((0..20).map(|_| async { succeed(store.put_identity_key_if_absent(&fresh())).await })).await;
-    let kept = succeed(store.find_identity_key()).await.unwrap();
+    let told = join_all((0..20).map(|_| async { succeed(store.keep_identity_key(&fresh)).await })).await;
+    let kept = succeed(store.keep_identity_key(&fresh)).await;
     assert!(told.iter().all(|key| *key == kept));
 }

@@ -4,9 +4,10 @@ use crate::builders::{Fixture, at, far_ahead, long_ago};
 use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::Timestamp;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{RecordEventOutcome, Store};
+use recado_ports::ports::{EventChange, RecordEventOutcome, Store};
 use recado_ports::records::dead_letters::{find_dead_letter, put_dead_letter};
 use std::time::Duration;
 
@@ -17,8 +18,22 @@ async fn record<S: Store>(store: &S, job: &InboundJob) -> EventRecord {
 /// Gives the event up, which must be pending.
 async fn give_up<S: Store>(store: &S, (fixture, job): (&Fixture, &InboundJob), when: Timestamp) {
     let dead_letter = fixture.dead_letter_of(job, when);
-    let given_up = store.settle_event(&job.event, Some(&dead_letter), when, long_ago());
+    let given_up = store.change_event(
+        &job.event,
+        EventChange::GiveUp {
+            dead_letter: &dead_letter,
+            expires: long_ago(),
+        },
+    );
     assert!(succeed(given_up).await);
+}
+
+/// The end of an event: with a dead letter, which is of a failure at `at`, it is given up.
+fn end_of_event(dead_letter: Option<&DeadLetter>, at: Timestamp, expires: Timestamp) -> EventChange<'_> {
+    match dead_letter {
+        None => EventChange::Apply { at, expires },
+        Some(dead_letter) => EventChange::GiveUp { dead_letter, expires },
+    }
 }
 
 pub async fn a_new_event_is_recorded_as_pending<S: Store>(store: &S) {
@@ -39,7 +54,14 @@ pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
         succeed(store.record_event(&job)).await,
         RecordEventOutcome::Pending
     );
-    succeed(store.settle_event(&job.event, None, at(1), far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: at(1),
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert_eq!(
         succeed(store.record_event(&job)).await,
         RecordEventOutcome::Settled
@@ -49,7 +71,7 @@ pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
 pub async fn a_repetition_changes_nothing<S: Store>(store: &S) {
     let job = Fixture::new().job();
     let _ = succeed(store.record_event(&job)).await;
-    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
+    assert!(succeed(store.change_event(&job.event, EventChange::SetAttempts { seen: 0, attempts: 1 })).await);
     let before = record(store, &job).await;
     let mut later = job.clone();
     later.received_at = at(60_000);
@@ -74,7 +96,14 @@ pub async fn fifty_webhooks_at_once_make_one_new_event<S: Store>(store: &S) {
 pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
     let job = Fixture::new().job();
     let _ = succeed(store.record_event(&job)).await;
-    succeed(store.settle_event(&job.event, None, at(5), far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: at(5),
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     let record = record(store, &job).await;
     assert_eq!(
         (record.state, record.reason, record.settled_at),
@@ -106,8 +135,15 @@ pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: St
 pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
     let job = Fixture::new().job();
     let _ = succeed(store.record_event(&job)).await;
-    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
-    succeed(store.settle_event(&job.event, None, at(5), long_ago())).await;
+    assert!(succeed(store.change_event(&job.event, EventChange::SetAttempts { seen: 0, attempts: 1 })).await);
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: at(5),
+            expires: long_ago(),
+        },
+    ))
+    .await;
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
     assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
@@ -124,10 +160,16 @@ pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
         let job = fixture.job();
         let [first, second] = [at(5), at(9)].map(|when| fixture.dead_letter_of(&job, when));
         let _ = succeed(store.record_event(&job)).await;
-        let settled = store.settle_event(&job.event, dies.then_some(&first), at(5), far_ahead());
+        let settled = store.change_event(
+            &job.event,
+            end_of_event(dies.then_some(&first), at(5), far_ahead()),
+        );
         assert!(succeed(settled).await);
         let before = record(store, &job).await;
-        let again = store.settle_event(&job.event, would_die.then_some(&second), at(9), long_ago());
+        let again = store.change_event(
+            &job.event,
+            end_of_event(would_die.then_some(&second), at(9), long_ago()),
+        );
         assert!(!succeed(again).await);
         assert_eq!(record(store, &job).await, before);
         let letter = succeed(find_dead_letter(store, &first.id)).await;
@@ -140,7 +182,7 @@ pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
     let job = fixture.job();
     let dead_letter = fixture.dead_letter_of(&job, at(5));
     for letter in [None, Some(&dead_letter)] {
-        let settled = store.settle_event(&job.event, letter, at(5), far_ahead());
+        let settled = store.change_event(&job.event, end_of_event(letter, at(5), far_ahead()));
         assert!(!succeed(settled).await);
         assert_eq!(succeed(store.find_event(&job.event)).await, None);
         assert_eq!(succeed(find_dead_letter(store, &dead_letter.id)).await, None);
@@ -176,7 +218,9 @@ pub async fn the_dead_letter_of_an_earlier_failure_is_replaced<S: Store>(store: 
 pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let job = fixture.job();
-    let set = async |seen, attempts| succeed(store.set_event_attempts(&job.event, seen, attempts)).await;
+    let set = async |seen, attempts| {
+        succeed(store.change_event(&job.event, EventChange::SetAttempts { seen, attempts })).await
+    };
     assert!(!set(0, 1).await, "there is no such event");
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
     let _ = succeed(store.record_event(&job)).await;
@@ -194,7 +238,10 @@ pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
 pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
     let job = Fixture::new().job();
     let _ = succeed(store.record_event(&job)).await;
-    let set = join_all((0..10).map(|_| store.set_event_attempts(&job.event, 0, 1))).await;
+    let set = join_all(
+        (0..10).map(|_| store.change_event(&job.event, EventChange::SetAttempts { seen: 0, attempts: 1 })),
+    )
+    .await;
     let set = set.into_iter().map(Result::unwrap).filter(|set| *set).count();
     assert_eq!((set, record(store, &job).await.attempts), (1, 1));
 }
@@ -203,12 +250,12 @@ pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store
     let fixture = Fixture::new();
     let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
-    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
+    assert!(succeed(store.change_event(&job.event, EventChange::SetAttempts { seen: 0, attempts: 1 })).await);
     give_up(store, (&fixture, &job), at(5)).await;
-    assert!(succeed(store.revive_event(&job.event, at(5))).await);
+    assert!(succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
     assert!(
-        !succeed(store.revive_event(&job.event, at(5))).await,
+        !succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await,
         "it is not dead any more"
     );
     assert_eq!(
@@ -220,18 +267,25 @@ pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store
 pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
     let job = Fixture::new().job();
     assert!(
-        !succeed(store.revive_event(&job.event, at(5))).await,
+        !succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await,
         "there is none"
     );
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
     let _ = succeed(store.record_event(&job)).await;
     assert!(
-        !succeed(store.revive_event(&job.event, at(5))).await,
+        !succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await,
         "it is pending"
     );
-    succeed(store.settle_event(&job.event, None, at(5), far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: at(5),
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert!(
-        !succeed(store.revive_event(&job.event, at(5))).await,
+        !succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await,
         "it is applied"
     );
     assert_eq!(record(store, &job).await.state, EventState::Applied);
@@ -244,14 +298,14 @@ pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store
     let die = async |when| give_up(store, (&fixture, &job), when).await;
     die(at(5)).await;
     for other in [at(4), at(6)] {
-        assert!(!succeed(store.revive_event(&job.event, other)).await);
+        assert!(!succeed(store.change_event(&job.event, EventChange::Revive { failed_at: other })).await);
         assert_eq!(record(store, &job).await.failed_at(), Some(at(5)));
     }
-    assert!(succeed(store.revive_event(&job.event, at(5))).await);
+    assert!(succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await);
     assert_eq!(record(store, &job).await.failed_at(), None);
     die(at(9)).await;
     assert!(
-        !succeed(store.revive_event(&job.event, at(5))).await,
+        !succeed(store.change_event(&job.event, EventChange::Revive { failed_at: at(5) })).await,
         "that death was undone before"
     );
     assert_eq!(record(store, &job).await.failed_at(), Some(at(9)));
@@ -262,7 +316,17 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
     give_up(store, (&fixture, &job), at(5)).await;
-    assert!(succeed(store.purge_event(&job.event, at(5), at(8), far_ahead())).await);
+    assert!(
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Purge {
+                failed_at: at(5),
+                at: at(8),
+                expires: far_ahead()
+            }
+        ))
+        .await
+    );
     let record = record(store, &job).await;
     assert_eq!(
         (
@@ -275,9 +339,19 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     );
     let kept = serde_json::to_string(&record.job.payload).unwrap();
     assert!(!kept.contains("Bom dia"), "the payload is still there");
-    assert!(!succeed(store.purge_event(&job.event, at(5), at(9), far_ahead())).await);
+    assert!(
+        !succeed(store.change_event(
+            &job.event,
+            EventChange::Purge {
+                failed_at: at(5),
+                at: at(9),
+                expires: far_ahead()
+            }
+        ))
+        .await
+    );
     for failed_at in [at(5), at(8)] {
-        assert!(!succeed(store.revive_event(&job.event, failed_at)).await);
+        assert!(!succeed(store.change_event(&job.event, EventChange::Revive { failed_at })).await);
     }
     assert_eq!(
         succeed(store.record_event(&job)).await,
@@ -288,7 +362,17 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
 pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let job = fixture.job();
-    let purge = async |failed_at| succeed(store.purge_event(&job.event, failed_at, at(9), long_ago())).await;
+    let purge = async |failed_at| {
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Purge {
+                failed_at,
+                at: at(9),
+                expires: long_ago(),
+            },
+        ))
+        .await
+    };
     assert!(!purge(at(5)).await, "there is none");
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
     let _ = succeed(store.record_event(&job)).await;
@@ -337,7 +421,7 @@ pub async fn two_workers_that_settle_at_once_settle_once<S: Store>(store: &S) {
     let _ = succeed(store.record_event(&job)).await;
     let dead_letter = fixture.dead_letter_of(&job, at(5));
     let letters = [None, Some(&dead_letter), None, Some(&dead_letter)];
-    let settle = |letter| store.settle_event(&job.event, letter, at(5), far_ahead());
+    let settle = |letter| store.change_event(&job.event, end_of_event(letter, at(5), far_ahead()));
     let settled = join_all(letters.map(settle))
         .await
         .into_iter()

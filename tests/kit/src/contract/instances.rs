@@ -10,7 +10,7 @@ use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, TrafficProfile, UnansweredAttempt,
 };
 use recado_domain::rate::Rate;
-use recado_ports::ports::{Reservation, Store};
+use recado_ports::ports::{Reservation, SlotTurn, Store};
 
 /// The stored state, but for its revision.
 async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
@@ -48,7 +48,7 @@ async fn note_model_key<S: Store>(store: &S, fixture: &Fixture, missing: bool) -
 
 /// The slot that is given; `None` where the instance is not open.
 async fn reserve<S: Store>(store: &S, fixture: &Fixture, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-    match succeed(store.reserve_slot(fixture.instance(), rate, now)).await {
+    match succeed(store.reserve_slot(fixture.instance(), rate, SlotTurn::Next, now)).await {
         Reservation::Slot { at, .. } => Some(at),
         Reservation::NotOpen | Reservation::Place(_) => None,
     }
@@ -349,7 +349,8 @@ pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
     time_out(store, &fixture, &UnansweredAttempt::Unreached).await;
     // An idle instance, and a busy one.
     for now in [0, 0, 10] {
-        let found = succeed(store.reserve_slot(fixture.instance(), Rate::EVOLUTION, at(now))).await;
+        let found =
+            succeed(store.reserve_slot(fixture.instance(), Rate::EVOLUTION, SlotTurn::Next, at(now))).await;
         let Reservation::Slot { state: told, .. } = found else {
             panic!("it is open")
         };

@@ -137,7 +137,7 @@ pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>
     out(&mut message)
         .mark_dead(at(2), Reason::WhatsappPermanentError, None)
         .unwrap();
-    assert_written(store.update_closed_message(&message)).await;
+    assert_written(store.update_closed_message(&message, None)).await;
     assert_eq!(list_open(store, &conversation.id).await, [message.clone()]);
     assert_eq!(stored(store, &message).await, message);
     out(&mut message).mark_dead_lettered();
@@ -157,7 +157,7 @@ pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
     assert_written(store.settle_message(&message, None, None, None)).await;
     assert_eq!(open_ordinals(store, &conversation).await, [3]);
     out(&mut message).requeue_dead(at(2), at(1)).unwrap();
-    assert_written(store.update_closed_message(&message)).await;
+    assert_written(store.update_closed_message(&message, None)).await;
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
     assert_eq!(stored(store, &message).await, message);
     let (sending, flight) = claimed(&message);
@@ -181,7 +181,7 @@ pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
         out(&mut message).purge_dead(at(2), at(1)).unwrap();
         out(&mut message).sign_last_step(Some(&TokenName::phone()));
         let written = if copied {
-            succeed(store.update_closed_message(&message)).await
+            succeed(store.update_closed_message(&message, None)).await
         } else {
             succeed(store.settle_message(&message, None, None, None)).await
         };
@@ -203,7 +203,7 @@ pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(st
         out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
         out(&mut other).rev = wrong;
         assert_eq!(
-            succeed(store.update_closed_message(&other)).await,
+            succeed(store.update_closed_message(&other, None)).await,
             WriteOutcome::Conflict,
             "rev {wrong} after {rev}"
         );
@@ -217,7 +217,7 @@ pub async fn an_amendment_that_does_not_reopen_stays_closed<S: Store>(store: &S)
     let (conversation, mut message) = sent(store, &fixture).await;
     message.provider_message_id = Some("another".to_owned());
     out(&mut message).rev += 1;
-    assert_written(store.update_closed_message(&message)).await;
+    assert_written(store.update_closed_message(&message, None)).await;
     assert_eq!(stored(store, &message).await, message);
     assert!(open_ordinals(store, &conversation).await.is_empty());
 }
@@ -226,10 +226,10 @@ pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
     let (fixture, mut conversation, message) = with_reply(store).await;
     let mut other = message.clone();
     out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
-    assert_conflict(store.update_closed_message(&other)).await;
+    assert_conflict(store.update_closed_message(&other, None)).await;
     assert_eq!(list_open(store, &conversation.id).await, [message]);
     let never_stored = fixture.reply(&mut conversation);
-    assert_conflict(store.update_closed_message(&never_stored)).await;
+    assert_conflict(store.update_closed_message(&never_stored, None)).await;
     assert_eq!(find_stored(store, &never_stored).await, None);
 }
 

@@ -15,7 +15,7 @@ use recado_domain::message::{FileLoss, FileState, Message, MessageFile};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{
-    InboundWrite, OverdueWork, RecordIndexes, Store, StoreInboundOutcome, WriteOutcome,
+    EventChange, InboundWrite, OverdueWork, Overviews, Store, StoreInboundOutcome, WriteOutcome,
 };
 
 /// What other cases have open lies decades later, what other cases here have open is little.
@@ -31,7 +31,7 @@ fn minutes(from: Timestamp, minutes: i64) -> Timestamp {
 }
 
 /// Asserts that the work that `ours` knows is overdue from `due` on and not a millisecond earlier.
-async fn assert_due<S: RecordIndexes>(
+async fn assert_due<S: Overviews>(
     store: &S,
     due: Timestamp,
     ours: impl Fn(&OverdueWork) -> bool,
@@ -54,7 +54,7 @@ async fn assert_due<S: RecordIndexes>(
 }
 
 /// Asserts that the work that `ours` knows is not overdue, whenever.
-async fn assert_done<S: RecordIndexes>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
+async fn assert_done<S: Overviews>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
     let found = async || {
         let found = succeed(store.list_overdue(minutes(from, 7 * 24 * 60), LIMIT)).await;
         found.into_iter().filter(&ours).collect::<Vec<_>>()
@@ -83,9 +83,16 @@ pub async fn a_pending_event_is_overdue_until_applied<S: Store>(store: &S) {
     assert_due(store, minutes(base, 13), is_event(&job)).await;
     succeed(store.record_reenqueue(&job.event, minutes(base, 14))).await;
     assert_due(store, minutes(base, 74), is_event(&job)).await;
-    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
+    assert!(succeed(store.change_event(&job.event, EventChange::SetAttempts { seen: 0, attempts: 1 })).await);
     assert_due(store, minutes(base, 74), is_event(&job)).await;
-    succeed(store.settle_event(&job.event, None, minutes(base, 75), far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: minutes(base, 75),
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert_done(store, base, is_event(&job)).await;
 }
 
@@ -94,11 +101,25 @@ pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
     let job = job_at(&fixture, base);
     let _ = succeed(store.record_event(&job)).await;
     let dead_letter = fixture.dead_letter_of(&job, base);
-    succeed(store.settle_event(&job.event, Some(&dead_letter), base, base)).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::GiveUp {
+            dead_letter: &dead_letter,
+            expires: base,
+        },
+    ))
+    .await;
     assert_done(store, base, is_event(&job)).await;
-    assert!(succeed(store.revive_event(&job.event, base)).await);
+    assert!(succeed(store.change_event(&job.event, EventChange::Revive { failed_at: base })).await);
     assert_due(store, minutes(base, 2), is_event(&job)).await;
-    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: base,
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert_done(store, base, is_event(&job)).await;
 }
 
@@ -108,7 +129,14 @@ pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: 
     let mut conversation = fixture.conversation(1);
     received(store, &fixture, &mut conversation, &job).await;
     assert_due(store, minutes(base, 2), is_event(&job)).await;
-    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: base,
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert_done(store, base, is_event(&job)).await;
     conversation.take_over();
     updated(store, &mut conversation).await;
@@ -118,7 +146,14 @@ pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: 
 async fn replied_at<S: Store>(store: &S, fixture: &Fixture, base: Timestamp) -> (Conversation, Message) {
     let (mut conversation, job) = (fixture.conversation(1), job_at(fixture, base));
     received(store, fixture, &mut conversation, &job).await;
-    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: base,
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     let mut message = fixture.reply(&mut conversation);
     (message.stored_at, message.written_at) = (base, base);
     super::given::committed(store, &conversation, &message).await;
@@ -164,13 +199,13 @@ pub async fn a_dead_message_is_overdue_until_copied<S: Store>(store: &S) {
     assert_written(store.settle_message(&message, Some(&flight), None, None)).await;
     assert_done(store, base, is_outgoing(&message)).await;
     out(&mut message).mark_dead(base, Reason::Stale, None).unwrap();
-    assert_written(store.update_closed_message(&message)).await;
+    assert_written(store.update_closed_message(&message, None)).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).mark_dead_lettered();
     assert_written(store.settle_message(&message, None, None, None)).await;
     assert_done(store, base, is_outgoing(&message)).await;
     out(&mut message).requeue_dead(base, base).unwrap();
-    assert_written(store.update_closed_message(&message)).await;
+    assert_written(store.update_closed_message(&message, None)).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).mark_cancelled(base, Reason::TakenOver).unwrap();
     assert_written(store.settle_message(&message, None, None, None)).await;
@@ -186,7 +221,14 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(5));
     let (mut conversation, job) = (fixture.conversation(1), job_at(&fixture, base));
     received(store, &fixture, &mut conversation, &job).await;
-    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: base,
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     assert_due(store, minutes(base, 5), is_owed(&conversation)).await;
     conversation.schedule_turn(minutes(base, 600), minutes(base, 600));
     updated(store, &mut conversation).await;
@@ -367,7 +409,14 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
         );
     }
     for (_, job) in &ids {
-        succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: base,
+                expires: far_ahead(),
+            },
+        ))
+        .await;
     }
     change_instance(
         store,
@@ -421,7 +470,14 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         succeed(store.store_inbound(write)).await,
         StoreInboundOutcome::Stored
     );
-    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+    succeed(store.change_event(
+        &job.event,
+        EventChange::Apply {
+            at: base,
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     let ours = OverdueWork::File {
         conversation: message.conversation.clone(),
         ordinal: message.ordinal,
@@ -439,7 +495,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
     ] {
         message.rev += 1;
         message.file = Some(file_in(state, 1));
-        assert_written(store.replace_message(&message, None)).await;
+        assert_written(store.update_closed_message(&message, None)).await;
         match due {
             Some(minute) => drop(assert_due(store, minutes(base, minute), is_ours).await),
             None => assert_done(store, base, is_ours).await,
@@ -466,6 +522,6 @@ pub async fn the_file_of_a_message_that_was_sent_is_overdue_until_nothing_is_to_
     assert_due(store, minutes(base, 2), is_ours).await;
     sent.file.as_mut().unwrap().record_expired();
     out(&mut sent).rev += 1;
-    assert_written(store.update_closed_message(&sent)).await;
+    assert_written(store.update_closed_message(&sent, None)).await;
     assert_done(store, base, is_ours).await;
 }

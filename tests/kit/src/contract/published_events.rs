@@ -10,7 +10,7 @@ use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::moving::MovedPageChange;
 use recado_domain::published_event::{EventCursor, PublishedEvent, PublishedKind};
-use recado_ports::ports::{DeliveryLink, LoggedEvent, Store};
+use recado_ports::ports::{DeliveryLink, LogPlace, LoggedEvent, Store};
 use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::records::occasions::mark_pages_changed;
@@ -75,7 +75,7 @@ pub async fn an_answered_message_is_published_step_by_step<S: Store>(store: &S) 
         provider_message_id: None,
         detail: None,
     };
-    succeed(store.record_status(&read, far_ahead())).await;
+    succeed(store.record_status(&read, far_ahead(), None)).await;
     let events = published(store, &fixture, 5).await;
     let mut first = kinds(&events[..2]);
     first.sort_unstable();
@@ -135,7 +135,7 @@ pub async fn a_reader_that_follows_next_sees_each_event_once_and_in_order<S: Sto
 pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let tenant = Some(&fixture.bound.tenant.id);
-    let before = succeed(store.find_newest_cursor(tenant)).await;
+    let before = succeed(store.find_cursor(LogPlace::Newest)).await;
     let empty = succeed(store.list_published_events(tenant, before, 10)).await;
     assert_eq!((empty.events, empty.next), (Vec::new(), before));
     begun(store, &fixture).await;
@@ -144,20 +144,19 @@ pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store
     assert_eq!(page.events.len(), 2);
     assert_eq!(page.next, page.events[1].cursor);
     // Others may publish meanwhile.
-    let newest = succeed(store.find_newest_cursor(tenant)).await;
+    let newest = succeed(store.find_cursor(LogPlace::Newest)).await;
     assert!(newest >= page.next, "{newest:?} is before {:?}", page.next);
 }
 
 pub async fn the_place_before_a_time_leads_to_everything_since<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let tenant = Some(&fixture.bound.tenant.id);
     begun(store, &fixture).await;
     published(store, &fixture, 2).await;
     let found = follow(store, &fixture.bound.tenant.id, EventCursor::START, 10).await;
-    let before = succeed(store.find_cursor_before(found[0].event.at)).await;
+    let before = succeed(store.find_cursor(LogPlace::Before(found[0].event.at))).await;
     assert!(before < found[0].cursor);
-    let behind = succeed(store.find_cursor_before(far_ahead())).await;
-    let newest = succeed(store.find_newest_cursor(tenant)).await;
+    let behind = succeed(store.find_cursor(LogPlace::Before(far_ahead()))).await;
+    let newest = succeed(store.find_cursor(LogPlace::Newest)).await;
     assert!(found[1].cursor <= behind && behind <= newest);
 }
 
@@ -178,7 +177,7 @@ pub async fn a_write_that_lost_publishes_nothing<S: Store>(store: &S) {
     updated(store, &mut conversation).await;
     late.resolve_if_seen(late.last_inbound).unwrap();
     late.rev += 1;
-    assert_conflict(store.update_conversation(&late)).await;
+    assert_conflict(store.update_conversation(&late, &[])).await;
     // The next event shows that the one before did not only come late.
     received(store, &fixture, &mut conversation, &fixture.job()).await;
     let events = published(store, &fixture, 5).await;

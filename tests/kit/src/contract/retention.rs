@@ -156,7 +156,7 @@ pub async fn a_deleted_conversation_is_nowhere_and_its_thread_begins_again<S: St
     );
     kept_since(store, &conversation, 0, 0).await;
     conversation.rev += 1;
-    assert_conflict(store.update_conversation(&conversation)).await;
+    assert_conflict(store.update_conversation(&conversation, &[])).await;
     let again = begun(store, &fixture).await;
     assert_eq!(again.id, conversation.id);
     kept_since(store, &again, 0, 1).await;
@@ -169,7 +169,7 @@ pub async fn a_message_that_came_in_is_replaced_at_its_place<S: Store>(store: &S
         rev: 1,
         ..first
     };
-    assert_written(store.replace_message(&removed, None)).await;
+    assert_written(store.update_closed_message(&removed, None)).await;
     assert_eq!(find_stored(store, &removed).await.as_ref(), Some(&removed));
     let history = succeed(store.find_with_history(&conversation.id, 10)).await;
     assert_eq!(history.unwrap().1[0], removed);
@@ -182,31 +182,31 @@ pub async fn a_message_is_replaced_only_as_it_was_read<S: Store>(store: &S) {
         rev,
         ..first.clone()
     };
-    assert_conflict(store.replace_message(&replaced(0, "none before"), None)).await;
-    assert_conflict(store.replace_message(&replaced(2, "too early"), None)).await;
-    assert_written(store.replace_message(&replaced(1, "first"), None)).await;
-    assert_conflict(store.replace_message(&replaced(1, "another reader's"), None)).await;
-    assert_written(store.replace_message(&replaced(2, "second"), None)).await;
-    assert_conflict(store.replace_message(&replaced(2, "another reader's"), None)).await;
+    assert_conflict(store.update_closed_message(&replaced(0, "none before"), None)).await;
+    assert_conflict(store.update_closed_message(&replaced(2, "too early"), None)).await;
+    assert_written(store.update_closed_message(&replaced(1, "first"), None)).await;
+    assert_conflict(store.update_closed_message(&replaced(1, "another reader's"), None)).await;
+    assert_written(store.update_closed_message(&replaced(2, "second"), None)).await;
+    assert_conflict(store.update_closed_message(&replaced(2, "another reader's"), None)).await;
     assert_eq!(find_stored(store, &first).await, Some(replaced(2, "second")));
 }
 
 pub async fn a_message_that_is_gone_or_goes_out_is_not_replaced<S: Store>(store: &S) {
     let (fixture, conversation, reply) = with_reply(store).await;
-    assert_conflict(store.replace_message(&reply, None)).await;
+    assert_conflict(store.update_closed_message(&reply, None)).await;
     let as_inbound = Message {
         out: None,
         rev: 1,
         content: Content::Removed,
         ..reply.clone()
     };
-    assert_conflict(store.replace_message(&as_inbound, None)).await;
+    assert_conflict(store.update_closed_message(&as_inbound, None)).await;
     assert_eq!(find_stored(store, &reply).await, Some(reply));
     let absent = Message {
         rev: 1,
         ..fixture.message(conversation.id.clone(), Ordinal(9), at(0))
     };
-    assert_conflict(store.replace_message(&absent, None)).await;
+    assert_conflict(store.update_closed_message(&absent, None)).await;
     assert_eq!(find_stored(store, &absent).await, None);
 }
 

@@ -116,7 +116,7 @@ pub async fn a_status_that_came_first_is_kept<S: Store>(store: &S) {
     let s = sending(store).await;
     let sent = accepted(&s.message);
     let link = link(&sent);
-    succeed(store.record_status(&status(&link, DeliveryStatus::Read), far_ahead())).await;
+    succeed(store.record_status(&status(&link, DeliveryStatus::Read), far_ahead(), None)).await;
     assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
     let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
     assert_eq!(
@@ -137,7 +137,7 @@ pub async fn a_status_that_comes_after_keeps_the_link<S: Store>(store: &S) {
         (DeliveryStatus::Sent, DeliveryStatus::Delivered),
         (DeliveryStatus::Read, DeliveryStatus::Read),
     ] {
-        succeed(store.record_status(&status(&link, word), far_ahead())).await;
+        succeed(store.record_status(&status(&link, word), far_ahead(), None)).await;
         let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
         assert_eq!(delivery.status, Some(best));
         assert_eq!(delivery.message, Some(sent.message_id()));
@@ -161,12 +161,12 @@ pub async fn a_link_says_how_long_a_delivery_is_kept<S: Store>(store: &S) {
         let read = status(&link, DeliveryStatus::Read);
         let soon = Timestamp::now() + SignedDuration::from_hours(1);
         if says_first {
-            succeed(store.record_status(&read, soon)).await;
+            succeed(store.record_status(&read, soon, None)).await;
         }
         assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
         if !says_first && is_kept {
             // The status of a known delivery does not say how long it is kept.
-            succeed(store.record_status(&read, long_ago())).await;
+            succeed(store.record_status(&read, long_ago(), None)).await;
         }
         let found = succeed(store.find_delivery(&link.key)).await;
         assert_eq!(
@@ -187,7 +187,7 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
         provider_message_id: Some("brought".to_owned()),
         ..status(&link, DeliveryStatus::Sent)
     };
-    succeed(store.record_status(&update, far_ahead())).await;
+    succeed(store.record_status(&update, far_ahead(), None)).await;
     assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
     let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("brought"));
@@ -232,9 +232,9 @@ pub async fn a_status_that_names_the_providers_id_alone_is_the_messages<S: Store
         key: theirs.clone(),
         ..status(&link, word)
     };
-    succeed(store.record_status(&told(DeliveryStatus::Delivered), far_ahead())).await;
-    succeed(store.record_status(&status(&link, DeliveryStatus::Sent), far_ahead())).await;
-    succeed(store.record_status(&told(DeliveryStatus::Read), far_ahead())).await;
+    succeed(store.record_status(&told(DeliveryStatus::Delivered), far_ahead(), None)).await;
+    succeed(store.record_status(&status(&link, DeliveryStatus::Sent), far_ahead(), None)).await;
+    succeed(store.record_status(&told(DeliveryStatus::Read), far_ahead(), None)).await;
     for key in [&theirs, &link.key] {
         let found = succeed(store.find_delivery(key)).await.unwrap();
         assert_eq!(found.status, Some(DeliveryStatus::Read));
@@ -250,11 +250,11 @@ pub async fn a_status_of_the_providers_id_that_came_before_the_link_is_kept<S: S
         key: theirs.clone(),
         ..status(&link, word)
     };
-    succeed(store.record_status(&told(DeliveryStatus::Sent), far_ahead())).await;
-    succeed(store.record_status(&told(DeliveryStatus::Delivered), far_ahead())).await;
+    succeed(store.record_status(&told(DeliveryStatus::Sent), far_ahead(), None)).await;
+    succeed(store.record_status(&told(DeliveryStatus::Delivered), far_ahead(), None)).await;
     assert!(!succeed(store.is_sent_message(&theirs)).await);
     assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
-    succeed(store.record_status(&told(DeliveryStatus::Read), far_ahead())).await;
+    succeed(store.record_status(&told(DeliveryStatus::Read), far_ahead(), None)).await;
     for key in [&theirs, &link.key] {
         let found = succeed(store.find_delivery(key)).await.unwrap();
         assert_eq!(found.status, Some(DeliveryStatus::Read));
@@ -271,7 +271,7 @@ pub async fn an_attempts_earlier_id_names_the_message_after_it_was_sent_again<S:
     out(&mut dead)
         .mark_dead(at(8), Reason::WhatsappPermanentError, None)
         .unwrap();
-    assert_written(store.update_closed_message(&dead)).await;
+    assert_written(store.update_closed_message(&dead, None)).await;
     out(&mut dead).requeue_dead(at(9), at(8)).unwrap();
     assert_written(store.save_open_message(&dead, None)).await;
     let (sending, flight) = claimed(&dead);
@@ -300,7 +300,7 @@ pub async fn an_erased_delivery_is_known_under_both_keys_and_takes_no_status<S: 
             key: theirs.clone(),
             ..status(&link, DeliveryStatus::Read)
         };
-        succeed(store.record_status(&late, far_ahead())).await;
+        succeed(store.record_status(&late, far_ahead(), None)).await;
         for key in [&theirs, &link.key] {
             assert_eq!(succeed(store.find_delivery(key)).await, None);
             assert!(succeed(store.is_sent_message(key)).await);

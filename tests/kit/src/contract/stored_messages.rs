@@ -8,7 +8,7 @@ use recado_domain::content::Content;
 use recado_domain::event::{EventPayload, EventState, FollowUpJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
 use recado_ports::ports::{
-    EventFinish, InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome,
+    EventChange, EventFinish, InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome,
 };
 use serde_json::Value;
 
@@ -189,7 +189,14 @@ pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(s
     let fixture = Fixture::new();
     let (unknown, settled) = (fixture.job(), fixture.job());
     let _ = succeed(store.record_event(&settled)).await;
-    succeed(store.settle_event(&settled.event, None, at(5), far_ahead())).await;
+    succeed(store.change_event(
+        &settled.event,
+        EventChange::Apply {
+            at: at(5),
+            expires: far_ahead(),
+        },
+    ))
+    .await;
     for job in [unknown, settled] {
         let mut conversation = fixture.conversation(1);
         let message = fixture.inbound(&mut conversation, &job);

@@ -3,7 +3,7 @@
 use super::given::{assert_written, begun, claim, client_key, committed_once, find_held, replied, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, nonce, seen};
-use crate::ports::succeed;
+use crate::ports::{EventChange, EventOwners, succeed};
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::Instance;
 use recado_domain::ids::TenantId;
@@ -159,7 +159,7 @@ pub async fn pending_events_are_found_by_their_instance<S: Store>(store: &S) {
         succeed(store.record_event(job)).await;
     }
     let find = async || {
-        let found = succeed(store.list_pending_events_of(&instances(&one), LIMIT)).await;
+        let found = succeed(store.list_pending_events(EventOwners::Instances(&instances(&one), LIMIT))).await;
         let mut found: Vec<_> = found.into_iter().map(|record| record.job.event).collect();
         found.sort_unstable();
         found
@@ -170,14 +170,25 @@ pub async fn pending_events_are_found_by_their_instance<S: Store>(store: &S) {
         eventually(INDEX, find, |found| *found == expected).await,
         expected
     );
-    let few = succeed(store.list_pending_events_of(&instances(&one), 1)).await;
+    let few = succeed(store.list_pending_events(EventOwners::Instances(&instances(&one), 1))).await;
     assert_eq!(few.len(), 1);
     for job in &jobs {
-        succeed(store.settle_event(&job.event, None, at(1), far_ahead())).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: at(1),
+                expires: far_ahead(),
+            },
+        ))
+        .await;
     }
     let left = eventually(INDEX, find, Vec::is_empty).await;
     assert!(left.is_empty(), "{left:?}");
-    assert!(succeed(store.list_pending_events_of(&[], LIMIT)).await.is_empty());
+    assert!(
+        succeed(store.list_pending_events(EventOwners::Instances(&[], LIMIT)))
+            .await
+            .is_empty()
+    );
 }
 
 pub async fn a_removed_instance_is_known_until_its_note_expires<S: Store>(store: &S) {
@@ -201,7 +212,7 @@ pub async fn conversations_that_nobody_sees_are_listed_by_tenant<S: Store>(store
     let mut pointer = one.other_contact().conversation(1);
     pointer.redirect_to(&seen.id);
     pointer.rev = 1;
-    assert_written(store.update_conversation(&pointer)).await;
+    assert_written(store.update_conversation(&pointer, &[])).await;
     erased.begin_erasure(at(1));
     updated(store, &mut erased).await;
     let tenant = &one.bound.tenant.id;

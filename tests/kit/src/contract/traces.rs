@@ -7,7 +7,7 @@ use crate::ports::succeed;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{CommitOutcome, CorrelatedRecords, EventFinish, Store};
+use recado_ports::ports::{CommitOutcome, CorrelatedRecords, EventChange, EventFinish, Store};
 
 async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
     let look = async || succeed(store.find_by_correlation(&message.correlation, None, 100)).await;
@@ -56,7 +56,7 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         expires: far_ahead(),
         reason: None,
     };
-    succeed(store.finish_event(&job.event, &finish)).await;
+    succeed(store.change_event(&job.event, EventChange::Finish(&finish))).await;
     let record = succeed(store.find_event(&job.event)).await.unwrap();
     assert_eq!(record.state, EventState::Applied);
     assert_eq!(
@@ -78,7 +78,7 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         expires: far_ahead(),
         reason: None,
     };
-    succeed(store.finish_event(&job.event, &late)).await;
+    succeed(store.change_event(&job.event, EventChange::Finish(&late))).await;
     assert_eq!(succeed(store.find_event(&job.event)).await, Some(record.clone()));
     assert_eq!(traced(store, &asked, 1, 1).await.events, [record]);
 }
@@ -97,7 +97,7 @@ pub async fn a_finished_event_keeps_why_its_message_was_left_out<S: Store>(store
         expires: far_ahead(),
         reason: Some(Reason::Blocked),
     };
-    succeed(store.finish_event(&job.event, &finish)).await;
+    succeed(store.change_event(&job.event, EventChange::Finish(&finish))).await;
     let record = succeed(store.find_event(&job.event)).await.unwrap();
     assert_eq!(
         (record.state, record.reason, record.stored, record.processed),

@@ -59,7 +59,7 @@ async fn acknowledge<S: Store>(store: &S, key: &DeliveryKey) {
         provider_message_id: None,
         detail: None,
     };
-    succeed(store.record_status(&update, far_ahead())).await;
+    succeed(store.record_status(&update, far_ahead(), None)).await;
 }
 
 /// The messages that are listed at a time, page by page.

@@ -161,10 +161,10 @@ pub async fn a_conversation_is_written_with_what_a_discarded_draft_used_or_not_a
     let late = conversation.clone();
     let used = [other_use(&fixture), expected_sum(&fixture, 30_001, "model-2", 1)];
     conversation.rev += 1;
-    let written = succeed(store.update_conversation_with_use(&conversation, &used)).await;
+    let written = succeed(store.update_conversation(&conversation, &used)).await;
     assert_eq!(written, WriteOutcome::Written);
     assert_eq!(list_all_usage(store, &fixture).await, used);
-    let refused = succeed(store.update_conversation_with_use(&late, &used)).await;
+    let refused = succeed(store.update_conversation(&late, &used)).await;
     assert_eq!(refused, WriteOutcome::Conflict);
     assert_eq!(list_all_usage(store, &fixture).await, used);
     let found = succeed(store.find_conversation(&conversation.id)).await;
@@ -192,7 +192,7 @@ pub async fn a_sum_is_kept_for_as_long_as_its_tenant_said_when_it_was_written<S:
         kept("for-ever", Some(RetentionPeriod::Forever)),
     ];
     conversation.rev += 1;
-    let written = succeed(store.update_conversation_with_use(&conversation, &used)).await;
+    let written = succeed(store.update_conversation(&conversation, &used)).await;
     assert_eq!(written, WriteOutcome::Written);
     assert_eq!(list_all_usage(store, &fixture).await, [kept("for-ever", None)]);
 }
@@ -209,7 +209,7 @@ pub async fn a_message_is_replaced_with_what_its_transcription_used_or_not_at_al
     message.rev += 1;
     let used = other_use(&fixture);
     for expected in [WriteOutcome::Written, WriteOutcome::Conflict] {
-        let replaced = succeed(store.replace_message(&message, Some(&used))).await;
+        let replaced = succeed(store.update_closed_message(&message, Some(&used))).await;
         assert_eq!(replaced, expected);
         assert_eq!(list_all_usage(store, &fixture).await, std::slice::from_ref(&used));
     }
@@ -258,12 +258,12 @@ pub async fn a_message_adds_its_charge_once_whichever_of_its_statuses_tell_of_it
     let charge = charged(&fixture, "meta:utility", 1);
     for (number, order) in (1..).zip([[Delivered, Delivered, Read], [Read, Delivered, Read]]) {
         let key = some_delivery(&fixture);
-        succeed(store.record_status(&reached(&key, Sent, 1), far_ahead())).await;
+        succeed(store.record_status(&reached(&key, Sent, 1), far_ahead(), None)).await;
         let before = succeed(store.find_delivery(&key)).await.unwrap();
         assert!(!before.charged);
         for status in order {
             let update = reached(&key, status, 2);
-            succeed(store.record_charged_status(&update, far_ahead(), &charge)).await;
+            succeed(store.record_status(&update, far_ahead(), Some(&charge))).await;
         }
         let known = succeed(store.find_delivery(&key)).await.unwrap();
         assert_eq!((known.status, known.charged), (Some(Read), true), "{order:?}");
@@ -278,7 +278,7 @@ pub async fn a_message_adds_its_charge_once_whichever_of_its_statuses_tell_of_it
     };
     for charge in [&abroad, &other] {
         let update = reached(&some_delivery(&fixture), Delivered, 2);
-        succeed(store.record_charged_status(&update, far_ahead(), charge)).await;
+        succeed(store.record_status(&update, far_ahead(), Some(charge))).await;
     }
     let sums = list_all_usage(store, &fixture).await;
     assert_eq!(sums, [other, abroad, charged(&fixture, "meta:utility", 2)]);
@@ -295,7 +295,7 @@ pub async fn statuses_at_once_add_one_charge_for_each_message<S: Store>(store: &
         .collect();
     let recorded = updates
         .iter()
-        .map(|update| store.record_charged_status(update, far_ahead(), &charge));
+        .map(|update| store.record_status(update, far_ahead(), Some(&charge)));
     let recorded = futures::future::join_all(recorded).await;
     recorded.into_iter().for_each(Result::unwrap);
     assert_eq!(
@@ -314,19 +314,19 @@ pub async fn neither_an_erased_message_nor_a_known_status_adds_a_charge_and_a_ne
     let fixture = Fixture::new();
     let charge = charged(&fixture, "meta:utility", 1);
     let erased = some_delivery(&fixture);
-    succeed(store.record_status(&reached(&erased, DeliveryStatus::Sent, 1), far_ahead())).await;
+    succeed(store.record_status(&reached(&erased, DeliveryStatus::Sent, 1), far_ahead(), None)).await;
     succeed(store.erase_deliveries(std::slice::from_ref(&erased), far_ahead())).await;
     let known = reached(&some_delivery(&fixture), DeliveryStatus::Delivered, 2);
-    succeed(store.record_status(&known, far_ahead())).await;
+    succeed(store.record_status(&known, far_ahead(), None)).await;
     for update in [reached(&erased, DeliveryStatus::Delivered, 2), known] {
-        succeed(store.record_charged_status(&update, far_ahead(), &charge)).await;
+        succeed(store.record_status(&update, far_ahead(), Some(&charge))).await;
     }
     assert_eq!(list_all_usage(store, &fixture).await, []);
     // Each record that was over begins anew, and so does its charge.
     let again = some_delivery(&fixture);
     for (second, expires) in [(2, long_ago()), (3, far_ahead()), (4, far_ahead())] {
         let update = reached(&again, DeliveryStatus::Delivered, second);
-        succeed(store.record_charged_status(&update, expires, &charge)).await;
+        succeed(store.record_status(&update, expires, Some(&charge))).await;
     }
     let begun = succeed(store.find_delivery(&again)).await.unwrap();
     assert_eq!((begun.at, begun.charged), (Some(at(3)), true));

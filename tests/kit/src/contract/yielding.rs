@@ -6,7 +6,7 @@ use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_ports::ports::{Reservation, Store};
+use recado_ports::ports::{Reservation, SlotTurn, Store};
 
 /// What a message gets that lets others go before it: a slot, or a place.
 async fn reserve_yielding<S: Store>(
@@ -15,7 +15,12 @@ async fn reserve_yielding<S: Store>(
     holds_place: bool,
     now: Timestamp,
 ) -> Result<Timestamp, Timestamp> {
-    let reserved = store.reserve_yielding_slot(fixture.instance(), Rate::EVOLUTION, holds_place, now);
+    let turn = if holds_place {
+        SlotTurn::YieldingAgain
+    } else {
+        SlotTurn::Yielding
+    };
+    let reserved = store.reserve_slot(fixture.instance(), Rate::EVOLUTION, turn, now);
     match succeed(reserved).await {
         Reservation::Slot { at, .. } => Ok(at),
         Reservation::Place(at) => Err(at),
@@ -46,7 +51,8 @@ pub async fn who_lets_others_go_first_gets_near_slots_and_places_behind_each_oth
             let slot = Rate::EVOLUTION.reserve_slot(expected.arrival, now);
             expected.arrival = Some(slot.arrival);
             expected.slots += 1;
-            let found = succeed(store.reserve_slot(fixture.instance(), Rate::EVOLUTION, now)).await;
+            let found =
+                succeed(store.reserve_slot(fixture.instance(), Rate::EVOLUTION, SlotTurn::Next, now)).await;
             assert!(matches!(found, Reservation::Slot { at, .. } if at == slot.at));
             continue;
         };
@@ -87,6 +93,6 @@ pub async fn of_twenty_that_let_others_go_first_each_has_its_own_slot_or_place<S
     );
     let change = InstanceChange::Connection(seen(ConnectionStatus::Closed, at(1), Some(at(60_000))));
     change_instance(store, fixture.instance(), change).await;
-    let closed = store.reserve_yielding_slot(fixture.instance(), Rate::EVOLUTION, false, at(2));
+    let closed = store.reserve_slot(fixture.instance(), Rate::EVOLUTION, SlotTurn::Yielding, at(2));
     assert_eq!(succeed(closed).await, Reservation::NotOpen);
 }

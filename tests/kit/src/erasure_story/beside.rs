@@ -108,6 +108,6 @@ async fn leave_note<S: Store + Clone + 'static>(
     let label = ConversationLabel::parse("cliente").unwrap();
     conversation.change_labels(&[label].into(), &[].into()).unwrap();
     conversation.rev += 1;
-    let written = succeed(store.update_conversation(&conversation)).await;
+    let written = succeed(store.update_conversation(&conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
 }

@@ -74,7 +74,7 @@ impl<S: Store + Clone + 'static> Story<S> {
             provider_message_id: delivery.provider_message_id,
             detail: None,
         };
-        succeed(store.record_status(&read, delivery.expires)).await;
+        succeed(store.record_status(&read, delivery.expires, None)).await;
         let other = fixture.other_contact();
         let mut conversation = given::begun(store, &other).await;
         let kept = tenant.retention.usage;

@@ -7,7 +7,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{MessageId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::operate::list_unacknowledged;
-use recado_pipeline::ports::{Deliveries, PageRequest};
+use recado_pipeline::ports::{OutboxStore, PageRequest};
 use recado_testkit::builders::{Fixture, far_ahead};
 use recado_testkit::ports::succeed;
 
@@ -50,7 +50,7 @@ async fn a_message_is_listed_ten_minutes_after_evolution_accepted_it_until_a_sta
         provider_message_id: None,
         detail: None,
     };
-    succeed(setup.world.store.record_status(&update, far_ahead())).await;
+    succeed(setup.world.store.record_status(&update, far_ahead(), None)).await;
     assert_eq!(listed(&setup, &all).await, []);
 }
 

@@ -207,7 +207,7 @@ async fn a_takeover_while_the_model_thinks_lets_nothing_begin() {
         conversation = succeed(store.find_conversation(&conversation.id)).await.unwrap();
         assert!(conversation.take_over());
         conversation.rev += 1;
-        let saved = succeed(store.update_conversation(&conversation)).await;
+        let saved = succeed(store.update_conversation(&conversation, &[])).await;
         assert_eq!(saved, WriteOutcome::Written);
     });
     assert_eq!(run_turn(&setup).await, Verdict::RETRY_SOON);
@@ -263,7 +263,7 @@ async fn an_effect_that_becomes_unknown_when_people_have_the_conversation_is_not
     let mut conversation = setup.latest_conversation().await.unwrap();
     assert!(conversation.take_over());
     conversation.rev += 1;
-    let saved = succeed(setup.world.store.update_conversation(&conversation)).await;
+    let saved = succeed(setup.world.store.update_conversation(&conversation, &[])).await;
     assert_eq!(saved, WriteOutcome::Written);
     for _ in 0..4 {
         setup.pass(120);
@@ -352,7 +352,7 @@ async fn a_draft_from_before_the_agent_could_act_does_not_answer_for_what_was_do
         conversation = succeed(store.find_conversation(&conversation.id)).await.unwrap();
         conversation.has_journal = true;
         conversation.rev += 1;
-        let saved = succeed(store.update_conversation(&conversation)).await;
+        let saved = succeed(store.update_conversation(&conversation, &[])).await;
         assert_eq!(saved, WriteOutcome::Written);
     });
     assert_eq!(run_turn(&setup).await, Verdict::RETRY_SOON);

@@ -12,7 +12,7 @@ use recado_domain::invitations::{
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{self, AcceptedBatch, BatchProgress, BatchRequest, InvitationError};
-use recado_pipeline::ports::{InstanceStates, PageRequest};
+use recado_pipeline::ports::{Instances, PageRequest};
 use recado_pipeline::records::batches::{find_batch, list_batch_chunks};
 use recado_pipeline::records::guests::find_guest;
 use recado_pipeline::{Verdict, handle_turns_message, occasions, reconcile};

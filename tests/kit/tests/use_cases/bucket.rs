@@ -16,9 +16,9 @@ use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files,
-    InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult, Queues, RecordEventOutcome,
-    System, VectorStore,
+    ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueMessage, EventChange, FileBytes, FileError,
+    Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult, Queues,
+    RecordEventOutcome, System, VectorStore,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
@@ -331,7 +331,13 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
         RecordEventOutcome::New
     );
     let (dead_letter, now) = (setup.fixture.dead_letter_of(&job, setup.now()), setup.now());
-    let settled = world.store.settle_event(&job.event, Some(&dead_letter), now, now);
+    let settled = world.store.change_event(
+        &job.event,
+        EventChange::GiveUp {
+            dead_letter: &dead_letter,
+            expires: now,
+        },
+    );
     assert!(succeed(settled).await);
     days(&setup, &world, 20).await;
     assert!(

@@ -7,7 +7,7 @@ use recado_domain::debounce::Debounce;
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::TurnsJob;
-use recado_pipeline::ports::{Conversations, RecordIndexes};
+use recado_pipeline::ports::{Conversations, Overviews};
 use recado_pipeline::{Verdict, handle_turns_message, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;

@@ -15,7 +15,7 @@ use recado_domain::reason::Reason;
 use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::catch_up::{CatchUpError, CatchUpReport, MissedMessages, catch_up, preview_catch_up};
 use recado_pipeline::ports::{
-    ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError, PageRequest,
+    ConnectionAnswer, ConversationFilter, Conversations, HistoryError, OutboxStore, PageRequest,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;

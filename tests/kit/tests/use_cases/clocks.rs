@@ -15,7 +15,7 @@ use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::message::{MessageStatus, Role};
 use recado_pipeline::deliver::AcceptedMessage;
 use recado_pipeline::ports::{
-    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, SendOutcome,
+    ClaimOutcome, ConnectionAnswer, Conversations, Instances, OutboxStore, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, operate, process};

@@ -12,9 +12,8 @@ use recado_pipeline::configure::{ApplyOptions, EntryMatch, apply_configuration, 
 use recado_pipeline::deliver::{self, InvitationRequest, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterSelection};
-use recado_pipeline::ports::ConfigurationStore;
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::records::configuration::put_configuration;
+use recado_pipeline::records::configuration::{find_config_by_id, put_configuration};
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_pipeline::records::occasions::find_occasion;
 use recado_pipeline::table::Record;
@@ -165,7 +164,7 @@ async fn an_entry_can_be_removed_though_another_tenants_open_message_cannot_be_r
         .map(drop)
         .unwrap();
     assert!(
-        succeed(setup.world.store.instance_config(other.instance()))
+        succeed(find_config_by_id(&setup.world.store, other.instance()))
             .await
             .is_none()
     );

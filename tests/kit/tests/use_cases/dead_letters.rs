@@ -10,7 +10,7 @@ use recado_domain::event::{EventKind, EventState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::{OperateError, dead_letters};
 use recado_pipeline::ports::{
-    DeadLetterQueues, Inbox, PageRequest, Queues, RecordEventOutcome, RecordIndexes, SendOutcome,
+    DeadLetterQueues, Inbox, Overviews, PageRequest, Queues, RecordEventOutcome, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{

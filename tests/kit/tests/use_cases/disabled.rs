@@ -14,11 +14,11 @@ use recado_pipeline::configure::{
     ApplyOptions, AskedParties, ConfigurationChangeKind, ConfigureError, apply_configuration,
 };
 use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
-use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest,
-};
+use recado_pipeline::ports::{ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest};
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::records::configuration::{load_configuration, put_configuration};
+use recado_pipeline::records::configuration::{
+    find_config_by_external, load_configuration, put_configuration,
+};
 use recado_pipeline::records::dead_letters::count_dead_letters;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
 use recado_pipeline::{NotSendable, Verdict, catch_up, health};
@@ -363,6 +363,11 @@ async fn a_new_instance_may_take_the_name_of_a_pruned_one() {
         .await
         .unwrap();
     let (store, external) = (&setup.world.store, wanted.external());
-    let found = succeed(store.find_instance_config(wanted.bound.instance.provider, &external)).await;
+    let found = succeed(find_config_by_external(
+        store,
+        wanted.bound.instance.provider,
+        &external,
+    ))
+    .await;
     assert_eq!(found.unwrap().instance.id, *wanted.instance());
 }

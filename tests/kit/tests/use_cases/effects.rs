@@ -355,7 +355,7 @@ pub(crate) async fn with_effect(setup: &Setup, end: Option<EntryEnd>) -> Journal
     let mut conversation = found.unwrap();
     conversation.has_journal = true;
     conversation.rev += 1;
-    let written = succeed(store.update_conversation(&conversation)).await;
+    let written = succeed(store.update_conversation(&conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     store_booking(store, &conversation, ("agenda", "Bia"), end, setup.now()).await
 }
@@ -526,12 +526,12 @@ async fn nothing_begins_after_a_takeover_an_answer_or_a_newer_message() {
     let mut taken = draft.conversation.clone();
     taken.record_operator_answer(taken.last, false, setup.now());
     taken.rev += 1;
-    let _ = succeed(setup.world.store.update_conversation(&taken)).await;
+    let _ = succeed(setup.world.store.update_conversation(&taken, &[])).await;
     let stopped = draft.book(&calendar, span(0, 2)).await;
     assert!(matches!(stopped, Err(EffectStop::Changed)), "{stopped:?}");
     taken.take_over();
     taken.rev += 1;
-    let _ = succeed(setup.world.store.update_conversation(&taken)).await;
+    let _ = succeed(setup.world.store.update_conversation(&taken, &[])).await;
     let mut draft = Draft::begin(&setup, &setup.fixture).await;
     let stopped = draft.book(&calendar, span(0, 2)).await;
     assert!(matches!(stopped, Err(EffectStop::Changed)), "{stopped:?}");

@@ -14,7 +14,7 @@ use recado_domain::invitations::{
 };
 use recado_pipeline::deliver::BatchRequest;
 use recado_pipeline::occasions;
-use recado_pipeline::ports::{EmailError, InstanceStates};
+use recado_pipeline::ports::{EmailError, Instances};
 use recado_testkit::ports::succeed;
 use std::fmt::Write as _;
 use std::time::Duration;

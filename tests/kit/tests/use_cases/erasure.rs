@@ -24,7 +24,7 @@ use recado_pipeline::contacts::{
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    Conversations, Deliveries, InboundEntry, Inbox, OutboxStore, PageRequest, Queues, RecordRemoval,
+    Conversations, EventChange, InboundEntry, Inbox, OutboxStore, PageRequest, Queues, RecordRemoval,
     SendOutcome,
 };
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
@@ -404,7 +404,14 @@ impl Site {
             ..self.setup.fixture.dead_letter()
         };
         succeed(queues.enqueue_dead_copy(&letter)).await;
-        succeed(store.settle_event(&dead.event, Some(&letter), letter.at, far_ahead())).await;
+        succeed(store.change_event(
+            &dead.event,
+            EventChange::GiveUp {
+                dead_letter: &letter,
+                expires: far_ahead(),
+            },
+        ))
+        .await;
         let status = StatusUpdate {
             key: DeliveryKey::from_provider_id(dead.provider, &self.setup.fixture.external(), "P0"),
             status: DeliveryStatus::Read,
@@ -412,7 +419,7 @@ impl Site {
             provider_message_id: Some("WAMID-CANARIO-8".to_owned()),
             detail: None,
         };
-        succeed(store.record_status(&status, far_ahead())).await;
+        succeed(store.record_status(&status, far_ahead(), None)).await;
     }
 }
 
@@ -610,7 +617,7 @@ async fn a_reply_that_is_being_written_is_not_committed() {
     *site.setup.world.llm.says.lock().unwrap() = Some("Olá, Canaria Silva".to_owned());
     let _ = site.setup.turns(&fixture).now_or_never();
     stale.rev += 1;
-    let written = succeed(store.update_conversation(&stale)).await;
+    let written = succeed(store.update_conversation(&stale, &[])).await;
     assert_eq!(written, recado_pipeline::ports::WriteOutcome::Conflict);
     site.assert_erased();
 }
@@ -811,7 +818,7 @@ async fn a_status_that_comes_after_the_erasure_leaves_nothing() {
             provider_message_id: Some("WAMID-CANARIO-9".to_owned()),
             detail: None,
         };
-        succeed(store.record_status(&late, far_ahead())).await;
+        succeed(store.record_status(&late, far_ahead(), None)).await;
         assert_eq!(succeed(store.find_delivery(&key)).await, None);
     }
     site.assert_erased();

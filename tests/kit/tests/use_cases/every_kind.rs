@@ -6,7 +6,7 @@ use crate::tenant_removal::{Two, name_kind};
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{ConversationId, ThreadId};
 use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
-use recado_pipeline::ports::InstanceStates;
+use recado_pipeline::ports::Instances;
 use recado_pipeline::records::KINDS;
 use recado_testkit::builders::{Fixture, change_instance, identity_key, nonce, seen};
 use recado_testkit::ports::succeed;

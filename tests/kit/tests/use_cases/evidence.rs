@@ -8,7 +8,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, Deliveries, OutboxStore, SendEvidence, System};
+use recado_pipeline::ports::{Conversations, OutboxStore, SendEvidence, System};
 use recado_testkit::builders::{Fixture, claimed, far_ahead};
 use recado_testkit::ports::succeed;
 use std::time::Duration;
@@ -99,7 +99,7 @@ async fn settle_only_after_the_equal_attempt(status_first: bool) {
             provider_message_id: Some("P9".to_owned()),
             detail: None,
         };
-        succeed(store.record_status(&status, far_ahead())).await;
+        succeed(store.record_status(&status, far_ahead(), None)).await;
     }
     let _ = setup.job(&reply.conversation).await;
     assert!(matches!(

@@ -14,7 +14,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::list_unacknowledged;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, Deliveries, InstanceStates, PageRequest, SendOutcome,
+    ConnectionAnswer, Conversations, Instances, OutboxStore, PageRequest, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::{Fixture, far_ahead};
@@ -62,7 +62,7 @@ async fn acknowledge(setup: &Setup, id: &str) {
         provider_message_id: None,
         detail: None,
     };
-    succeed(setup.world.store.record_status(&update, far_ahead())).await;
+    succeed(setup.world.store.record_status(&update, far_ahead(), None)).await;
 }
 
 async fn count_listed(setup: &Setup) -> usize {

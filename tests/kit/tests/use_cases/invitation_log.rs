@@ -16,7 +16,7 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
 use recado_pipeline::deliver::{self, InvitationError, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
-use recado_pipeline::ports::{Conversations, Deliveries, PageRequest};
+use recado_pipeline::ports::{Conversations, OutboxStore, PageRequest};
 use recado_pipeline::records::guests::find_guest;
 use recado_pipeline::records::occasions::{
     find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
@@ -159,7 +159,7 @@ async fn report(setup: &Setup, message: &MessageId, status: DeliveryStatus) {
         detail: None,
     };
     let expires = setup.now() + SignedDuration::from_hours(24);
-    succeed(setup.world.store.record_status(&update, expires)).await;
+    succeed(setup.world.store.record_status(&update, expires, None)).await;
 }
 
 #[tokio::test]

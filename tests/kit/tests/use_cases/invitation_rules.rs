@@ -10,11 +10,12 @@ use recado_domain::invitations::{GuestStatus, InvitationState, InvitationStatus}
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::deliver::{InvitationError, InvitationRequest};
-use recado_pipeline::ports::IdentityKeyStore;
+use recado_pipeline::ports::Conversations;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::guests::{find_guest, save_guest};
 use recado_pipeline::records::invitations::list_invitations;
 use recado_pipeline::records::opt_outs::apply_opt_out;
+use recado_testkit::builders::identity_key;
 use recado_testkit::ports::succeed;
 
 /// A tenant whose quiet hours are the hour of the setup's clock and the next one.
@@ -54,7 +55,7 @@ pub(crate) fn capped() -> DeliveryRules {
 
 async fn say(setup: &Setup, address: RecipientAddress<'_>, is_stopped: bool) {
     let tenant = setup.fixture.bound.tenant.id.clone();
-    let key = succeed(setup.world.store.find_identity_key()).await.unwrap();
+    let key = succeed(setup.world.store.keep_identity_key(&identity_key)).await;
     let preference = OptOut {
         recipient: key.derive_recipient_key(&tenant, address),
         tenant,

@@ -15,7 +15,7 @@ use recado_domain::provider::Provider;
 use recado_pipeline::handle_turns_message;
 use recado_pipeline::operate::{self, MessageView, OperateError, OperatorAnswer};
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, InstanceStates, PageRequest, SendOutcome, WriteOutcome,
+    ConnectionAnswer, Conversations, Instances, PageRequest, SendOutcome, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -293,7 +293,7 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
     // A worker that asked for the number before it was learnt begins one, too late.
     let mut begun = thread(&setup, LID).await.unwrap();
     (begun.moved_to, begun.status, begun.rev) = (None, ConversationStatus::Active, 1);
-    let written = setup.world.store.update_conversation(&begun).await.unwrap();
+    let written = setup.world.store.update_conversation(&begun, &[]).await.unwrap();
     assert_eq!(written, WriteOutcome::Conflict);
 }
 
@@ -315,7 +315,7 @@ async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
     let mut begun = resolved.clone();
     begun.id = ConversationId::new(resolved.id.thread_id().clone(), 2);
     (begun.status, begun.rev) = (ConversationStatus::Active, 1);
-    let written = setup.world.store.update_conversation(&begun).await.unwrap();
+    let written = setup.world.store.update_conversation(&begun, &[]).await.unwrap();
     assert_eq!(written, WriteOutcome::Conflict);
     let going_on = thread(&setup, NUMBER).await.unwrap();
     assert!(leads(&setup, LID, &going_on).await);

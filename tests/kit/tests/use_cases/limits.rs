@@ -8,7 +8,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate;
-use recado_pipeline::ports::{Gauges, OutboxStore, PageRequest};
+use recado_pipeline::ports::{OutboxStore, Overviews, PageRequest};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;

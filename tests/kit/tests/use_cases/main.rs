@@ -121,7 +121,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueWork, RecordIndexes,
+    ConnectionAnswer, Conversations, Instances, OutboxStore, OverdueWork, Overviews,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate};

@@ -12,7 +12,7 @@ use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::message_file::{self, FileSource};
-use recado_pipeline::ports::{Conversations, Files, InstanceStates};
+use recado_pipeline::ports::{Conversations, Files, Instances};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Verdict, handle_turns_message, operate};

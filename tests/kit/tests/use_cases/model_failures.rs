@@ -9,7 +9,7 @@ use recado_domain::ids::ConversationId;
 use recado_domain::reason::Reason;
 use recado_pipeline::health::{HealthStatus, assess_health};
 use recado_pipeline::operate;
-use recado_pipeline::ports::Gauges;
+use recado_pipeline::ports::Overviews;
 use recado_testkit::alert_story::ToldDepth;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;

@@ -227,7 +227,7 @@ async fn a_job_of_an_earlier_place_in_the_minute_of_the_opening_answers_the_whol
     let mut kept = conversation(&setup, &setup.fixture).await;
     kept.scheduled_for = Some(add_millis(opens(&setup), 1_000));
     kept.raise_revision();
-    let written = setup.world.store.update_conversation(&kept).await.unwrap();
+    let written = setup.world.store.update_conversation(&kept, &[]).await.unwrap();
     assert_eq!(written, WriteOutcome::Written);
     pass_until(&setup, opens(&setup));
     handle_due(&setup).await;

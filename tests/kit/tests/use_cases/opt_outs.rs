@@ -14,9 +14,9 @@ use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::delivery_permission::{DeliveryPermission, DeliveryRecipient, judge_delivery};
-use recado_pipeline::ports::{Conversations, IdentityKeyStore, PageRequest};
+use recado_pipeline::ports::{Conversations, PageRequest};
 use recado_pipeline::records::opt_outs::{apply_opt_out, list_opt_outs};
-use recado_testkit::builders::Fixture;
+use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 
 async fn list_preferences(setup: &Setup, tenant: &TenantId) -> Vec<OptOut> {
@@ -131,19 +131,7 @@ async fn an_opt_out_of_one_address_is_one_of_the_person() {
         EmailAddress::parse("Ana@clinic.example").unwrap(),
         EmailAddress::parse("bia@clinic.example").unwrap(),
     );
-    let key = succeed(setup.world.store.find_identity_key()).await;
-    let key = match key {
-        Some(key) => key,
-        None => {
-            succeed(
-                setup
-                    .world
-                    .store
-                    .put_identity_key_if_absent(&recado_testkit::builders::identity_key()),
-            )
-            .await
-        }
-    };
+    let key = succeed(setup.world.store.keep_identity_key(&identity_key)).await;
     let tenant = setup.fixture.bound.tenant.id.clone();
     let preference = OptOut {
         recipient: key.derive_recipient_key(&tenant, RecipientAddress::Email(&email)),

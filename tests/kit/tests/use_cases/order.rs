@@ -84,7 +84,7 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
     ));
     read_before.rev += 1;
     assert_eq!(
-        store.update_conversation(&read_before).await.unwrap(),
+        store.update_conversation(&read_before, &[]).await.unwrap(),
         WriteOutcome::Conflict
     );
 }

@@ -12,7 +12,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{Conversations, Deliveries, SendOutcome};
+use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
 use recado_pipeline::records::dead_letters::find_dead_letter;
 use recado_testkit::builders::{Fixture, far_ahead};
 use recado_testkit::ports::succeed;
@@ -124,7 +124,7 @@ async fn what_comes_before_the_answer_waits_for_it_or_is_kept() {
             );
             let delivered = status(&setup, "W1", DeliveryStatus::Delivered);
             setup.world.providers.meanwhile.set(async move {
-                succeed(world.store.record_status(&delivered, far_ahead())).await;
+                succeed(world.store.record_status(&delivered, far_ahead(), None)).await;
                 let verdict = recado_pipeline::process::process(&world, &body, 1).await;
                 assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
             });
@@ -233,7 +233,7 @@ async fn tell_of_a_sent_message(provider: Provider, id: &str, told: &Told, what:
         }
         Told::Status(reached) => {
             let update = status(&setup, id, *reached);
-            succeed(setup.world.store.record_status(&update, far_ahead())).await;
+            succeed(setup.world.store.record_status(&update, far_ahead(), None)).await;
             let found = setup.delivery_of(&reply).await.unwrap();
             assert_eq!(found.status, Some(*reached), "{what}");
         }

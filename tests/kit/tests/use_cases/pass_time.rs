@@ -3,7 +3,7 @@
 use crate::world::Setup;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
-use recado_pipeline::ports::{ConnectionAnswer, InstanceStates};
+use recado_pipeline::ports::{ConnectionAnswer, Instances};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, change_instance, seen};

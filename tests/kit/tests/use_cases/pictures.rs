@@ -91,7 +91,7 @@ async fn a_busy_instance_keeps_no_others_contacts_without_a_picture() {
     let mut conversation = quiet.conversation(1);
     conversation.receive_message(true, setup.now()).unwrap();
     conversation.rev += 1;
-    let written = succeed(store.update_conversation(&conversation)).await;
+    let written = succeed(store.update_conversation(&conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     setup.pass(1);
     for number in 0..60 {

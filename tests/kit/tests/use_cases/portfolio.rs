@@ -9,7 +9,7 @@ use recado_domain::instance::{InstanceChange, InstanceState, MessagingLimit, Num
 use recado_domain::provider::Provider;
 use recado_pipeline::Verdict;
 use recado_pipeline::deliver::BatchRequest;
-use recado_pipeline::ports::InstanceStates;
+use recado_pipeline::ports::Instances;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, fresh};

@@ -13,7 +13,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::{self, OperatorAnswer};
-use recado_pipeline::ports::{Conversations, Deliveries, OutboxStore, SendOutcome};
+use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn where_the_providers_answer_had_another_id_the_message_is_known_by_its_s
         setup
             .world
             .store
-            .record_status(&status, add_millis(setup.now(), 60_000)),
+            .record_status(&status, add_millis(setup.now(), 60_000), None),
     )
     .await;
     setup
@@ -209,7 +209,7 @@ async fn a_reaction_and_a_late_failure_do_not_undo_each_other() {
         file: None,
         ..changed.clone()
     };
-    let written = succeed(setup.world.store.update_closed_message(&stale)).await;
+    let written = succeed(setup.world.store.update_closed_message(&stale, None)).await;
     assert_eq!(
         written,
         recado_pipeline::ports::WriteOutcome::Conflict,

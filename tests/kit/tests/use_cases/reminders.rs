@@ -564,7 +564,7 @@ async fn what_was_done_before_people_took_the_conversation_over_is_noted_for_the
     let mut taken = conversation;
     taken.take_over();
     taken.rev += 1;
-    let written = succeed(setup.world.store.update_conversation(&taken)).await;
+    let written = succeed(setup.world.store.update_conversation(&taken, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     setup.send(&taken.id).await;
     let found = setup.latest_conversation().await.unwrap();

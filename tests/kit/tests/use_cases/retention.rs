@@ -12,7 +12,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
-use recado_pipeline::ports::{Conversations, Deliveries, RecordRemoval, SendOutcome, WriteOutcome};
+use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::records::configuration::put_configuration;
@@ -295,7 +295,7 @@ async fn deleted_for_everyone(setup: &Setup) -> Vec<Message> {
         ..history[2].clone()
     };
     assert_eq!(
-        succeed(store.replace_message(&quoting, None)).await,
+        succeed(store.update_closed_message(&quoting, None)).await,
         WriteOutcome::Written
     );
     let deletion = json!({"changes": "event-0", "text": null, "address": contact, "from_me": false});
@@ -344,7 +344,7 @@ async fn with_effect(setup: &Setup, id: &ConversationId, calendar: &str, end: Op
     conversation.has_journal = true;
     conversation.rev += 1;
     assert_eq!(
-        succeed(store.update_conversation(&conversation)).await,
+        succeed(store.update_conversation(&conversation, &[])).await,
         WriteOutcome::Written
     );
     store_booking(store, &conversation, (calendar, "Bia"), end, setup.now()).await;

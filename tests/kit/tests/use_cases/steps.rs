@@ -69,7 +69,7 @@ async fn a_turn_that_meets_anothers_lease_comes_back_and_asks_no_model() {
     let now = setup.now();
     conversation.acquire_lease(nonce(), Ordinal(1), now, add_millis(now, 95_000));
     conversation.rev += 1;
-    let written = succeed(setup.world.store.update_conversation(&conversation)).await;
+    let written = succeed(setup.world.store.update_conversation(&conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     let (verdict, asked) = run(&setup, 1).await;
     let after = recado_domain::SignedDuration::from_secs(3);

@@ -98,7 +98,7 @@ async fn a_turn_that_loses_its_lease_gives_its_place_back() {
             block_on(async {
                 let mut other = succeed(store.find_conversation(&conversation)).await.unwrap();
                 other.raise_revision();
-                let written = succeed(store.update_conversation(&other)).await;
+                let written = succeed(store.update_conversation(&other, &[])).await;
                 assert_eq!(written, WriteOutcome::Written);
             });
         }

@@ -135,7 +135,7 @@ async fn typing_is_seen_under_the_contacts_other_identity_too() {
     let identity = ContactAddress::parse("100000000000001@lid").unwrap();
     known.known_as = Some(identity.clone());
     known.rev += 1;
-    let written = succeed(setup.world.store.update_conversation(&known)).await;
+    let written = succeed(setup.world.store.update_conversation(&known, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
     play(&setup, 3).await;
     shows(&setup, &identity, TypingState::Typing).await;

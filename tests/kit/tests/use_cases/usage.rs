@@ -11,7 +11,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::knowledge::{NewDocument, add_source};
-use recado_pipeline::ports::{Conversations, ModelCall, UsageRecords, WriteOutcome};
+use recado_pipeline::ports::{Conversations, ModelCall, Overviews, WriteOutcome};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
 use recado_pipeline::{Verdict, handle_turns_message, ingest};
 use recado_testkit::builders::{Fixture, correlation};
@@ -71,7 +71,7 @@ async fn a_draft_that_a_takeover_discards_is_counted_without_a_reply() {
             let mut conversation = succeed(store.find_conversation(&id)).await.unwrap();
             assert!(conversation.take_over());
             conversation.rev += 1;
-            let saved = succeed(store.update_conversation(&conversation)).await;
+            let saved = succeed(store.update_conversation(&conversation, &[])).await;
             assert_eq!(saved, WriteOutcome::Written);
         })
     });
@@ -92,7 +92,7 @@ async fn a_draft_that_is_dropped_for_a_newer_message_is_counted_beside_the_reply
             let mut conversation = succeed(store.find_conversation(&id)).await.unwrap();
             conversation.receive_message(true, now).unwrap();
             conversation.rev += 1;
-            let saved = succeed(store.update_conversation(&conversation)).await;
+            let saved = succeed(store.update_conversation(&conversation, &[])).await;
             assert_eq!(saved, WriteOutcome::Written);
         })
     });

@@ -13,8 +13,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob};
 use recado_pipeline::ports::{
-    ConnectionAnswer, ConversationFilter, Conversations, InstanceStates, OutboxStore, PageRequest,
-    SendOutcome,
+    ConnectionAnswer, ConversationFilter, Conversations, Instances, OutboxStore, PageRequest, SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, handle_outbound_message, operate};

@@ -15,7 +15,7 @@ use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
-    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueWork, RecordIndexes,
+    ClaimOutcome, ConnectionAnswer, Conversations, Instances, OutboxStore, OverdueWork, Overviews,
     SendOutcome, System, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;

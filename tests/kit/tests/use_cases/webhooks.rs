@@ -167,10 +167,7 @@ impl Scene {
     async fn publish(&self, instance: usize, count: usize) {
         let (store, id) = (&self.setup.world.store, &self.instances[instance]);
         for _ in 0..count {
-            let state = succeed(recado_pipeline::ports::InstanceStates::read_instance_state(
-                store, id,
-            ))
-            .await;
+            let state = succeed(recado_pipeline::ports::Instances::read_instance_state(store, id)).await;
             let next = match state.connection {
                 ConnectionStatus::Open => ConnectionStatus::Closed,
                 _ => ConnectionStatus::Open,

@@ -36,10 +36,10 @@ use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConnectionAnswer, Conversations, CredentialState, Deliveries, DocumentReader,
-    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, FetchedDocument,
-    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest,
-    IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
+    ChatFile, CommitOutcome, ConnectionAnswer, Conversations, CredentialState, DocumentReader,
+    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventChange, EventLook,
+    FetchedDocument, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
+    HttpAgentRequest, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
     LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer,
     Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse, RefusedFiles,
     SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange,
@@ -998,7 +998,7 @@ impl Setup {
         };
         let clock = time.clone();
         let store = open(Clock::new(move || clock.now()));
-        store.put_identity_key_if_absent(&identity_key()).await.unwrap();
+        store.keep_identity_key(&identity_key).await.unwrap();
         put_configuration(&store, &fixture.document()).await.unwrap();
         let providers = Provider {
             outcomes: Arc::default(),
@@ -1088,7 +1088,14 @@ impl Setup {
             StoreInboundOutcome::Stored
         );
         let ttl = add_millis(self.now(), 1_000);
-        succeed(store.settle_event(&job.event, None, self.now(), ttl)).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: self.now(),
+                expires: ttl,
+            },
+        ))
+        .await;
         let mut reply = fixture.reply(&mut conversation);
         reply.stored_at = self.now();
         let committed = store.commit_message(&conversation, &reply, &[]).await.unwrap();

@@ -16,7 +16,7 @@ use recado_pipeline::Deps;
 use recado_pipeline::configure::{
     ApplyOptions, ConfigureError, EndpointChange, apply_configuration, change_webhook_endpoints,
 };
-use recado_pipeline::ports::{PageRequest, Store};
+use recado_pipeline::ports::{LogPlace, PageRequest, Store};
 use recado_pipeline::records::endpoints::list_failed_events;
 use recado_pipeline::webhooks::{
     ConfiguredEndpoint, FailedChoice, WebhookError, begin_posts, derive_signing_secret,
@@ -74,7 +74,7 @@ where
     pub(super) fn note_moment(&self) -> Moment {
         Moment {
             at_ms: self.simulation().elapsed_ms(),
-            cursor: block_on(self.store.find_newest_cursor(None)).expect("the log is read"),
+            cursor: block_on(self.store.find_cursor(LogPlace::Newest)).expect("the log is read"),
         }
     }
 

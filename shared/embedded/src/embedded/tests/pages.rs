@@ -12,7 +12,8 @@ use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};
 use recado_ports::ports::{
-    ClaimOutcome, Conversations, EventFinish, InboundWrite, InstanceStates, OutboxStore, Queues, WriteOutcome,
+    ClaimOutcome, Conversations, EventFinish, InboundWrite, Instances, OutboxStore, Queues, SlotTurn,
+    WriteOutcome,
 };
 use recado_ports::records::configuration::put_configuration;
 use recado_ports::step_commit::{ReplyWrite, SettlementWrite, StepCommit, StepJob, StepOutcome, StepRecords};
@@ -191,7 +192,7 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
     let mut conversation = store_message(store, fixture, number).await;
     let turns = store.receive_messages(QueueName::Turns, 1, HIDDEN).await.unwrap();
     conversation.rev += 1;
-    let leased = succeed(store.update_conversation(&conversation)).await;
+    let leased = succeed(store.update_conversation(&conversation, &[])).await;
     assert_eq!(leased, WriteOutcome::Written);
     let reply = fixture.reply(&mut conversation);
     let send = OutboundJob::from(SendJob::new(
@@ -216,7 +217,7 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
         per_second: 1000.0,
         burst: 1000,
     };
-    succeed(store.reserve_slot(fixture.instance(), rate, at(1_000))).await;
+    succeed(store.reserve_slot(fixture.instance(), rate, SlotTurn::Next, at(1_000))).await;
     let (sending, flight) = claimed(&reply);
     let claim = succeed(store.claim_message(&sending, None, &flight)).await;
     assert_eq!(claim, ClaimOutcome::Claimed);

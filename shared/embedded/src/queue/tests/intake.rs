@@ -1,7 +1,7 @@
 //! Events are recorded and enqueued in one transaction.
 
 use super::*;
-use recado_ports::ports::{Inbox, OverdueWork, PortResult, RecordEventOutcome, RecordIndexes};
+use recado_ports::ports::{EventChange, Inbox, OverdueWork, Overviews, PortResult, RecordEventOutcome};
 use recado_ports::records::dead_letters::find_dead_letter;
 use recado_ports::settings::VisibilityTimeouts;
 use recado_testkit::builders::{Fixture, at, far_ahead};
@@ -40,7 +40,14 @@ fn a_repeat_is_enqueued_while_the_event_is_pending_and_then_only_acknowledged() 
         // The first repeat is enqueued, those behind it are dropped: their deduplication id is known for five minutes.
         let waiting = bench.queues.queue_depth(QueueName::Inbound).await.unwrap();
         assert_eq!(waiting.visible, 2);
-        succeed(bench.queues.settle_event(&job.event, None, at(1), far_ahead())).await;
+        succeed(bench.queues.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: at(1),
+                expires: far_ahead(),
+            },
+        ))
+        .await;
         bench.pass(600);
         let recorded = succeed(take_in(&bench, std::slice::from_ref(&job))).await;
         assert_eq!(recorded, [RecordEventOutcome::Settled]);
@@ -112,9 +119,13 @@ fn an_event_whose_record_is_damaged_holds_up_no_other_and_is_settled() {
             assert_eq!(readable.len(), 1, "{sql}");
             assert_eq!(id_of(readable[0]), "b1");
             let letter = Fixture::new().dead_letter_of(&jobs[0], at(1));
-            let settled = bench
-                .queues
-                .settle_event(&jobs[0].event, Some(&letter), at(1), far_ahead());
+            let settled = bench.queues.change_event(
+                &jobs[0].event,
+                EventChange::GiveUp {
+                    dead_letter: &letter,
+                    expires: far_ahead(),
+                },
+            );
             assert!(succeed(settled).await, "{sql}");
             let kept = succeed(find_dead_letter(&bench.queues, &letter.id)).await;
             assert_eq!(kept, Some(letter), "{sql}");
@@ -171,11 +182,13 @@ fn the_message_of_an_applied_or_deleted_event_is_dropped_and_its_group_goes_on()
     block_on(async {
         let jobs = ["a1", "a2", "a3"].map(|id| event("a", id).job);
         succeed(take_in(&bench, &jobs)).await;
-        succeed(
-            bench
-                .queues
-                .settle_event(&jobs[0].event, None, at(1), far_ahead()),
-        )
+        succeed(bench.queues.change_event(
+            &jobs[0].event,
+            EventChange::Apply {
+                at: at(1),
+                expires: far_ahead(),
+            },
+        ))
         .await;
         let erased = jobs[1].event.clone();
         let erase =

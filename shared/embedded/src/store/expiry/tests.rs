@@ -14,7 +14,7 @@ use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::ports::{
-    CommitOutcome, Conversations, Inbox, OutboxStore, Queues, RecordEventOutcome, WriteOutcome,
+    CommitOutcome, Conversations, EventChange, Inbox, OutboxStore, Queues, RecordEventOutcome, WriteOutcome,
 };
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
 use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled, save_scheduled};
@@ -47,7 +47,14 @@ fn an_applied_event_is_forgotten_when_it_expires_and_a_pending_one_never() {
         for job in [&applied, &pending] {
             assert_eq!(store.record_event(job).await.unwrap(), RecordEventOutcome::New);
         }
-        succeed(store.settle_event(&applied.event, None, from_unix_millis(5), from_unix_millis(HOUR))).await;
+        succeed(store.change_event(
+            &applied.event,
+            EventChange::Apply {
+                at: from_unix_millis(5),
+                expires: from_unix_millis(HOUR),
+            },
+        ))
+        .await;
         time.store(HOUR - 1, Ordering::Relaxed);
         assert_eq!(
             store.record_event(&applied).await.unwrap(),
@@ -92,7 +99,14 @@ fn a_large_body_stays_as_long_as_its_event_may_need_it() {
         assert_eq!(store.delete_expired(tomorrow).await.unwrap().payloads, 1);
         assert_eq!(store.find_payload("body-b").await.unwrap(), None);
         assert_eq!(store.find_payload("body-a").await.unwrap(), Some(json!("large")));
-        succeed(store.settle_event(&job.event, None, now, millis::add_millis(now, 90 * HOUR))).await;
+        succeed(store.change_event(
+            &job.event,
+            EventChange::Apply {
+                at: now,
+                expires: millis::add_millis(now, 90 * HOUR),
+            },
+        ))
+        .await;
         assert_eq!(store.delete_expired(tomorrow).await.unwrap().payloads, 1);
         assert_eq!(store.find_payload("body-a").await.unwrap(), None);
     });

@@ -7,7 +7,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
 use recado_ports::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, PageRequest, RecordRemoval, WriteOutcome,
+    ConversationFilter, Conversations, InboundWrite, Inbox, OutboxStore, PageRequest, RecordRemoval,
+    WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at};
 use recado_testkit::ports::succeed;
@@ -210,7 +211,7 @@ fn a_changed_message_is_found_by_its_new_words_alone() {
         for (message, text) in [(&mut indexed, "público"), (&mut later, "aberto")] {
             message.content = Content::from_text(text);
             message.rev += 1;
-            let written = succeed(store.replace_message(message, None)).await;
+            let written = succeed(store.update_closed_message(message, None)).await;
             assert_eq!(written, WriteOutcome::Written);
         }
         let id = [conversation.id];
@@ -250,7 +251,7 @@ fn a_deleted_message_leaves_no_word_and_its_place_is_not_given_again() {
 async fn change(store: &Embedded, conversation: &mut Conversation, change: impl FnOnce(&mut Conversation)) {
     change(conversation);
     conversation.rev += 1;
-    let written = succeed(store.update_conversation(conversation)).await;
+    let written = succeed(store.update_conversation(conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);
 }
 

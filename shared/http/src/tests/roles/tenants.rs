@@ -16,7 +16,7 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
-use recado_pipeline::ports::{IdentityKeyStore, InboundWrite, Inbox, WriteOutcome};
+use recado_pipeline::ports::{Conversations, InboundWrite, Inbox, WriteOutcome};
 use recado_pipeline::records::alerts::{commit_alerts, list_live_alerts};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::put_dead_letter;
@@ -55,7 +55,7 @@ impl TwoTenants {
         let site = Site::in_memory()
             .at("https://recado.example")
             .simulating(outbox.clone());
-        succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
+        succeed(site.store.keep_identity_key(&identity_key)).await;
         let fixture = || {
             let mut fixture = Fixture::on(Provider::Evolution);
             fixture.bound.instance.account_id = Some(fresh("account"));

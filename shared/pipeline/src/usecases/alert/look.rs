@@ -17,7 +17,7 @@ use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{
-    Gauges, InstallationStore, PortResult, QueueDepths, TroubledInstances, WaitingForPerson,
+    InstallationStore, Overviews, PortResult, QueueDepths, TroubledInstances, WaitingForPerson,
 };
 use recado_ports::records::endpoints::list_endpoint_states;
 use recado_ports::table::Table;
@@ -67,7 +67,7 @@ pub(super) async fn look_at_installation(
         list_waits(store, patience, now),
         store.count_unacknowledged(told, UNACKNOWLEDGED_MAX),
         list_failing_endpoints(store, now),
-        store.read_oldest_intake(),
+        depths.read_oldest_intake(),
     );
     let reading = known_state.reading.or(own.as_ref());
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
@@ -130,7 +130,7 @@ fn compare_backlog(
 /// Returns the conversations in which a person owes an answer. If they are more than are read, those that wait for longer
 /// than `patience` are read apart: the newer ones must not hide them.
 async fn list_waits(
-    store: &dyn Gauges,
+    store: &dyn Overviews,
     patience: SignedDuration,
     now: Timestamp,
 ) -> PortResult<WaitingForPerson> {

@@ -13,7 +13,7 @@ use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
 use recado_ports::ports::PortResult;
-use recado_ports::records::configuration::find_named_entries;
+use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
 use recado_ports::records::occasions::{
     find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
 };
@@ -58,7 +58,7 @@ impl InvitationEntries {
             let fits = if let Some(fits) = in_document(&occasion.tenant) {
                 fits
             } else {
-                let stored = deps.store().instance_config(&occasion.instance).await?;
+                let stored = find_config_by_id(deps.store(), &occasion.instance).await?;
                 stored.is_some_and(|stored| stored.tenant.id == occasion.tenant)
             };
             if !fits {

@@ -10,7 +10,7 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
-use recado_ports::ports::{PageRequest, PortResult};
+use recado_ports::ports::{EventOwners, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::opt_outs::find_opt_outs;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;
@@ -43,7 +43,10 @@ pub(super) async fn list_unapplied_events(
     contact: &FoundContact,
 ) -> PortResult<Vec<(InboundJob, bool)>> {
     let groups = list_groups(deps, contact).await?;
-    let pending = deps.store().list_pending_events(&groups).await?;
+    let pending = deps
+        .store()
+        .list_pending_events(EventOwners::Groups(&groups))
+        .await?;
     let mut events: Vec<(InboundJob, bool)> = pending.into_iter().map(|record| (record.job, false)).collect();
     for (tenant, of_nobody) in [(Some(contact.instance.tenant.clone()), false), (None, true)] {
         let filter = DeadLetterFilter {

@@ -20,7 +20,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
-use recado_ports::ports::{DeadQueueMessage, PortResult};
+use recado_ports::ports::{DeadQueueMessage, EventOwners, PortResult};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::records::opt_outs::forget_opt_out_address;
 use std::collections::BTreeSet;
@@ -115,7 +115,11 @@ async fn erase_pending_events(
     groups: &BTreeSet<String>,
     done: &mut EraseReport,
 ) -> PortResult<()> {
-    for record in deps.store().list_pending_events(groups).await? {
+    for record in deps
+        .store()
+        .list_pending_events(EventOwners::Groups(groups))
+        .await?
+    {
         settle_without_body(deps, &record.job).await?;
         done.events += 1;
     }

@@ -19,6 +19,7 @@ use recado_domain::rate::Rate;
 use recado_domain::signature::Signature;
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{CommitOutcome, PortResult};
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// An answer that a person gives in a conversation.
@@ -148,7 +149,7 @@ async fn prepare_answer(
     conversation: &Conversation,
     answer: &OperatorAnswer,
 ) -> Result<PreparedAnswer, OperateError> {
-    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let bound = find_config_by_id(deps.store(), &conversation.instance).await?;
     let bound = bound.ok_or(OperateError::NotFound("instance"))?;
     if !bound.is_enabled() {
         return Err(NotSendable::InstanceDisabled.into());

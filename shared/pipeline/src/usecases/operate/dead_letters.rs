@@ -22,6 +22,7 @@ use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use recado_domain::invitations::InvitationState;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::dead_letters::{self, DeadLetterFilter};
 use recado_ports::records::invitations::find_invitation;
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ async fn narrow_filter(
 ) -> PortResult<DeadLetterFilter> {
     let mut filter = filter.within_scope(&caller.scope);
     if let (None, Some(instance)) = (&filter.tenant, &filter.instance) {
-        let bound = pass_over_unreadable(deps.store().instance_config(instance).await)?;
+        let bound = pass_over_unreadable(find_config_by_id(deps.store(), instance).await)?;
         filter.tenant = bound.map(|bound| bound.tenant.id.clone());
     }
     Ok(filter)

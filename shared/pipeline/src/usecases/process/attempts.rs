@@ -13,7 +13,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::reason::Reason;
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{EventChange, PortResult};
 
 /// Number of tries to take an attempt back.
 const TRIES: u32 = 4;
@@ -43,7 +43,13 @@ pub(super) async fn handle_counted_attempt(
     let with_this = before.saturating_add(1);
     let worked = match deps
         .store()
-        .set_event_attempts(&job.event, before, with_this)
+        .change_event(
+            &job.event,
+            EventChange::SetAttempts {
+                seen: before,
+                attempts: with_this,
+            },
+        )
         .await
     {
         // Another worker is processing the event.
@@ -97,5 +103,7 @@ async fn set_back(deps: &Deps, job: &InboundJob, counted: Option<(u32, u32)>) ->
             _ => return Ok(true),
         },
     };
-    store.set_event_attempts(&job.event, seen, less).await
+    store
+        .change_event(&job.event, EventChange::SetAttempts { seen, attempts: less })
+        .await
 }

@@ -27,7 +27,11 @@ pub(super) async fn record_delivery_failure(
     let instance = &bound.instance.id;
     let now = deps.system().now();
     deps.store()
-        .record_status(&failed.update, add_duration(now, deps.settings().delivery_ttl))
+        .record_status(
+            &failed.update,
+            add_duration(now, deps.settings().delivery_ttl),
+            None,
+        )
         .await?;
     let delivery = deps.store().find_delivery(&failed.update.key).await?;
     let (id, known_as) = delivery.map_or((None, None), |delivery| {
@@ -59,7 +63,12 @@ pub(super) async fn record_delivery_failure(
         .out
         .mark_dead(now, failed.reason, Some(failed.error.clone()));
     if marked.is_ok() {
-        if deps.store().update_closed_message(&message.to_record()).await? == WriteOutcome::Conflict {
+        if deps
+            .store()
+            .update_closed_message(&message.to_record(), None)
+            .await?
+            == WriteOutcome::Conflict
+        {
             return Err(PortError::contended("message"));
         }
         count_message_end(instance, MessageEnd::Undelivered);

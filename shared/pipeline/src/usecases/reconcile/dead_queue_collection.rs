@@ -20,6 +20,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_ports::ports::{DeadQueueMessage, PortError, PortResult};
+use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::{find_dead_letter, find_failure_time};
 
 /// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
@@ -115,10 +116,7 @@ async fn give_up_queued_event(deps: &Deps, job: &InboundJob) -> PortResult<()> {
     match record.state {
         EventState::Applied => Ok(()),
         EventState::Pending => {
-            let bound = deps
-                .store()
-                .find_instance_config(job.provider, &job.external)
-                .await?;
+            let bound = find_config_by_external(deps.store(), job.provider, &job.external).await?;
             if let Some(bound) = &bound {
                 // The answer to a message that was stored is still owed.
                 wake_up::enqueue_turn_if_stored(deps, job, bound).await?;

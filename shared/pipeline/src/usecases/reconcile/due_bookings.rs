@@ -18,6 +18,7 @@ use recado_domain::tools::CalendarFunction;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{CommitOutcome, EventLook, PortResult, ToolFailure};
 use recado_ports::random_id::generate_correlation_id;
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::scheduled_messages::put_scheduled;
 use recado_ports::time_limit::run_within;
 use serde_json::json;
@@ -208,7 +209,7 @@ async fn send_reminder(
     (start, due): (Timestamp, Timestamp),
 ) -> PortResult<()> {
     let (_, latest) = find_latest_conversation(deps, journal.thread.clone()).await?;
-    let bound = deps.store().instance_config(&journal.instance).await?;
+    let bound = find_config_by_id(deps.store(), &journal.instance).await?;
     let (Some(conversation), Some(bound)) = (latest, bound) else {
         return Ok(());
     };

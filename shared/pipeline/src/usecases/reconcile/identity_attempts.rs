@@ -173,7 +173,11 @@ async fn queue_attempt(
 ) -> PortResult<bool> {
     let before = message.provider_message_id.clone();
     if message.out.begin_identity_attempt(identity, before, now).is_err()
-        || deps.store().update_closed_message(&message.to_record()).await? == WriteOutcome::Conflict
+        || deps
+            .store()
+            .update_closed_message(&message.to_record(), None)
+            .await?
+            == WriteOutcome::Conflict
     {
         return Ok(false);
     }

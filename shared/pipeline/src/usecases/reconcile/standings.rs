@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 
 /// Number of minutes within which each number is asked for once.
 const MINUTES: u64 = 60;
@@ -74,7 +75,7 @@ async fn ask_standings(deps: &Deps, reading: &InstallationReading) -> PortResult
 }
 
 async fn ask_standing(deps: &Deps, instance: &InstanceId) -> PortResult<bool> {
-    let Some(bound) = deps.store().instance_config(instance).await? else {
+    let Some(bound) = find_config_by_id(deps.store(), instance).await? else {
         return Ok(false);
     };
     let Some(seen) = deps.providers().query_standing(&bound).await else {

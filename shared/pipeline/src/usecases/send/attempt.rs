@@ -20,7 +20,9 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, WriteOutcome};
+use recado_ports::ports::{
+    ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,
+};
 use recado_ports::random_id::generate_nonce;
 use tracing::Instrument;
 
@@ -176,16 +178,14 @@ async fn reserve_send_slot(
         }
         (slot, state)
     } else {
-        let reserved = if message.out.yields_slot() {
-            let holds_place = message.out.yielded > 0;
-            let reserves = deps
-                .store()
-                .reserve_yielding_slot(&instance.id, rate, holds_place, now);
-            reserves.await?
+        let turn = if !message.out.yields_slot() {
+            SlotTurn::Next
+        } else if message.out.yielded == 0 {
+            SlotTurn::Yielding
         } else {
-            deps.store().reserve_slot(&instance.id, rate, now).await?
+            SlotTurn::YieldingAgain
         };
-        match reserved {
+        match deps.store().reserve_slot(&instance.id, rate, turn, now).await? {
             Reservation::Place(at) => return Err(yield_to_others(deps, message, at).await?),
             Reservation::NotOpen => return Err(Stop::Park(None)),
             Reservation::Slot { at, state } => (at, *state),

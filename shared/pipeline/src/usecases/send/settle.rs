@@ -296,8 +296,9 @@ async fn retry_or_give_up(
     }
     // Stored in the record, so that no other send job of this conversation attempts the message earlier.
     message.out.delay_until(retry_at);
-    let saved = deps.store().save_open_message(&message.to_record(), Some(flight));
-    if saved.await? == WriteOutcome::Conflict {
+    let record = message.to_record();
+    let saved = deps.store().save_open_message(&record, Some(flight)).await?;
+    if saved == WriteOutcome::Conflict {
         return Ok(RETRY_SOON);
     }
     count_retry(&message.instance, QueueName::Outbound);

@@ -4,7 +4,7 @@ use super::{COUNTED_MAX, RemovalReport, TOKENS};
 use crate::Deps;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
-use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
+use recado_ports::ports::{ConversationFilter, EventOwners, PageRequest, PortResult};
 use recado_ports::records::dead_letters::count_dead_letters;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;
 use recado_ports::records::tokens::list_tokens;
@@ -35,7 +35,7 @@ pub(super) async fn count_contents(
         ..RemovalReport::default()
     };
     report.events = store
-        .list_pending_events_of(&document.instances, COUNTED_MAX)
+        .list_pending_events(EventOwners::Instances(&document.instances, COUNTED_MAX))
         .await?
         .len();
     for instance in &document.instances {

@@ -16,7 +16,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
-use recado_ports::ports::{ConversationFilter, DeadQueueMessage, PageRequest, PortResult};
+use recado_ports::ports::{ConversationFilter, DeadQueueMessage, EventOwners, PageRequest, PortResult};
 use recado_ports::records::configuration::{load_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::effects::list_journals;
@@ -106,7 +106,10 @@ impl Removed<'_> {
     /// Settles the events that are not applied yet. Returns `true` if there may be more.
     async fn settle_events(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
         let instances = &self.document.instances;
-        let found = deps.store().list_pending_events_of(instances, EVENTS).await?;
+        let found = deps
+            .store()
+            .list_pending_events(EventOwners::Instances(instances, EVENTS))
+            .await?;
         for record in &found {
             settle_without_body(deps, &record.job).await?;
         }

@@ -15,6 +15,7 @@ use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::turn::StepDuration;
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::scheduled_messages::find_scheduled;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -104,7 +105,7 @@ pub(super) async fn build_timeline(deps: &Deps, view: &MessageView) -> PortResul
         };
         match find_answer(deps, &conversation, message).await? {
             Some(reply) => {
-                let bound = deps.store().instance_config(&reply.instance).await?;
+                let bound = find_config_by_id(deps.store(), &reply.instance).await?;
                 let replies = join_deliveries(deps, bound.as_deref(), vec![reply]).await?;
                 for reply in &replies {
                     let effects = list_turn_effects(deps, &reply.message).await?;

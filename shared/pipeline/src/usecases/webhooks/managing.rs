@@ -12,7 +12,7 @@ use recado_domain::config::{Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, PostError};
-use recado_ports::ports::{EndpointPost, EndpointPosts, PortError, PortResult, PostAnswer};
+use recado_ports::ports::{EndpointPost, EndpointPosts, LogPlace, PortError, PortResult, PostAnswer};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::endpoints::{find_endpoint_state, list_endpoint_states, save_endpoint_state};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -160,7 +160,7 @@ pub async fn replay_events(
     let from = since.map_or_else(|| "where it stopped".to_owned(), |since| since.to_string());
     audit_action(deps, caller, done.with_result(from)).await?;
     let from = match since {
-        Some(since) => Some(deps.store().find_cursor_before(since).await?),
+        Some(since) => Some(deps.store().find_cursor(LogPlace::Before(since)).await?),
         None => None,
     };
     let of = (&tenant.id, &endpoint.id);

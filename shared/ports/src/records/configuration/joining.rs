@@ -1,7 +1,7 @@
 //! Joins an instance with all that its messages need of the configuration.
 
 use super::{build_key, key_of_external, parse_entry_item, read_entry_item};
-use crate::ports::{PortError, PortResult};
+use crate::ports::{Instances, PortError, PortResult};
 use crate::table::{Key, Record, StoredItem, Table};
 use crate::unreadable_record::keep_readable;
 use recado_domain::config::{Agent, Calendar, ConfigEntry, EntryRef, Instance, InstanceConfig, Tenant};
@@ -10,6 +10,7 @@ use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const WHAT: &str = "the configuration of an instance";
 
@@ -30,6 +31,24 @@ impl InstanceName {
             Self::External(provider, external) => key_of_external(*provider, external),
         }
     }
+}
+
+/// Returns the configuration of the instance with the id `id`, as [`Instances::read_instance_config`] does.
+pub async fn find_config_by_id(
+    store: &dyn Instances,
+    id: &InstanceId,
+) -> PortResult<Option<Arc<InstanceConfig>>> {
+    store.read_instance_config(InstanceName::Id(id.clone())).await
+}
+
+/// Returns the configuration of the instance that `provider` calls `external`, as [`Instances::read_instance_config`] does.
+pub async fn find_config_by_external(
+    store: &dyn Instances,
+    provider: Provider,
+    external: &ExternalId,
+) -> PortResult<Option<Arc<InstanceConfig>>> {
+    let name = InstanceName::External(provider, external.clone());
+    store.read_instance_config(name).await
 }
 
 /// Reads an instance with its tenant, its agent, the agent's functions and the name of its knowledge. `None`: the instance

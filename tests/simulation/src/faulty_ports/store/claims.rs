@@ -1,13 +1,16 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::{InstanceId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, Outbox, OutboxState};
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
 };
@@ -16,8 +19,16 @@ use std::sync::atomic::Ordering;
 
 #[async_trait]
 impl<S: Store> OutboxStore for FaultyPort<S> {
-    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
-        self.around("update_closed_message", self.inner.update_closed_message(message))
+    async fn update_closed_message(
+        &self,
+        message: &Message,
+        used: Option<&UsageSum>,
+    ) -> PortResult<WriteOutcome> {
+        let call = match message.out {
+            Some(_) => "update_closed_message",
+            None => "replace_message",
+        };
+        self.around(call, self.inner.update_closed_message(message, used))
             .await
     }
 
@@ -167,6 +178,44 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         };
         self.around("record_echo", effect).await
     }
+
+    async fn record_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: Option<&UsageSum>,
+    ) -> PortResult<()> {
+        let call = match charge {
+            None => "record_status",
+            Some(_) => "record_charged_status",
+        };
+        self.around(call, self.inner.record_status(update, expires, charge))
+            .await
+    }
+
+    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
+        self.around("stop_awaiting", self.inner.stop_awaiting(key)).await
+    }
+
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+        self.around("find_delivery", self.inner.find_delivery(key)).await
+    }
+
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+        self.around("find_deliveries", self.inner.find_deliveries(keys))
+            .await
+    }
+
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+        let effect = async {
+            if self.injector.lacks(Mutation::ErasedSendsForgotten) {
+                let known = self.inner.find_delivery(key).await?;
+                return Ok(known.is_some_and(|delivery| delivery.message.is_some()));
+            }
+            self.inner.is_sent_message(key).await
+        };
+        self.around("is_sent_message", effect).await
+    }
 }
 
 fn is_dead(message: &Message) -> bool {
@@ -225,7 +274,7 @@ impl<S: Store> FaultyPort<S> {
         if stored.is_open() {
             return self.inner.claim_message(&message, None, flight).await;
         }
-        let _ = self.inner.update_closed_message(&message).await?;
+        let _ = self.inner.update_closed_message(&message, None).await?;
         Ok(ClaimOutcome::Claimed)
     }
 

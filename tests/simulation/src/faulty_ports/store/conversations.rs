@@ -3,6 +3,7 @@ use crate::mutation::Mutation;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
@@ -42,6 +43,11 @@ impl<S: Store> Conversations for FaultyPort<S> {
 
     async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {
         self.inner.find_typing_sign(threads).await
+    }
+
+    // A process asks for it once, so it is no step at which something may happen.
+    async fn keep_identity_key(&self, make: &(dyn Fn() -> IdentityKey + Sync)) -> PortResult<IdentityKey> {
+        self.inner.keep_identity_key(make).await
     }
 
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
@@ -108,60 +114,16 @@ impl<S: Store> Conversations for FaultyPort<S> {
         Ok(found)
     }
 
-    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
-        let mut changed = conversation.clone();
-        if self.injector.lacks(Mutation::GiveBackKeepsAnswered)
-            && let Some(before) = self.inner.find_conversation(&conversation.id).await?
-            && before.mode == ConversationMode::Manual
-            && changed.mode == ConversationMode::Ai
-        {
-            changed.answered = before.answered;
-        }
-        if self.injector.lacks(Mutation::SilencesForgotten) {
-            changed.silences.clear();
-        }
-        if self.injector.lacks(Mutation::DoneEffectsUnnoted) {
-            let is_done = |note: &HandOverNote| note.text.contains(": was done.");
-            changed.hand_over_note = changed.hand_over_note.filter(|note| !is_done(note));
-        }
-        if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
-            changed.dropped_drafts = DroppedDrafts::default();
-        }
-        if self.is_left_out(conversation).await? {
-            return Ok(WriteOutcome::Written);
-        }
-        let written = self
-            .around("update", self.inner.update_conversation(&changed))
-            .await?;
-        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
-            return Ok(WriteOutcome::Written);
-        }
-        Ok(written)
-    }
-
-    async fn update_conversation_with_use(
+    async fn update_conversation(
         &self,
         conversation: &Conversation,
         used: &[UsageSum],
     ) -> PortResult<WriteOutcome> {
-        let mut changed = conversation.clone();
-        if self.injector.lacks(Mutation::SilencesForgotten) {
-            changed.silences.clear();
-        }
-        if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
-            changed.dropped_drafts = DroppedDrafts::default();
-        }
-        let summed = if self.injector.lacks(Mutation::UnsentUseUncounted) {
-            &[]
+        if used.is_empty() {
+            self.update_spoiled(conversation).await
         } else {
-            used
-        };
-        let writes = self.inner.update_conversation_with_use(&changed, summed);
-        let written = self.around("update_with_use", writes).await?;
-        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
-            return Ok(WriteOutcome::Written);
+            self.update_spoiled_with_use(conversation, used).await
         }
-        Ok(written)
     }
 
     async fn commit_message(
@@ -283,6 +245,64 @@ impl<S: Store> FaultyPort<S> {
         }
         let before = self.inner.find_conversation(&changed.id).await?;
         Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == ConversationMode::Ai))
+    }
+
+    /// Writes a conversation, or what a mutation makes of it.
+    async fn update_spoiled(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
+        let mut changed = conversation.clone();
+        if self.injector.lacks(Mutation::GiveBackKeepsAnswered)
+            && let Some(before) = self.inner.find_conversation(&conversation.id).await?
+            && before.mode == ConversationMode::Manual
+            && changed.mode == ConversationMode::Ai
+        {
+            changed.answered = before.answered;
+        }
+        if self.injector.lacks(Mutation::SilencesForgotten) {
+            changed.silences.clear();
+        }
+        if self.injector.lacks(Mutation::DoneEffectsUnnoted) {
+            let is_done = |note: &HandOverNote| note.text.contains(": was done.");
+            changed.hand_over_note = changed.hand_over_note.filter(|note| !is_done(note));
+        }
+        if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
+            changed.dropped_drafts = DroppedDrafts::default();
+        }
+        if self.is_left_out(conversation).await? {
+            return Ok(WriteOutcome::Written);
+        }
+        let written = self
+            .around("update", self.inner.update_conversation(&changed, &[]))
+            .await?;
+        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
+            return Ok(WriteOutcome::Written);
+        }
+        Ok(written)
+    }
+
+    /// Writes a conversation with what a turn used, or what a mutation makes of them.
+    async fn update_spoiled_with_use(
+        &self,
+        conversation: &Conversation,
+        used: &[UsageSum],
+    ) -> PortResult<WriteOutcome> {
+        let mut changed = conversation.clone();
+        if self.injector.lacks(Mutation::SilencesForgotten) {
+            changed.silences.clear();
+        }
+        if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
+            changed.dropped_drafts = DroppedDrafts::default();
+        }
+        let summed = if self.injector.lacks(Mutation::UnsentUseUncounted) {
+            &[]
+        } else {
+            used
+        };
+        let writes = self.inner.update_conversation(&changed, summed);
+        let written = self.around("update_with_use", writes).await?;
+        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
+            return Ok(WriteOutcome::Written);
+        }
+        Ok(written)
     }
 
     /// Makes a conversation look as its open replies knew it, for a mutation; where they are of several epochs, that tells.

@@ -2,37 +2,26 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, InboundJob};
 use recado_domain::ids::EventId;
 use recado_pipeline::ports::{
-    EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
+    EventChange, InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
 };
 
 #[async_trait]
 impl<S: Store> Inbox for FaultyPort<S> {
-    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
-        self.around(
-            "set_event_attempts",
-            self.inner.set_event_attempts(id, seen, attempts),
-        )
-        .await
-    }
-
-    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
-        self.around("revive_event", self.inner.revive_event(id, failed_at))
-            .await
-    }
-
-    async fn purge_event(
-        &self,
-        id: &EventId,
-        failed_at: Timestamp,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        self.around("purge_event", self.inner.purge_event(id, failed_at, at, expires))
-            .await
+    async fn change_event(&self, id: &EventId, change: EventChange<'_>) -> PortResult<bool> {
+        let (call, is_end) = match change {
+            EventChange::SetAttempts { .. } => ("set_event_attempts", false),
+            EventChange::Apply { .. } | EventChange::GiveUp { .. } => ("settle_event", true),
+            EventChange::Finish(_) => ("finish_event", true),
+            EventChange::Revive { .. } => ("revive_event", false),
+            EventChange::Purge { .. } => ("purge_event", false),
+        };
+        if is_end {
+            self.injector.note_handled(id);
+        }
+        self.around(call, self.inner.change_event(id, change)).await
     }
 
     async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {
@@ -105,24 +94,6 @@ impl<S: Store> Inbox for FaultyPort<S> {
             return Ok(StoreInboundOutcome::Stored);
         }
         Ok(stored)
-    }
-
-    async fn settle_event(
-        &self,
-        id: &EventId,
-        dead_letter: Option<&DeadLetter>,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        self.injector.note_handled(id);
-        let effect = self.inner.settle_event(id, dead_letter, at, expires);
-        self.around("settle_event", effect).await
-    }
-
-    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
-        self.injector.note_handled(id);
-        let effect = self.inner.finish_event(id, finish);
-        self.around("finish_event", effect).await
     }
 }
 

@@ -2,37 +2,44 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, DownloadBlock, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
+use recado_pipeline::ports::{Instances, PortResult, Reservation, SlotTurn, Store};
+use recado_pipeline::records::configuration::InstanceName;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 #[async_trait]
-impl<S: Store> InstanceStates for FaultyPort<S> {
+impl<S: Store> Instances for FaultyPort<S> {
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
+        let (is_by_external, call) = match name {
+            InstanceName::External(..) => (true, "find_instance_config"),
+            InstanceName::Id(_) => (false, "bound_by_id"),
+        };
+        let found = self.inner.read_instance_config(name);
+        let mut bound = self.around(call, found).await?;
+        if let Some(bound) = &mut bound {
+            let bound = Arc::make_mut(bound);
+            if is_by_external {
+                self.change_config_of_external(bound);
+            } else {
+                self.change_config_of_id(bound);
+            }
+        }
+        Ok(bound)
+    }
+
     async fn read_instance_states(
         &self,
         ids: &[InstanceId],
     ) -> PortResult<HashMap<InstanceId, InstanceState>> {
         self.around("read_instance_states", self.inner.read_instance_states(ids))
             .await
-    }
-
-    async fn reserve_yielding_slot(
-        &self,
-        id: &InstanceId,
-        rate: Rate,
-        holds_place: bool,
-        now: Timestamp,
-    ) -> PortResult<Reservation> {
-        self.around(
-            "reserve_yielding_slot",
-            self.inner.reserve_yielding_slot(id, rate, holds_place, now),
-        )
-        .await
     }
 
     async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
@@ -53,9 +60,19 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
         Ok(state)
     }
 
-    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
+    async fn reserve_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        turn: SlotTurn,
+        now: Timestamp,
+    ) -> PortResult<Reservation> {
+        if turn != SlotTurn::Next {
+            let reserves = self.inner.reserve_slot(id, rate, turn, now);
+            return self.around("reserve_yielding_slot", reserves).await;
+        }
         let effect = async {
-            let reservation = self.inner.reserve_slot(id, rate, now).await?;
+            let reservation = self.inner.reserve_slot(id, rate, turn, now).await?;
             if let Reservation::Slot { at, .. } = &reservation {
                 let at_ms = self.injector.common.simulation.elapsed_ms();
                 let slot = (id.clone(), at.as_millisecond());

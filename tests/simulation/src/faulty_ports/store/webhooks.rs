@@ -1,11 +1,10 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
-use recado_pipeline::ports::{PortResult, PublishedEvents, PublishedPage, Store};
+use recado_pipeline::ports::{LogPlace, PortResult, PublishedEvents, PublishedPage, Store};
 use recado_pipeline::records::endpoints::find_endpoint_state;
 use recado_pipeline::table::{Condition, Record, Version, Write, WriteResult};
 
@@ -78,13 +77,11 @@ impl<S: Store> PublishedEvents for FaultyPort<S> {
         self.around("list_published_events", listed).await
     }
 
-    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
-        self.around("find_cursor_before", self.inner.find_cursor_before(since))
-            .await
-    }
-
-    async fn find_newest_cursor(&self, tenant: Option<&TenantId>) -> PortResult<EventCursor> {
-        self.around("find_newest_cursor", self.inner.find_newest_cursor(tenant))
-            .await
+    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
+        let call = match place {
+            LogPlace::Before(_) => "find_cursor_before",
+            LogPlace::Newest => "find_newest_cursor",
+        };
+        self.around(call, self.inner.find_cursor(place)).await
     }
 }

@@ -2,7 +2,7 @@
 
 use super::messages::{KnownRecords, line_number};
 use super::{Stranger, Way, page, shown, told};
-use crate::plan::address;
+use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
 use crate::simulator::{FunctionWorld, Simulator};
 use futures::executor::block_on;
@@ -263,8 +263,7 @@ where
                 )
                 .await;
             }
-            let key = store.find_identity_key().await.expect("it is read");
-            let Some(key) = key else { return };
+            let key = store.keep_identity_key(&identity_key).await.expect("it is read");
             let preference = OptOut {
                 recipient: key.derive_recipient_key(&tenant, RecipientAddress::WhatsApp(&number)),
                 tenant,

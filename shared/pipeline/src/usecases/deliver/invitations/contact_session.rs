@@ -9,7 +9,7 @@ use recado_domain::config::Instance;
 use recado_domain::conversation::ContactSession;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::invitations::InvitedGuest;
-use recado_ports::records::configuration::load_configuration;
+use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 
 /// A contact's newest session on an instance.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub async fn find_session(
     let is_asked = |one: &&Instance| instance.is_none_or(|id| *id == one.id);
     let mut newest: Option<SessionView> = None;
     for one in configured.instances.iter().filter(is_asked) {
-        let Some(bound) = deps.store().instance_config(&one.id).await? else {
+        let Some(bound) = find_config_by_id(deps.store(), &one.id).await? else {
             continue;
         };
         let Some(latest) = find_contact_conversation(deps, &bound, &phone).await? else {

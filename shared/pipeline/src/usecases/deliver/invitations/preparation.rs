@@ -25,7 +25,7 @@ use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PageRequest, PortResult};
-use recado_ports::records::configuration::load_configuration;
+use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 use recado_ports::records::guests::{find_guest, find_guest_of_phone};
 use recado_ports::records::occasions::{self, list_invitation_templates, list_occasions};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub(super) async fn find_frame(
         return Err(InvitationError::Channel(request.channel));
     }
     let occasion = find_occasion(deps, &tenant, &request.occasion, &request.guest).await?;
-    let bound = deps.store().instance_config(&occasion.instance).await?;
+    let bound = find_config_by_id(deps.store(), &occasion.instance).await?;
     let bound = bound.filter(|bound| bound.tenant.id == tenant.id);
     let bound = bound.ok_or(InvitationError::NotFound("instance of the occasion"))?;
     let templates = list_invitation_templates(deps.store(), &tenant.id, Some(&request.template)).await?;

@@ -17,6 +17,7 @@ use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_domain::wake_up::{BatchJob, TurnJob, TurnsJob};
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::dead_letters::find_dead_letter;
 
 /// The expected result of a redrive.
@@ -147,7 +148,7 @@ async fn forecast_message(deps: &Deps, id: &MessageId, failed_at: Timestamp) -> 
     let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
         return Ok(LetterForecast::default());
     };
-    let bound = deps.store().instance_config(&message.instance).await?;
+    let bound = find_config_by_id(deps.store(), &message.instance).await?;
     let has_window = bound.is_some_and(|bound| capabilities(deps, &bound).has_service_window);
     Ok(LetterForecast {
         out_of_window: has_window

@@ -12,7 +12,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
-use recado_ports::ports::{PortError, PortResult};
+use recado_ports::ports::{EventChange, PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,7 +223,14 @@ pub(super) async fn is_still_dead(deps: &Deps, dead_letter: &DeadLetter) -> Port
 async fn revive_record(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<()> {
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
-            deps.store().revive_event(&job.event, dead_letter.at).await?;
+            deps.store()
+                .change_event(
+                    &job.event,
+                    EventChange::Revive {
+                        failed_at: dead_letter.at,
+                    },
+                )
+                .await?;
         }
         DeadLetterContent::Message { message } => {
             let redrive = Redrive {
@@ -239,7 +246,14 @@ async fn revive_record(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -
         // Its event was given up when the dead letter was made. Another version may be able to read the message.
         DeadLetterContent::Unreadable { .. } => {
             if let Some(event) = dead_letter.unread_event() {
-                deps.store().revive_event(&event, dead_letter.at).await?;
+                deps.store()
+                    .change_event(
+                        &event,
+                        EventChange::Revive {
+                            failed_at: dead_letter.at,
+                        },
+                    )
+                    .await?;
             }
         }
         DeadLetterContent::Turns(_) | DeadLetterContent::Damaged { .. } => {}

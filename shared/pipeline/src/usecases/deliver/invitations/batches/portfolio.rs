@@ -10,6 +10,7 @@ use recado_domain::invitations::{Batch, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
+use recado_ports::records::configuration::find_config_by_id;
 
 /// Longest time until a batch that waits for people asks again: the limit may rise.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_hours(1);
@@ -79,7 +80,7 @@ async fn find_keeper(deps: &Deps, bound: &InstanceConfig) -> PortResult<Instance
     let Some(named) = named.filter(|named| *named != own) else {
         return Ok(own.clone());
     };
-    let found = deps.store().instance_config(named).await?;
+    let found = find_config_by_id(deps.store(), named).await?;
     let found = found.filter(|found| found.tenant.id == bound.tenant.id);
     Ok(found.map_or_else(|| own.clone(), |found| found.instance.id.clone()))
 }

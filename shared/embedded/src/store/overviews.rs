@@ -1,20 +1,24 @@
 use super::conversation_row::{IDS_BY_LABEL, mode_name};
+use super::record_indexes::select_overdue;
 use super::unacknowledged;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, encode_json, keep_readable, query_found, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use recado_domain::config::Instance;
 use recado_domain::conversation::{Conversation, ConversationLabel};
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::ids::{CorrelationId, InstanceId, TenantId};
 use recado_domain::instance::{InstanceState, ParkedConversation};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    ConversationFilter, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest,
-    PortError, PortResult, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
+    ConversationFilter, CorrelatedRecords, DiskSpace, OpenEvent, OpenMessage, OpenWork, OverdueWork,
+    Overviews, OwedAnswer, Page, PageRequest, PortError, PortResult, TroubledInstances, UnacknowledgedCounts,
+    UnacknowledgedFilter, WaitingForPerson,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -173,7 +177,7 @@ fn parse_waiting_cursor(cursor: &str) -> Result<(i64, &str), DbError> {
 }
 
 #[async_trait]
-impl Gauges for Embedded {
+impl Overviews for Embedded {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         const WHAT: &str = "open work";
         let wanted = of.map(WantedInstances::from_instances).transpose();
@@ -185,24 +189,6 @@ impl Gauges for Embedded {
     async fn read_disk_space(&self) -> PortResult<Option<DiskSpace>> {
         self.measure_disk_space()
             .map_err(|error| PortError::unavailable("measuring the disk", error))
-    }
-
-    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
-        match self.intake_log() {
-            Some(log) => log
-                .find_oldest_waiting()
-                .await
-                .map_err(|fault| fault.into_port_error("oldest_intake")),
-            None => Ok(None),
-        }
-    }
-
-    async fn prove_intake_write(&self) -> PortResult<()> {
-        let Some(log) = self.intake_log() else {
-            return Ok(());
-        };
-        let proven = log.prove_write(self.current_time()).await;
-        proven.map_err(|fault| fault.into_port_error("prove_intake_write"))
     }
 
     async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
@@ -256,5 +242,23 @@ impl Gauges for Embedded {
             unacknowledged::select_page(c, &filter, now, &page)
         })
         .await
+    }
+
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        self.run_read("overdue", move |c| select_overdue(c, now, limit))
+            .await
+    }
+
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
+        self.find_correlated_records(correlation, tenant, limit).await
+    }
+
+    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+        self.list_usage_sums(tenant, from, to).await
     }
 }

@@ -10,17 +10,20 @@ use super::table::RecordQuery;
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::UnacknowledgedMessage;
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, TenantId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::millis;
 use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
+use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    ConversationFilter, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest, PortResult,
-    System, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
+    ConversationFilter, CorrelatedRecords, OpenEvent, OpenMessage, OpenWork, OverdueWork, Overviews,
+    OwedAnswer, Page, PageRequest, PortResult, System, TroubledInstances, UnacknowledgedCounts,
+    UnacknowledgedFilter, WaitingForPerson,
 };
 use serde::Deserialize;
 
@@ -222,7 +225,7 @@ impl<A: System> DynamoStore<A> {
 }
 
 #[async_trait]
-impl<A: System> Gauges for DynamoStore<A> {
+impl<A: System> Overviews for DynamoStore<A> {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         let Some(instances) = of else {
             return self.read_work_of(None, limit).await;
@@ -290,5 +293,22 @@ impl<A: System> Gauges for DynamoStore<A> {
         page: &PageRequest,
     ) -> PortResult<Page<UnacknowledgedMessage>> {
         self.read_unacknowledged_page(filter, now, page).await
+    }
+
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        self.list_overdue_records(now, limit).await
+    }
+
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
+        self.find_correlated_records(correlation, tenant, limit).await
+    }
+
+    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+        self.list_usage_sums(tenant, from, to).await
     }
 }

@@ -1,16 +1,18 @@
-use super::{ConversationFilter, Page, PageRequest, PortResult};
+use super::{ConversationFilter, CorrelatedRecords, OverdueWork, Page, PageRequest, PortResult};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use recado_domain::alert::{PersonWait, UnacknowledgedLook};
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
+use recado_domain::usage::UsageSum;
 
 /// The number of messages in a queue. On AWS these are estimates of SQS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,11 +34,22 @@ impl QueueDepth {
     }
 }
 
-/// A source of the queues' depths.
+/// A source of the queues' depths, and of what waits before the queues.
 #[async_trait]
 pub trait QueueDepths: Send + Sync + 'static {
     /// Returns the depth of `queue`.
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth>;
+
+    /// Returns when the oldest webhook came whose event is acknowledged and not among the records yet. `None`: none waits, or an
+    /// event is recorded before it is acknowledged.
+    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
+        Ok(None)
+    }
+
+    /// Proves by a write that new events can be acknowledged. Where the records' own writes prove it, nothing is done.
+    async fn prove_intake_write(&self) -> PortResult<()> {
+        Ok(())
+    }
 }
 
 /// An outgoing message that is open.
@@ -103,9 +116,17 @@ pub struct OpenWork {
     pub at_least: bool,
 }
 
-/// The store's numbers for monitors, and its lists of what needs a look. They may be some seconds old: no decision may rest on them.
+/// What tells how the whole installation fares.
+///
+/// It holds numbers for monitors, lists of what needs a look or is overdue, the sums of what models used, and the records of one correlation
+/// id. All but the sums may be some seconds old: no decision may rest on the numbers.
+///
+/// Every open record has a time at which it becomes overdue (`EventRecord::overdue_at`, `Message::overdue_at`,
+/// `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`, `ParkedConversation::release_due_at`,
+/// `Message::file_due_at`). The store keeps that time in an index together with what [`OverdueWork`] names of the record.
+/// Records of the table that are due are listed by their features.
 #[async_trait]
-pub trait Gauges: Send + Sync {
+pub trait Overviews: Send + Sync {
     /// Returns the open work of the instances `of`, or of all (`None`), about `limit` records of each kind at most: the
     /// longest overdue ones. Work of other instances has no influence on the answer.
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork>;
@@ -113,17 +134,6 @@ pub trait Gauges: Send + Sync {
     /// Returns the space on the disk that holds the records. `None`: they are not on a disk of the installation.
     async fn read_disk_space(&self) -> PortResult<Option<DiskSpace>> {
         Ok(None)
-    }
-
-    /// Returns when the oldest webhook came whose event is acknowledged and not among the records yet. `None`: none waits, or an
-    /// event is recorded before it is acknowledged.
-    async fn read_oldest_intake(&self) -> PortResult<Option<Timestamp>> {
-        Ok(None)
-    }
-
-    /// Proves by a write that new events can be acknowledged. Where the records' own writes prove it, nothing is done.
-    async fn prove_intake_write(&self) -> PortResult<()> {
-        Ok(())
     }
 
     /// Returns the states of instances that do not work as they should: not open, silent, or without the model's key.
@@ -158,6 +168,23 @@ pub trait Gauges: Send + Sync {
         now: Timestamp,
         page: &PageRequest,
     ) -> PortResult<Page<UnacknowledgedMessage>>;
+
+    /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
+    /// so that many of one kind do not hide another.
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>>;
+
+    /// Returns the records that carry `correlation`, in any order, at most `limit` in all. They are those of `tenant`, or of
+    /// all tenants (`None`). An event is of the tenant of its instance as configured now. No processing step depends on it.
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords>;
+
+    /// Lists the sums of a tenant's use from the day `from` to the day `to`, both included. There is one of each agent, model, country and
+    /// day, ordered by these. Expired ones are left out.
+    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>>;
 }
 
 /// The instances with messages whose acknowledgement is missing.
