@@ -13,9 +13,20 @@ use crate::gates::thread_hold::ThreadHoldGate;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::beside_send::BesideSend;
 use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};
+use crate::hooks::inbound_rule::InboundRule;
 use crate::hooks::reconcile_pass::ReconcilePass;
 use crate::hooks::send_form::SendForm;
 use crate::hooks::send_gate::SendGate;
+use crate::rules::access_list::AccessListRule;
+use crate::rules::chosen_option::ChosenOptionRule;
+use crate::rules::first_contact_stop::FirstContactStopRule;
+use crate::rules::guest_reply::GuestReplyRule;
+use crate::rules::loop_pause::LoopPauseRule;
+use crate::rules::opt_out::OptOutRule;
+use crate::rules::other_agent::OtherAgentRule;
+use crate::rules::phone_greeting::PhoneGreetingRule;
+use crate::rules::quoted_message::QuotedMessageRule;
+use crate::rules::target_change::TargetChangeRule;
 use crate::steps::agent_return::AgentReturnJobs;
 use crate::steps::file_job::FileJobs;
 use crate::usecases::deliver::BatchJobs;
@@ -35,6 +46,20 @@ use crate::usecases::reconcile::retention::Retention;
 use crate::usecases::reconcile::sampling::Sampling;
 use crate::usecases::reconcile::standings::Standings;
 use crate::usecases::send_email::EmailJobs;
+
+/// The rules that say what an event means, in the order in which they are asked.
+pub(crate) static INBOUND_RULES: &[&dyn InboundRule] = &[
+    &OptOutRule,
+    &OtherAgentRule,
+    &AccessListRule,
+    &PhoneGreetingRule,
+    &QuotedMessageRule,
+    &LoopPauseRule,
+    &ChosenOptionRule,
+    &GuestReplyRule,
+    &TargetChangeRule,
+    &FirstContactStopRule,
+];
 
 /// Gates that may keep a message back, in the order in which they are asked at each moment.
 pub(crate) static SEND_GATES: &[&dyn SendGate] = &[

@@ -13,6 +13,7 @@ mod gates;
 mod hooks;
 pub mod measure;
 mod queue_jobs;
+mod rules;
 mod steps;
 mod usecases;
 

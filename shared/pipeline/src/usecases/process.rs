@@ -1,44 +1,35 @@
 //! The `processor` function: applies the events of the queue `inbound` and enqueues what follows from them.
+//!
+//! An event goes one way. Its job is read, its earlier attempts are looked at (`attempts`), and its instance is found. Its body is
+//! read, and what it is about is found (`resolve`). Its message is stored (`message`, `operator_message`), and the event is finished.
+//! The rules that `crate::features` lists say what a message means for each feature: this folder names none of them.
 
-mod access;
 mod attempts;
-mod choice;
 mod delivery_failure;
-mod identity;
 mod message;
-mod message_change;
 mod operator_message;
-mod opt_out;
-mod phone_greeting;
-mod quoted_message;
-mod target_change;
+mod resolve;
 
 use crate::Deps;
 use crate::measure;
 use crate::steps::connection;
 use crate::steps::event_period::event_period;
 use crate::steps::give_up::give_up_event;
+use crate::steps::inbound_arrival::{InboundArrival, InstanceEvent};
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
-use crate::steps::wake_up;
 use crate::steps::webhook_file::delete_unneeded_webhook_file;
-use jiff::Timestamp;
-use message_change::ResolvedChange;
 use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{
-    EventKind, EventPayload, EventRecord, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP,
-    ProcessingRecord,
-};
+use recado_domain::event::{EventPayload, FollowUpJob, InboundJob, LOOKALIKE_DEDUP, ProcessingRecord};
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::ports::{EventChange, EventFinish, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_external;
-use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::removed_instances::was_instance_removed;
-use serde_json::Value;
+use resolve::{ResolvedEvent, resolve_event};
 use tracing::Instrument;
 
 /// Processes one message of the queue `inbound`, received for the `receives`th time.
@@ -65,43 +56,42 @@ pub async fn process(deps: &Deps, body: &str, receives: u32) -> Verdict {
     .await
 }
 
+/// Applies the event of a job, unless nothing is left to do for it.
 async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
     if receives >= REQUEUE_AFTER_RECEIVES && queue_message::reenqueue_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
-    if let Some(failed_at) = job.redrive {
-        let revived = deps
-            .store()
-            .change_event(&job.event, EventChange::Revive { failed_at })
-            .await?;
-        // The dead letter is removed also if the event was revived before: a crash may have happened between the two
-        // writes.
-        remove_dead_letter(deps.store(), job.event.as_str(), failed_at).await?;
-        if !revived && is_settled_event(deps, job).await? {
-            return Ok(Verdict::Done);
-        }
-    } else if (receives > 1 || job.kind != EventKind::Message) && is_settled_event(deps, job).await? {
+    if !attempts::is_to_be_applied(deps, job, receives).await? {
         return Ok(Verdict::Done);
     }
-    let Some(bound) = find_config_by_external(deps.store(), job.provider, &job.external).await? else {
-        if was_instance_removed(deps.store(), job.provider, &job.external).await? {
-            tracing::info!("event of a removed instance ignored");
-            ignore_event(deps, job, None).await?;
-            return Ok(Verdict::Done);
-        }
-        tracing::warn!("event of an instance that is not configured");
-        give_up_event(deps, job, Reason::UnknownInstance, 1, None).await?;
+    let Some(bound) = find_instance_or_settle(deps, job).await? else {
         return Ok(Verdict::Done);
     };
-    if !bound.is_enabled() {
-        tracing::info!(instance_id = %bound.instance.id, "event of a disabled instance ignored");
-        ignore_event(deps, job, Some(&bound.tenant)).await?;
-        return Ok(Verdict::Done);
-    }
     if receives > 1 {
         return Box::pin(attempts::handle_counted_attempt(deps, job, &bound, receives)).await;
     }
     handle_event(deps, job, &bound, receives).await
+}
+
+/// Returns the event's instance. `None`: the instance is not configured or not enabled, and the event is settled without it.
+async fn find_instance_or_settle(deps: &Deps, job: &InboundJob) -> PortResult<Option<InstanceConfig>> {
+    let store = deps.store();
+    let Some(bound) = store.find_instance_config(job.provider, &job.external).await? else {
+        if was_instance_removed(store, job.provider, &job.external).await? {
+            tracing::info!("event of a removed instance ignored");
+            ignore_event(deps, job, None).await?;
+            return Ok(None);
+        }
+        tracing::warn!("event of an instance that is not configured");
+        give_up_event(deps, job, Reason::UnknownInstance, 1, None).await?;
+        return Ok(None);
+    };
+    if !bound.is_enabled() {
+        tracing::info!(instance_id = %bound.instance.id, "event of a disabled instance ignored");
+        ignore_event(deps, job, Some(&bound.tenant)).await?;
+        return Ok(None);
+    }
+    Ok(Some(bound))
 }
 
 /// Reads the event's body and applies the event, unless the event must wait.
@@ -111,43 +101,86 @@ async fn handle_event(
     bound: &InstanceConfig,
     receives: u32,
 ) -> PortResult<Verdict> {
-    let started_at = deps.system().now();
-    let payload = match load_event_payload(deps, job).await {
-        Err(error @ PortError::Invalid { .. }) => {
+    let event = InstanceEvent {
+        job,
+        bound,
+        started_at: deps.system().now(),
+    };
+    let inbound = match resolve_event(deps, &event).await? {
+        ResolvedEvent::Apply(inbound) => inbound,
+        ResolvedEvent::Later(verdict) => return Ok(verdict),
+        ResolvedEvent::Unreadable(error) => {
             return Box::pin(give_up_as_poison(deps, job, receives, &error)).await;
         }
-        read => read?,
     };
-    let inbound = deps.providers().interpret_event(job, &payload);
-    let inbound = identity::resolve_phone_number(deps, &bound.instance.id, inbound).await?;
-    let inbound = match message_change::resolve_change(deps, job, bound, inbound).await? {
-        ResolvedChange::Apply(inbound) => inbound,
-        ResolvedChange::Later(verdict) => return Ok(verdict),
-    };
-    if let Some(verdict) = check_must_wait(deps, job, bound, &inbound).await? {
-        return Ok(verdict);
-    }
-    match apply_inbound(deps, job, bound, inbound, started_at).await {
+    match apply_inbound(deps, &event, inbound).await {
         Err(error @ PortError::TooLarge { .. }) => {
             return Box::pin(give_up_as_poison(deps, job, receives, &error)).await;
         }
-        applied => match applied? {
-            AppliedEvent::Followed(enqueued) => {
-                let processed = ProcessingRecord { started_at, enqueued };
-                finish_event(deps, job, Some(&bound.tenant), (processed, None)).await?;
-                if enqueued == FollowUpJob::Nothing {
-                    delete_left_file(deps, job).await;
-                }
-            }
-            AppliedEvent::LeftOut(reason) => {
-                leave_event_out(deps, job, bound, (started_at, reason)).await?;
-                delete_left_file(deps, job).await;
-            }
-            AppliedEvent::Finished => {}
-        },
+        applied => finish_applied(deps, &event, applied?).await?,
     }
     delete_applied_body(deps, job).await;
     Ok(Verdict::Done)
+}
+
+/// An event that was applied.
+enum AppliedEvent {
+    /// This follow-up job was enqueued. The event is still to be finished.
+    Followed(FollowUpJob),
+    /// The event's message was left out for this reason. The event is still to be finished.
+    LeftOut(Reason),
+    /// The event was finished in the transaction that stored its message.
+    Finished,
+}
+
+/// Applies an event.
+async fn apply_inbound(
+    deps: &Deps,
+    event: &InstanceEvent<'_>,
+    inbound: InboundEvent,
+) -> PortResult<AppliedEvent> {
+    match inbound {
+        InboundEvent::Message(inbound) => {
+            let arrival = InboundArrival::new(deps, event, &inbound);
+            if arrival.is_of_contact() {
+                return message::store_contact_message(deps, &arrival).await;
+            }
+            operator_message::store_operator_message(deps, &arrival).await?;
+        }
+        InboundEvent::Failed(failed) => {
+            let records = delivery_failure::record_delivery_failure(deps, event, &failed);
+            Box::pin(records).await?;
+        }
+        InboundEvent::ConnectionChanged => {
+            connection::handle_connection_event(deps, event.bound, event.job.received_at).await?;
+        }
+        // Not expected: `resolve_event` makes every change a message or ignores it.
+        InboundEvent::Change(_) => tracing::warn!("a change without its message"),
+        InboundEvent::Ignored { what } => tracing::info!(what, "event ignored"),
+    }
+    Ok(AppliedEvent::Followed(FollowUpJob::Nothing))
+}
+
+/// Finishes an event that was applied, unless it is finished already.
+async fn finish_applied(deps: &Deps, event: &InstanceEvent<'_>, applied: AppliedEvent) -> PortResult<()> {
+    let (enqueued, reason) = match applied {
+        AppliedEvent::Followed(enqueued) => (enqueued, None),
+        AppliedEvent::LeftOut(reason) => (FollowUpJob::Nothing, Some(reason)),
+        AppliedEvent::Finished => return Ok(()),
+    };
+    if let Some(reason) = reason {
+        measure::count_ignored_event(event.job.provider);
+        tracing::info!(%reason, "a message is left out");
+    }
+    let processed = ProcessingRecord {
+        started_at: event.started_at,
+        enqueued,
+    };
+    finish_event(deps, event.job, Some(&event.bound.tenant), (processed, reason)).await?;
+    if enqueued == FollowUpJob::Nothing {
+        delete_left_file(deps, event.job).await;
+    }
+    Ok(())
 }
 
 /// Deletes the stored body of an event that is applied: nobody needs it any more. If that fails, the body expires.
@@ -179,45 +212,6 @@ async fn give_up_as_poison(
     Ok(Verdict::Done)
 }
 
-/// An event that was applied.
-enum AppliedEvent {
-    /// This follow-up job was enqueued. The event is still to be finished.
-    Followed(FollowUpJob),
-    /// The event's message was left out for this reason. The event is still to be finished.
-    LeftOut(Reason),
-    /// The event was finished in the transaction that stored its message.
-    Finished,
-}
-
-/// Applies an event.
-async fn apply_inbound(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: InboundEvent,
-    started_at: Timestamp,
-) -> PortResult<AppliedEvent> {
-    match inbound {
-        InboundEvent::Message(inbound) if inbound.from_me => {
-            operator_message::store_operator_message(deps, job, bound, &inbound).await?;
-        }
-        InboundEvent::Message(inbound) => {
-            return message::store_contact_message(deps, job, bound, &inbound, started_at).await;
-        }
-        InboundEvent::Failed(failed) => {
-            let records = delivery_failure::record_delivery_failure(deps, job, bound, &failed);
-            Box::pin(records).await?;
-        }
-        InboundEvent::ConnectionChanged => {
-            connection::handle_connection_event(deps, bound, job.received_at).await?;
-        }
-        // Not expected: `message_change::resolve_change` makes every change a message or ignores it.
-        InboundEvent::Change(_) => tracing::warn!("a change without its message"),
-        InboundEvent::Ignored { what } => tracing::info!(what, "event ignored"),
-    }
-    Ok(AppliedEvent::Followed(FollowUpJob::Nothing))
-}
-
 /// Finishes an event that changes nothing.
 async fn ignore_event(deps: &Deps, job: &InboundJob, tenant: Option<&Tenant>) -> PortResult<()> {
     measure::count_ignored_event(job.provider);
@@ -229,22 +223,6 @@ async fn ignore_event(deps: &Deps, job: &InboundJob, tenant: Option<&Tenant>) ->
     delete_applied_body(deps, job).await;
     delete_left_file(deps, job).await;
     Ok(())
-}
-
-/// Finishes an event whose message is not stored, and stores the reason.
-async fn leave_event_out(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    (started_at, reason): (Timestamp, Reason),
-) -> PortResult<()> {
-    measure::count_ignored_event(job.provider);
-    tracing::info!(%reason, "a message is left out");
-    let processed = ProcessingRecord {
-        started_at,
-        enqueued: FollowUpJob::Nothing,
-    };
-    finish_event(deps, job, Some(&bound.tenant), (processed, Some(reason))).await
 }
 
 /// Marks the event as applied and stores how it was processed.
@@ -285,65 +263,5 @@ fn build_event_finish(
         at: now,
         expires: add_duration(now, ttl),
         reason: None,
-    }
-}
-
-/// Returns `true` if the event is no longer pending. The turn job of an applied event is sent again: a crash may have
-/// prevented it.
-async fn is_settled_event(deps: &Deps, job: &InboundJob) -> PortResult<bool> {
-    let Some(record) = deps.store().find_event(&job.event).await? else {
-        return Ok(true);
-    };
-    if record.state == EventState::Applied {
-        resend_turn(deps, job, &record).await?;
-    }
-    Ok(record.state != EventState::Pending)
-}
-
-/// Sends the turn job of an applied event again. The event was finished before the job was sent.
-async fn resend_turn(deps: &Deps, job: &InboundJob, record: &EventRecord) -> PortResult<()> {
-    let follow_up = record.processed.map(|processed| processed.enqueued);
-    let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
-        return Ok(());
-    };
-    let bound = find_config_by_external(deps.store(), job.provider, &job.external).await?;
-    // Without an instance nobody answers.
-    let Some(bound) = bound else { return Ok(()) };
-    let silence = wake_up::resolve_debounce(deps, &bound).silence_after_unknown();
-    wake_up::enqueue_reply_turn(deps, job, &bound, place, silence).await
-}
-
-/// Returns a verdict if the event must wait; `None` if it can be applied now.
-async fn check_must_wait(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundEvent,
-) -> PortResult<Option<Verdict>> {
-    match inbound {
-        InboundEvent::Message(message) if message.from_me => {
-            if operator_message::is_known_message(deps, job, message).await? {
-                return Ok(None);
-            }
-            operator_message::wait_for_running_sends(deps, job, bound, message).await
-        }
-        InboundEvent::Failed(failed) => {
-            operator_message::wait_for_unlinked_sends(deps, job, bound, failed.to.as_ref()).await
-        }
-        InboundEvent::ConnectionChanged => {
-            connection::delay_connection_event(deps, bound, job.received_at).await
-        }
-        InboundEvent::Message(_) | InboundEvent::Change(_) | InboundEvent::Ignored { .. } => Ok(None),
-    }
-}
-
-async fn load_event_payload(deps: &Deps, job: &InboundJob) -> PortResult<Value> {
-    match &job.payload {
-        EventPayload::Inline(value) => Ok(value.clone()),
-        EventPayload::Stored(key) => deps
-            .queues()
-            .find_payload(key)
-            .await?
-            .ok_or_else(|| PortError::invalid("payload", format!("no payload under {key}"))),
     }
 }

@@ -1,5 +1,7 @@
-//! Attempts to process an event. If the worker ends without a report, its attempt stays counted. If the worker reports
-//! that the event waits, or that a store or queue failed, the attempt is taken back.
+//! Tells whether an event is still to be applied, and counts the attempts.
+//!
+//! If the worker ends without a report, its attempt stays counted. If the worker reports that the event waits, or that a store or
+//! queue failed, the attempt is taken back.
 
 use super::handle_event;
 use crate::Deps;
@@ -11,15 +13,58 @@ use crate::steps::wake_up;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventState, InboundJob};
+use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob, InboundJob};
 use recado_domain::reason::Reason;
 use recado_ports::ports::{EventChange, PortResult};
+use recado_ports::records::configuration::find_config_by_external;
+use recado_ports::records::dead_letters::remove_dead_letter;
 
 /// Number of tries to take an attempt back.
 const TRIES: u32 = 4;
 
 /// Wait after the first failed try; each further wait is twice as long.
 const FIRST_RETRY_WAIT: SignedDuration = SignedDuration::from_millis(100);
+
+/// Returns `true` if the event is still to be applied. A redriven event becomes pending again.
+pub(super) async fn is_to_be_applied(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult<bool> {
+    let Some(failed_at) = job.redrive else {
+        let may_be_settled = receives > 1 || job.kind != EventKind::Message;
+        return Ok(!may_be_settled || !is_settled_event(deps, job).await?);
+    };
+    let revived = deps.store().revive_event(&job.event, failed_at).await?;
+    // The dead letter is removed also if the event was revived before: a crash may have happened between the two
+    // writes.
+    remove_dead_letter(deps.store(), job.event.as_str(), failed_at).await?;
+    Ok(revived || !is_settled_event(deps, job).await?)
+}
+
+/// Returns `true` if the event is no longer pending. The turn job of an applied event is sent again: a crash may have
+/// prevented it.
+async fn is_settled_event(deps: &Deps, job: &InboundJob) -> PortResult<bool> {
+    let Some(record) = deps.store().find_event(&job.event).await? else {
+        return Ok(true);
+    };
+    if record.state == EventState::Applied {
+        resend_turn(deps, job, &record).await?;
+    }
+    Ok(record.state != EventState::Pending)
+}
+
+/// Sends the turn job of an applied event again. The event was finished before the job was sent.
+async fn resend_turn(deps: &Deps, job: &InboundJob, record: &EventRecord) -> PortResult<()> {
+    let follow_up = record.processed.map(|processed| processed.enqueued);
+    let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
+        return Ok(());
+    };
+    let bound = deps
+        .store()
+        .find_instance_config(job.provider, &job.external)
+        .await?;
+    // Without an instance nobody answers.
+    let Some(bound) = bound else { return Ok(()) };
+    let silence = wake_up::resolve_debounce(deps, &bound).silence_after_unknown();
+    wake_up::enqueue_reply_turn(deps, job, &bound, place, silence).await
+}
 
 /// Processes an event that was received before. The attempt is counted before the event's body is read, and no other
 /// event is retried in this process meanwhile. So if the event ends the process, no other event loses an attempt.

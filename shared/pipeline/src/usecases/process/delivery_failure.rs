@@ -1,13 +1,15 @@
+//! Records messages that failed after the provider had accepted them.
+
 use crate::Deps;
+use crate::features::INBOUND_RULES;
+use crate::hooks::inbound_rule::LateFailure;
 use crate::measure::{MessageEnd, count_message_end};
-use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::give_up::move_to_dead_letters;
+use crate::steps::inbound_arrival::InstanceEvent;
 use crate::steps::message_target::find_sent_message;
 use crate::steps::message_token::is_same_message;
 use crate::steps::outgoing::find_outgoing;
-use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{StatusUpdate, may_concern_attempt};
-use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Outgoing;
@@ -20,11 +22,10 @@ use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 /// of another instance is not changed.
 pub(super) async fn record_delivery_failure(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
+    event: &InstanceEvent<'_>,
     failed: &FailedDelivery,
 ) -> PortResult<()> {
-    let instance = &bound.instance.id;
+    let instance = &event.bound.instance.id;
     let now = deps.system().now();
     deps.store()
         .record_status(
@@ -39,7 +40,7 @@ pub(super) async fn record_delivery_failure(
     });
     let id = match id {
         Some(id) => Some(id),
-        None => find_by_recipient(deps, job, bound, failed).await?,
+        None => find_by_recipient(deps, event, failed).await?,
     };
     let Some(id) = id else {
         tracing::info!("a message that was not sent from here failed");
@@ -54,10 +55,7 @@ pub(super) async fn record_delivery_failure(
     }
     if is_of_an_earlier_attempt(&message, &failed.update, known_as) {
         tracing::info!(message_id = %id, "an attempt failed that was repeated since");
-        if message.out.identity_attempt.is_some() {
-            note_refused_first_contact(deps, bound, &message).await?;
-        }
-        return Ok(());
+        return note_failure(deps, event, &message, true).await;
     }
     let marked = message
         .out
@@ -72,7 +70,7 @@ pub(super) async fn record_delivery_failure(
             return Err(PortError::contended("message"));
         }
         count_message_end(instance, MessageEnd::Undelivered);
-        note_refused_first_contact(deps, bound, &message).await?;
+        note_failure(deps, event, &message, false).await?;
     }
     // A dead letter that was made before is not made again: it may have been deleted since.
     if message.out.copied {
@@ -81,27 +79,28 @@ pub(super) async fn record_delivery_failure(
     move_to_dead_letters(deps, message).await.map(|_| ())
 }
 
-/// Stops first contacts if a linked phone's WhatsApp refused one: it does so where the number may begin no chats. The refusal itself is
-/// not told, so any failure of such a message after its acceptance counts.
-async fn note_refused_first_contact(
+/// Has every rule note the failure of an attempt. `is_repeated`: the message goes out again, or went out again since.
+async fn note_failure(
     deps: &Deps,
-    bound: &InstanceConfig,
+    event: &InstanceEvent<'_>,
     message: &Outgoing,
+    is_repeated: bool,
 ) -> PortResult<()> {
-    if !capabilities(deps, bound).acceptance_is_local {
-        return Ok(());
+    let failed = LateFailure { message, is_repeated };
+    for rule in INBOUND_RULES {
+        rule.note_failure(deps, event, &failed).await?;
     }
-    stop_first_contacts(deps, &bound.instance.id, message).await
+    Ok(())
 }
 
 /// Finds the message that failed among the newest of its recipient: its id may be written for the user id where the send's answer
 /// had the one for the number.
 async fn find_by_recipient(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
+    event: &InstanceEvent<'_>,
     failed: &FailedDelivery,
 ) -> PortResult<Option<MessageId>> {
+    let InstanceEvent { job, bound, .. } = *event;
     let (Some(to), Some(id)) = (&failed.to, &failed.update.provider_message_id) else {
         return Ok(None);
     };

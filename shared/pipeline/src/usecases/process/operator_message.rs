@@ -1,21 +1,18 @@
 //! Messages with `fromMe`: echoes of messages that Recado sent, and messages that a person typed on the phone. Only a
 //! message typed on the phone is a person's answer.
 
-use super::identity;
-use super::message::{build_message, note_other_agent, open_conversation, save_with_message};
-use super::phone_greeting::is_phone_greeting;
-use super::quoted_message::note_quoted_message;
-use super::target_change::apply_to_target;
+use super::message::{
+    apply_message, build_message, follow_message, note_arrival, open_conversation, save_with_message,
+};
 use crate::Deps;
+use crate::features::INBOUND_RULES;
 use crate::steps::identity::{derive_thread_id, load_identity_key};
+use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::linked_threads::take_over_others;
-use crate::steps::message_age::is_stale;
 use crate::steps::message_target::find_sent_message;
-use crate::steps::verdict::Verdict;
+use crate::steps::person_thread::{find_person_thread, learn_identity};
 use crate::steps::wake_up;
-use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
-use recado_domain::contact::ContactAddress;
+use jiff::SignedDuration;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::delivery::DeliveryKey;
@@ -24,118 +21,38 @@ use recado_domain::ids::{InstanceId, Ordinal, TokenName};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
-use recado_domain::millis::add_duration;
-use recado_domain::outbox::{OutboxState, hash_text};
+use recado_domain::outbox::hash_text;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, StoreInboundOutcome};
 use recado_ports::records::aliases::find_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::cmp::Reverse;
 
-/// Returns a verdict to wait while a send to this contact runs that was claimed before the event arrived. The event may
-/// be about that send, so the outcome of the send must be known first. `None`: the event need not wait.
-pub(super) async fn wait_for_running_sends(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-) -> PortResult<Option<Verdict>> {
-    let mut flights = deps.store().list_in_flight(&bound.instance.id).await?;
-    flights
-        .retain(|flight| flight.may_be_addressed_to(&inbound.address, inbound.numberless_identity.as_ref()));
-    Ok(running_send_verdict(&flights, job, deps.system().now()))
-}
-
-/// Returns a verdict to wait if a send of `flights` that the event may be about still runs. The wait is 3 seconds at
-/// most. `None`: none of them runs.
-fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timestamp) -> Option<Verdict> {
-    let running = flights
-        .iter()
-        .filter(|flight| flight.may_be_claimed_before(job.received_at, now) && flight.until > now);
-    let soonest = running.map(|flight| flight.until).min();
-    soonest.map(|until| Verdict::retry_at(until.min(add_duration(now, SignedDuration::from_secs(3))), now))
-}
-
-/// Returns a verdict to wait for sends that an event with a provider's id may be about. The provider's id of a send is
-/// known only once its outcome is known. So this waits for running attempts, and for attempts whose lease is over, until
-/// their outcome is known or they would be repeated. `to`: the recipient of the message that the event is about; `None`:
-/// it may be any contact.
-pub(super) async fn wait_for_unlinked_sends(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    to: Option<&ContactAddress>,
-) -> PortResult<Option<Verdict>> {
-    let mut flights = deps.store().list_in_flight(&bound.instance.id).await?;
-    flights.retain(|flight| to.is_none_or(|to| flight.may_be_addressed_to(to, None)));
-    let now = deps.system().now();
-    if let Some(verdict) = running_send_verdict(&flights, job, now) {
-        return Ok(Some(verdict));
-    }
-    let wait = deps.settings().unknown_wait;
-    for flight in flights {
-        let resolved_by = add_duration(
-            flight.claimed_at,
-            wait.saturating_add(SignedDuration::from_mins(1)),
-        );
-        if flight.may_be_claimed_before(job.received_at, now)
-            && resolved_by > now
-            && is_outcome_unknown(deps, &flight).await?
-        {
-            return Ok(Some(Verdict::retry_at(
-                add_duration(now, SignedDuration::from_secs(30)),
-                now,
-            )));
-        }
-    }
-    Ok(None)
-}
-
-/// Returns `true` if the attempt's outcome is not known yet. The in-flight note alone does not tell: it stays if the
-/// outcome was told by something other than the provider's answer.
-async fn is_outcome_unknown(deps: &Deps, flight: &InFlightSend) -> PortResult<bool> {
-    let message = deps.store().find_message(&flight.message).await?;
-    let state = message.and_then(|message| message.out).map(|out| out.state);
-    Ok(match state {
-        Some(OutboxState::Sending { nonce, .. } | OutboxState::Unknown { nonce, .. }) => {
-            nonce == flight.nonce
-        }
-        _ => false,
-    })
-}
-
 /// Stores a message that was typed on the phone, unless it is an echo of a message that Recado sent.
-pub(super) async fn store_operator_message(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-) -> PortResult<()> {
-    if is_own_echo(deps, job, bound, inbound).await? {
+pub(super) async fn store_operator_message(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
+    if is_own_echo(deps, arrival).await? {
         tracing::debug!("an echo of what was sent");
         return Ok(());
     }
-    note_other_agent(deps, bound, inbound).await?;
+    note_arrival(deps, arrival).await?;
     let contended = PortError::contended("conversation");
-    retry_lost_write(contended, (), |()| {
-        try_to_store_operator_message(deps, job, bound, inbound)
-    })
-    .await
+    retry_lost_write(contended, (), |()| try_to_store_operator_message(deps, arrival)).await
 }
 
 async fn try_to_store_operator_message(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
+    arrival: &InboundArrival<'_>,
 ) -> PortResult<WriteAttempt<()>> {
-    let found = identity::find_person_thread(deps, job, bound, inbound).await?;
-    let mut conversation = open_conversation(deps, job, bound, inbound, found);
+    let InboundArrival {
+        job, bound, inbound, ..
+    } = *arrival;
+    let found = find_person_thread(deps, arrival).await?;
+    let mut conversation = open_conversation(deps, arrival, found);
     let by_person = !inbound.context.by_other_agent;
     let mut starts_timer = false;
-    let is_no_answer = is_stale(deps, job, inbound)
+    let is_no_answer = arrival.stale
         || !can_be_answer(&inbound.content)
-        || Box::pin(is_phone_greeting(deps, bound, &conversation, inbound)).await?;
+        || is_automatic(deps, arrival, &conversation).await?;
     let ordinal = if is_no_answer {
         // An old message (a history sync, a late retry) does not answer a message of today.
         conversation.append_message(job.received_at)
@@ -154,11 +71,11 @@ async fn try_to_store_operator_message(
         ordinal
     };
     conversation.update_contact_details(None, inbound.phone.as_deref());
-    identity::learn_identity(deps, job, &mut conversation, inbound).await?;
+    learn_identity(deps, arrival, &mut conversation).await?;
     take_over_others(deps, &conversation, &job.correlation).await?;
-    let mut message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
-    note_quoted_message(deps, job, bound, inbound, &mut message).await?;
-    let place = match save_with_message(deps, job, &mut conversation, &message).await? {
+    let mut message = build_message(deps, arrival, &conversation, Role::Operator, ordinal);
+    apply_message(deps, arrival, &mut conversation, &mut message).await?;
+    let place = match save_with_message(deps, arrival, &mut conversation, &message).await? {
         StoreInboundOutcome::Stored => {
             tracing::info!(conversation_id = %conversation.id, by_person, "answered on the phone or by another program");
             MessagePosition {
@@ -173,12 +90,26 @@ async fn try_to_store_operator_message(
         }
         StoreInboundOutcome::Conflict => return Ok(WriteAttempt::Lost(())),
     };
-    Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
+    follow_message(deps, arrival, &place).await?;
     if starts_timer {
         wake_up::enqueue_return_timer(deps, &conversation, &job.correlation).await?;
     }
     enqueue_if_taken_over(deps, job, &conversation).await?;
     Ok(WriteAttempt::Done(()))
+}
+
+/// Returns `true` if a rule says that no person wrote the message.
+async fn is_automatic(
+    deps: &Deps,
+    arrival: &InboundArrival<'_>,
+    conversation: &Conversation,
+) -> PortResult<bool> {
+    for rule in INBOUND_RULES {
+        if rule.is_automatic(deps, arrival, conversation).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are
@@ -213,12 +144,10 @@ pub(super) async fn is_known_message(
 
 /// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
 /// or, if the provider told no outcome of the attempt, by its text.
-async fn is_own_echo(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-) -> PortResult<bool> {
+async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bool> {
+    let InboundArrival {
+        job, bound, inbound, ..
+    } = *arrival;
     // The in-flight notes must be read first: a note that is already gone was resolved before, and then its message is
     // known by its id.
     let flights = deps.store().list_in_flight(&bound.instance.id).await?;
@@ -267,7 +196,7 @@ async fn is_own_echo(
             return Ok(true);
         }
     }
-    is_known_by_its_status(deps, job, bound, inbound).await
+    is_known_by_its_status(deps, arrival).await
 }
 
 /// Sorts the attempts of which `said` may be the echo. First comes one that was assigned to this very echo before, by a worker that
@@ -284,12 +213,10 @@ fn sort_likeliest_first(echoed: &mut [(InFlightSend, Echo)], said: &OwnMessageEc
 
 /// Returns `true` if a status of a sent message named the provider's id. The provider's answer had another then. Only where statuses
 /// carry Recado's own id.
-async fn is_known_by_its_status(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-) -> PortResult<bool> {
+async fn is_known_by_its_status(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bool> {
+    let InboundArrival {
+        job, bound, inbound, ..
+    } = *arrival;
     let Some(id) = &inbound.provider_message_id else {
         return Ok(false);
     };

@@ -1,27 +1,38 @@
 //! Looks at the instance's access list before a contact's message begins a conversation.
 
-use super::identity::{self, FoundThread};
 use crate::Deps;
-use recado_domain::config::InstanceConfig;
+use crate::hooks::inbound_rule::InboundRule;
+use crate::steps::inbound_arrival::InboundArrival;
+use crate::steps::person_thread::{self, FoundThread};
+use async_trait::async_trait;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::conversation::ConversationStatus;
-use recado_domain::event::InboundJob;
-use recado_domain::inbound::InboundMessage;
 use recado_ports::ports::PortResult;
+
+/// Refuses the first message of a contact whom the instance's access list refuses. A conversation that exists goes on.
+///
+/// Test: `tests/kit/tests/use_cases/access.rs#a_conversation_that_exists_goes_on_until_it_is_resolved`.
+pub(crate) struct AccessListRule;
+
+#[async_trait]
+impl InboundRule for AccessListRule {
+    async fn refuses_message(
+        &self,
+        deps: &Deps,
+        arrival: &InboundArrival<'_>,
+        found: &FoundThread<'_>,
+    ) -> PortResult<bool> {
+        is_refused(deps, arrival, found).await
+    }
+}
 
 /// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `found` is
 /// the person's thread. What a contact wants of marketing is stored in any case. A message that was stored before the list
 /// changed stays stored. Of a person on the block list, number and linked identity are kept, if the message shows both: the
 /// next message may show one of them.
-pub(super) async fn is_refused(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-    found: &FoundThread<'_>,
-) -> PortResult<bool> {
-    let access = &bound.instance.access;
+async fn is_refused(deps: &Deps, arrival: &InboundArrival<'_>, found: &FoundThread<'_>) -> PortResult<bool> {
+    let (access, inbound) = (&arrival.bound.instance.access, arrival.inbound);
     let latest = found.newest.as_ref();
     let goes_on = latest.is_some_and(|latest| latest.status == ConversationStatus::Active);
     let is_preference = matches!(
@@ -44,15 +55,15 @@ pub(super) async fn is_refused(
     .into_iter()
     .flatten()
     .collect();
-    if !access.refuses_person(&names) || identity::goes_on_elsewhere(deps, found).await? {
+    if !access.refuses_person(&names) || person_thread::goes_on_elsewhere(deps, found).await? {
         return Ok(false);
     }
-    let record = deps.store().find_event(&job.event).await?;
+    let record = deps.store().find_event(&arrival.job.event).await?;
     if record.is_some_and(|record| record.stored.is_some()) {
         return Ok(false);
     }
     if access.blocks_person(&names) {
-        Box::pin(identity::learn_refused_identity(deps, job, bound, inbound, found)).await?;
+        Box::pin(person_thread::learn_refused_identity(deps, arrival, found)).await?;
     }
     Ok(true)
 }

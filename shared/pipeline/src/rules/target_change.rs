@@ -2,8 +2,11 @@
 //! everyone, its content is removed; the message keeps its place.
 
 use crate::Deps;
+use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::file_fetch::delete_files_of;
+use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_changes::{MessageUpdate, record_change, update_message};
+use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
@@ -14,17 +17,31 @@ use recado_ports::ports::PortResult;
 /// Number of messages that one read returns.
 const PAGE: usize = 100;
 
-/// Records the stored message at `place`, whose content is `content`, with the message that it is about. Nothing happens
-/// if that message is not known. A repetition does no harm.
-pub(super) async fn apply_to_target(
-    deps: &Deps,
-    bound: &InstanceConfig,
-    content: &Content,
-    place: &MessagePosition,
-) -> PortResult<()> {
-    if !content.changes_target() {
-        return Ok(());
+/// Records a reaction, an edit or a deletion with the message that it is about, before its event is finished.
+///
+/// Tests: `tests/kit/tests/use_cases/reactions.rs#a_contacts_reaction_to_what_was_sent_is_added_changed_and_taken_back`,
+/// `tests/kit/tests/use_cases/retention.rs#what_the_contact_deleted_for_everyone_loses_its_content_and_keeps_its_place`.
+pub(crate) struct TargetChangeRule;
+
+#[async_trait]
+impl InboundRule for TargetChangeRule {
+    fn follows_message(&self, content: &Content) -> bool {
+        content.changes_target()
     }
+
+    async fn follow_message(
+        &self,
+        deps: &Deps,
+        arrival: &InboundArrival<'_>,
+        place: &MessagePosition,
+    ) -> PortResult<()> {
+        apply_to_target(deps, arrival.bound, place).await
+    }
+}
+
+/// Records the stored message at `place` with the message that it is about. Nothing happens if that message is not known. A repetition
+/// does no harm.
+async fn apply_to_target(deps: &Deps, bound: &InstanceConfig, place: &MessagePosition) -> PortResult<()> {
     let id = place.conversation.message_id(place.ordinal);
     let Some(later) = deps.store().find_message(&id).await? else {
         return Ok(());

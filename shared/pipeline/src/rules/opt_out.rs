@@ -1,31 +1,40 @@
 //! Notes a contact's preference to get no more unsolicited messages, or to get them again.
 
-use super::identity;
 use crate::Deps;
+use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::identity::load_identity_key;
-use jiff::Timestamp;
-use recado_domain::config::InstanceConfig;
-use recado_domain::event::InboundJob;
-use recado_domain::inbound::InboundMessage;
+use crate::steps::inbound_arrival::InboundArrival;
+use crate::steps::person_thread::find_person_thread;
+use async_trait::async_trait;
 use recado_domain::opt_out::{OptOut, RecipientAddress, recognize_preference};
 use recado_ports::ports::PortResult;
 use recado_ports::records::opt_outs::apply_opt_out;
 
-/// Stores the preference that a message, written at `written_at`, tells, if it tells one. It is stored before the message, whose event may be finished with it: an
-/// event that comes again stores the same preference once more, which changes nothing.
-pub(super) async fn note_opt_out(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-    written_at: Timestamp,
-) -> PortResult<()> {
+/// Stores for the tenant that a contact wants no unsolicited messages, or wants them again. The message is answered all the same.
+///
+/// Test: `tests/kit/tests/use_cases/opt_outs.rs#a_contact_that_says_stop_is_noted_once_and_still_answered`.
+pub(crate) struct OptOutRule;
+
+#[async_trait]
+impl InboundRule for OptOutRule {
+    async fn note_arrival(&self, deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
+        if !arrival.is_of_contact() {
+            return Ok(());
+        }
+        note_opt_out(deps, arrival).await
+    }
+}
+
+/// Stores the preference that a message tells, if it tells one. It is stored before the message, whose event may be finished with it:
+/// an event that comes again stores the same preference once more, which changes nothing.
+async fn note_opt_out(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
+    let InboundArrival { bound, inbound, .. } = *arrival;
     let Some((word, source)) = recognize_preference(&inbound.content) else {
         return Ok(());
     };
     let mut number = inbound.phone.clone().or_else(|| inbound.address.phone_number());
     if number.is_none() {
-        let (_, latest) = Box::pin(identity::find_person_thread(deps, job, bound, inbound)).await?;
+        let (_, latest) = Box::pin(find_person_thread(deps, arrival)).await?;
         number = latest.and_then(|conversation| conversation.phone);
     }
     // Somebody without a number cannot be written to by one, and opts out under the identity.
@@ -37,7 +46,7 @@ pub(super) async fn note_opt_out(
         tenant,
         address: Some(address),
         is_stopped: word.wants_no_messages(),
-        at: written_at,
+        at: arrival.written_at(),
         source,
     };
     let is_changed = apply_opt_out(deps.store(), &preference).await?;

@@ -2,6 +2,9 @@
 //! conversation over.
 
 use crate::Deps;
+use crate::hooks::inbound_rule::InboundRule;
+use crate::steps::inbound_arrival::InboundArrival;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
@@ -21,10 +24,27 @@ const COMPARED: usize = 20;
 /// Number of messages that are read of a conversation. One with more began too long ago to be compared.
 const READ: usize = 50;
 
+/// Tells a greeting that the phone's app writes by itself from a person's answer: it takes no conversation over.
+///
+/// Test: `tests/kit/tests/use_cases/phone.rs#a_greeting_that_the_phone_writes_to_several_contacts_takes_over_the_first_conversation_alone`.
+pub(crate) struct PhoneGreetingRule;
+
+#[async_trait]
+impl InboundRule for PhoneGreetingRule {
+    async fn is_automatic(
+        &self,
+        deps: &Deps,
+        arrival: &InboundArrival<'_>,
+        conversation: &Conversation,
+    ) -> PortResult<bool> {
+        is_phone_greeting(deps, arrival.bound, conversation, arrival.inbound).await
+    }
+}
+
 /// Returns `true` if the phone's app wrote `inbound` by itself: it is the first message of the business in the conversation, it came at
 /// most two seconds after the contact's, and another conversation of the instance began with the same text as quickly. With
 /// `phone_greets`, the first two suffice; with `phone_greets = false` nothing is taken for a greeting.
-pub(super) async fn is_phone_greeting(
+async fn is_phone_greeting(
     deps: &Deps,
     bound: &InstanceConfig,
     conversation: &Conversation,

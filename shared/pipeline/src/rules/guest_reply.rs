@@ -3,22 +3,58 @@
 //! occasion that cannot be read is passed over: the contact is answered all the same.
 
 use crate::Deps;
+use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::guests::{find_guests, mark_pages_changed};
+use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::unreadable::pass_over_unreadable;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::contact::{ChatKind, ContactAddress};
+use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{GuestId, OccasionId, Ordinal};
 use recado_domain::invitations::{Guest, GuestReply, GuestStatus, recognize_answer};
+use recado_domain::message::Message;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::guests::{GuestOutcome, find_guest, save_guest};
 use recado_ports::records::occasions::find_occasion;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
+/// Confirms or declines the guest as whom the contact was invited, if the contact's message answers the invitation.
+///
+/// Test: `tests/kit/tests/use_cases/invitations.rs#an_answer_confirms_the_guest_with_the_session_and_a_later_one_declines`.
+pub(crate) struct GuestReplyRule;
+
+#[async_trait]
+impl InboundRule for GuestReplyRule {
+    async fn apply_message(
+        &self,
+        deps: &Deps,
+        arrival: &InboundArrival<'_>,
+        conversation: &mut Conversation,
+        message: &mut Message,
+    ) -> PortResult<()> {
+        let Some(text) = answer_text(&message.content).filter(|_| arrival.is_of_contact()) else {
+            return Ok(());
+        };
+        let people = (&arrival.bound.tenant, &*conversation);
+        apply_guest_reply(deps, people, message.ordinal, (text, message.written_at)).await
+    }
+}
+
+/// Returns the words by which a message may answer an invitation: its text, or the button that was chosen.
+fn answer_text(content: &Content) -> Option<&str> {
+    match content {
+        Content::Text { text } => Some(text),
+        Content::Choice { title, .. } => Some(title),
+        _ => None,
+    }
+}
+
 /// Applies the text of a contact's message, written at `at`, to the guest as whom the contact was invited. To be called before
 /// the message is stored: after a crash in between, the message is applied again, and the guest stays as it is.
-pub(crate) async fn apply_guest_reply(
+async fn apply_guest_reply(
     deps: &Deps,
     (tenant, conversation): (&Tenant, &Conversation),
     ordinal: Ordinal,

@@ -1,15 +1,16 @@
 //! Understands an answer to a question that was sent as numbered text.
 
 use crate::Deps;
+use crate::hooks::inbound_rule::InboundRule;
+use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_target::find_target_message;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::choice::ChosenOption;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
-use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
@@ -18,19 +19,39 @@ use recado_ports::ports::PortResult;
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 
+/// Notes the option of an open question that the contact's message chooses by its number or its words.
+///
+/// Test: `tests/kit/tests/use_cases/choices.rs#an_answer_by_number_names_the_option_for_the_model_and_for_people`.
+pub(crate) struct ChosenOptionRule;
+
+#[async_trait]
+impl InboundRule for ChosenOptionRule {
+    async fn apply_message(
+        &self,
+        deps: &Deps,
+        arrival: &InboundArrival<'_>,
+        conversation: &mut Conversation,
+        message: &mut Message,
+    ) -> PortResult<()> {
+        if !arrival.is_of_contact() {
+            return Ok(());
+        }
+        note_chosen_option(deps, arrival, conversation, message).await
+    }
+}
+
 /// Notes in `message` the option that it chooses of the open question. Does so if that went out as numbered text or as a poll. The
 /// contact's next message closes the question, whatever it says; only then the question is read. A message that quotes a question
 /// with numbers chooses from that one, whenever it comes.
-pub(super) async fn note_chosen_option(
+async fn note_chosen_option(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
+    arrival: &InboundArrival<'_>,
     conversation: &mut Conversation,
-    inbound: &InboundMessage,
     message: &mut Message,
 ) -> PortResult<()> {
+    let inbound = arrival.inbound;
     let open = conversation.newest_question();
-    if let Some((id, option)) = find_quoted_choice(deps, job, bound, inbound).await? {
+    if let Some((id, option)) = find_quoted_choice(deps, arrival).await? {
         if open.as_ref() == Some(&id) {
             conversation.close_questions();
         }
@@ -64,7 +85,7 @@ pub(super) async fn note_chosen_option(
     let Content::Text { text } = &inbound.content else {
         return Ok(());
     };
-    if let Some(option) = find_typed_option(deps, bound, &question.content, text) {
+    if let Some(option) = find_typed_option(deps, arrival.bound, &question.content, text) {
         message.context.chosen = Some(Box::new(option));
         message.context.refers_to = Some(id);
     }
@@ -86,10 +107,11 @@ fn find_typed_option(
 /// Finds the question that a text quotes, and the option that it names. Only a quotation with numbered lines is looked up.
 async fn find_quoted_choice(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
+    arrival: &InboundArrival<'_>,
 ) -> PortResult<Option<(MessageId, ChosenOption)>> {
+    let InboundArrival {
+        job, bound, inbound, ..
+    } = *arrival;
     let (Content::Text { text }, Some(quoted)) = (&inbound.content, &inbound.context.reply_to) else {
         return Ok(None);
     };

@@ -1,24 +1,60 @@
 //! Finds the message that another one replies to. So people and the model read its words, whether the provider repeats them or not.
 
 use crate::Deps;
+use crate::hooks::inbound_rule::InboundRule;
+use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_target::find_target_message;
+use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_domain::context::shorten_quote;
-use recado_domain::event::InboundJob;
-use recado_domain::inbound::InboundMessage;
+use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_ports::ports::PortResult;
+
+/// Gives a reply the words of the message that it quotes, as they are stored and without our signature.
+///
+/// Test: `tests/kit/tests/use_cases/replies.rs#people_and_the_model_read_what_was_replied_to_on_every_provider`.
+pub(crate) struct QuotedMessageRule;
+
+#[async_trait]
+impl InboundRule for QuotedMessageRule {
+    async fn apply_message(
+        &self,
+        deps: &Deps,
+        arrival: &InboundArrival<'_>,
+        _conversation: &mut Conversation,
+        message: &mut Message,
+    ) -> PortResult<()> {
+        if arrival.is_of_contact() {
+            remove_quoted_signature(arrival.bound, message);
+        }
+        note_quoted_message(deps, arrival, message).await
+    }
+}
+
+/// Removes our signature from the text that the message quotes: the model reads what was written, not who signed it.
+fn remove_quoted_signature(bound: &InstanceConfig, message: &mut Message) {
+    let quoted = message.context.reply_to.as_mut();
+    let Some(text) = quoted.and_then(|quoted| quoted.text.as_mut()) else {
+        return;
+    };
+    let signatures = [&bound.agent.signature, &bound.instance.people_signature];
+    for signature in signatures.into_iter().flatten() {
+        *text = signature.remove_signature(text).to_owned();
+    }
+}
 
 /// Notes in `message` which stored message it replies to, and its words as they are stored: what the contact's phone repeats of them
 /// may be another text. Only a message of the same thread counts: an id that the contact's phone wrote must not bring the words of
 /// another contact. Nothing changes if the message is not found.
-pub(super) async fn note_quoted_message(
+async fn note_quoted_message(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
+    arrival: &InboundArrival<'_>,
     message: &mut Message,
 ) -> PortResult<()> {
+    let InboundArrival {
+        job, bound, inbound, ..
+    } = *arrival;
     let Some(quoted) = &mut message.context.reply_to else {
         return Ok(());
     };

@@ -6,23 +6,21 @@ mod thread_join;
 
 use crate::Deps;
 use crate::steps::identity::derive_thread_id;
+use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::linked_threads::{
     find_latest_conversation, follow_moved_threads, forget_quiet_conversations,
 };
-use crate::steps::message_age::is_stale;
 use crate::steps::save_conversation::save_conversation;
-use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationStatus};
-use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
-use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::inbound::InboundEvent;
 use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::{find_alias, save_alias};
 use thread_join::ThreadJoin;
 
 /// Replaces the address of a message without a number by the address with the number, if that is known.
-pub(super) async fn resolve_phone_number(
+pub(crate) async fn resolve_phone_number(
     deps: &Deps,
     instance: &InstanceId,
     mut inbound: InboundEvent,
@@ -41,37 +39,33 @@ pub(super) async fn resolve_phone_number(
 
 /// The thread to which a message's address leads.
 #[derive(Clone)]
-pub(super) struct FoundThread<'a> {
+pub(crate) struct FoundThread<'a> {
     place: ThreadId,
     /// The newest conversation of the thread.
-    pub(super) newest: Option<Conversation>,
+    pub(crate) newest: Option<Conversation>,
     /// The linked identity that is known to be the same person's.
-    pub(super) known_as: Option<ContactAddress>,
+    pub(crate) known_as: Option<ContactAddress>,
     /// The linked identity that the message shows and that the thread does not know yet, with its own thread.
     unlinked: Option<(&'a ContactAddress, ThreadId)>,
 }
 
 /// Returns the person's thread and its newest conversation. From the first message on that shows a number together with
 /// a linked identity, the threads of both belong to one person.
-pub(super) async fn find_person_thread(
+pub(crate) async fn find_person_thread(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
+    arrival: &InboundArrival<'_>,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
-    let found = find_thread(deps, job, bound, inbound).await?;
-    join_thread(deps, bound, inbound, found).await
+    let found = find_thread(deps, arrival).await?;
+    join_thread(deps, arrival, found).await
 }
 
 /// Finds the thread to which the message's address leads. Nothing is written.
-pub(super) async fn find_thread<'a>(
+pub(crate) async fn find_thread<'a>(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &'a InboundMessage,
+    arrival: &InboundArrival<'a>,
 ) -> PortResult<FoundThread<'a>> {
-    let instance = &bound.instance.id;
-    let own = derive_thread_id(deps, instance, inbound.address.as_str()).await?;
+    let instance = &arrival.bound.instance.id;
+    let own = derive_thread_id(deps, instance, arrival.inbound.address.as_str()).await?;
     let latest = deps.store().find_latest_conversation(&own).await?;
     let nearest = latest.as_ref().and_then(|latest| latest.known_as.clone());
     let (place, mut newest) = follow_moved_threads(deps, own, latest).await?;
@@ -79,10 +73,8 @@ pub(super) async fn find_thread<'a>(
         forget_quiet_conversations(deps, newest).await?;
     }
     let known_as = newest.as_ref().and_then(|newest| newest.known_as.clone());
-    let also = inbound
-        .numberless_identity
-        .as_ref()
-        .filter(|_| !is_stale(deps, job, inbound));
+    let also = arrival.inbound.numberless_identity.as_ref();
+    let also = also.filter(|_| !arrival.stale);
     let known = |conversation: &Conversation| conversation.find_new_identity(also).is_none();
     let mut unlinked = None;
     if let Some(also) = also.filter(|_| !newest.as_ref().is_some_and(known)) {
@@ -98,10 +90,9 @@ pub(super) async fn find_thread<'a>(
 }
 
 /// Joins the thread that was found with that of the linked identity which the message shows.
-pub(super) async fn join_thread(
+pub(crate) async fn join_thread(
     deps: &Deps,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
+    arrival: &InboundArrival<'_>,
     found: FoundThread<'_>,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
     let FoundThread { place, newest, .. } = found;
@@ -110,15 +101,15 @@ pub(super) async fn join_thread(
     };
     let join = ThreadJoin {
         deps,
-        bound,
-        shown: &inbound.address,
+        bound: arrival.bound,
+        shown: &arrival.inbound.address,
         also,
     };
     Box::pin(join.join_threads(place, newest, other)).await
 }
 
 /// Returns `true` if the person has an active conversation under the linked identity that the message shows.
-pub(super) async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> PortResult<bool> {
+pub(crate) async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> PortResult<bool> {
     let Some((also, other)) = &found.unlinked else {
         return Ok(false);
     };
@@ -131,21 +122,20 @@ pub(super) async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> P
 
 /// Stores that the number and the linked identity of a refused message belong to one person. If the person has no
 /// conversation, the number's thread leads to that of the identity, so that an erasure finds both by either of them.
-pub(super) async fn learn_refused_identity(
+pub(crate) async fn learn_refused_identity(
     deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
+    arrival: &InboundArrival<'_>,
     found: &FoundThread<'_>,
 ) -> PortResult<()> {
     let Some((also, other)) = found.unlinked.clone() else {
         return Ok(());
     };
+    let InboundArrival { bound, inbound, .. } = *arrival;
     let theirs = deps.store().find_latest_conversation(&other).await?;
     if found.newest.is_some() || theirs.is_some() {
-        let (_, joined) = join_thread(deps, bound, inbound, found.clone()).await?;
+        let (_, joined) = join_thread(deps, arrival, found.clone()).await?;
         if let Some(mut joined) = joined {
-            learn_identity(deps, job, &mut joined, inbound).await?;
+            learn_identity(deps, arrival, &mut joined).await?;
             let _newer = save_conversation(deps, &mut joined).await?;
         }
         return Ok(());
@@ -163,12 +153,12 @@ pub(super) async fn learn_refused_identity(
 /// Stores that the number and the linked identity of a message belong to one person. The conversation gets a note of
 /// that. The same is done again when the person writes from another number. The link is stored before the conversation:
 /// after a crash in between, the conversation lacks the note, and the link is stored again.
-pub(super) async fn learn_identity(
+pub(crate) async fn learn_identity(
     deps: &Deps,
-    job: &InboundJob,
+    arrival: &InboundArrival<'_>,
     conversation: &mut Conversation,
-    inbound: &InboundMessage,
 ) -> PortResult<()> {
+    let inbound = arrival.inbound;
     let also = inbound.numberless_identity.as_ref();
     let is_new_number = !conversation.address.may_be_same_person(&inbound.address);
     let Some(other) =
@@ -177,7 +167,7 @@ pub(super) async fn learn_identity(
         return Ok(());
     };
     // An old message may show a number that the person has given up since.
-    if is_stale(deps, job, inbound) {
+    if arrival.stale {
         return Ok(());
     }
     let thread = derive_thread_id(deps, &conversation.instance, other.as_str()).await?;

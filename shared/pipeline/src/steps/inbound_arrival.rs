@@ -1,0 +1,74 @@
+//! An event of an instance, and the message that it brings: the processing hands both on.
+
+use crate::Deps;
+use crate::steps::message_age::is_stale;
+use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
+use recado_domain::event::InboundJob;
+use recado_domain::inbound::InboundMessage;
+use recado_domain::thread_hold::ThreadControl;
+
+/// An event of an instance that is configured and enabled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InstanceEvent<'a> {
+    /// Job that names the event.
+    pub(crate) job: &'a InboundJob,
+    /// The event's instance.
+    pub(crate) bound: &'a InstanceConfig,
+    /// Time at which the worker began.
+    pub(crate) started_at: Timestamp,
+}
+
+/// A message as its event brings it: the contact's, or one that was typed on the phone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InboundArrival<'a> {
+    /// Job that names the event.
+    pub(crate) job: &'a InboundJob,
+    /// The event's instance.
+    pub(crate) bound: &'a InstanceConfig,
+    /// Time at which the worker began.
+    pub(crate) started_at: Timestamp,
+    /// Message as the webhook tells it.
+    pub(crate) inbound: &'a InboundMessage,
+    /// The message was too old when it arrived.
+    pub(crate) stale: bool,
+    /// An answer to the message is owed.
+    pub(crate) wants_answer: bool,
+}
+
+impl<'a> InboundArrival<'a> {
+    /// Judges the message of an event.
+    pub(crate) fn new(deps: &Deps, event: &InstanceEvent<'a>, inbound: &'a InboundMessage) -> Self {
+        let stale = is_stale(deps, event.job, inbound);
+        Self {
+            job: event.job,
+            bound: event.bound,
+            started_at: event.started_at,
+            inbound,
+            stale,
+            wants_answer: asks_for_answer(inbound) && !stale,
+        }
+    }
+
+    /// Returns `true` if the contact wrote the message.
+    pub(crate) fn is_of_contact(&self) -> bool {
+        !self.inbound.from_me
+    }
+
+    /// Returns the time when the message was written, by the provider's clock, but not after its arrival. A provider's clock
+    /// that is ahead must not place messages after the answers to them.
+    pub(crate) fn written_at(&self) -> Timestamp {
+        let received_at = self.job.received_at;
+        self.inbound
+            .sent_at
+            .map_or(received_at, |sent_at| sent_at.min(received_at))
+    }
+}
+
+/// Returns `true` if an answer to the message is owed: it asks for one and is ours to answer, or it says that the thread was passed to
+/// us, so that what the contact wrote elsewhere waits for us.
+fn asks_for_answer(inbound: &InboundMessage) -> bool {
+    let is_passed = inbound.thread == Some(ThreadControl::PassedToUs);
+    let is_asking = is_passed || (inbound.content.expects_answer() && inbound.not_owed.is_none());
+    is_asking && !inbound.from_me
+}
