@@ -15,8 +15,23 @@ use crate::hooks::beside_send::BesideSend;
 use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};
 use crate::hooks::inbound_rule::InboundRule;
 use crate::hooks::reconcile_pass::ReconcilePass;
+use crate::hooks::reply_check::ReplyCheck;
 use crate::hooks::send_form::SendForm;
 use crate::hooks::send_gate::SendGate;
+use crate::hooks::turn_part::TurnPart;
+use crate::parts::calendar_call::Calendars;
+use crate::parts::effect_call::ActingTools;
+use crate::parts::effect_journal::EffectJournal;
+use crate::parts::http_agent::UserAgents;
+use crate::parts::knowledge::Knowledge;
+use crate::parts::message_files::MessageFiles;
+use crate::parts::other_authors::OtherAuthors;
+use crate::parts::ready_replies::{AgentPauses, FailedAttempts, UnsupportedContent};
+use crate::parts::reminders::ReminderAnswers;
+use crate::parts::script::Scripts;
+use crate::parts::simulation::SimulatedInstances;
+use crate::parts::spelling::SpellingCorrections;
+use crate::parts::tool_calls::ToolsOfAgent;
 use crate::rules::access_list::AccessListRule;
 use crate::rules::chosen_option::ChosenOptionRule;
 use crate::rules::first_contact_stop::FirstContactStopRule;
@@ -46,6 +61,28 @@ use crate::usecases::reconcile::retention::Retention;
 use crate::usecases::reconcile::sampling::Sampling;
 use crate::usecases::reconcile::standings::Standings;
 use crate::usecases::send_email::EmailJobs;
+
+/// The parts of a turn, in the order in which each question is asked. The model reads instructions in this order.
+pub(crate) static TURN_PARTS: &[&dyn TurnPart] = &[
+    &SimulatedInstances,
+    &SpellingCorrections,
+    &FailedAttempts,
+    &AgentPauses,
+    &UnsupportedContent,
+    &UserAgents,
+    &Scripts,
+    &ToolsOfAgent,
+    &Calendars,
+    &ActingTools,
+    &ReminderAnswers,
+    &OtherAuthors,
+    &MessageFiles,
+    &Knowledge,
+    &EffectJournal,
+];
+
+/// The checks of a drafted reply before its commit.
+pub(crate) static REPLY_CHECKS: &[&dyn ReplyCheck] = &[&EffectJournal];
 
 /// The rules that say what an event means, in the order in which they are asked.
 pub(crate) static INBOUND_RULES: &[&dyn InboundRule] = &[

@@ -12,6 +12,7 @@ mod features;
 mod gates;
 mod hooks;
 pub mod measure;
+mod parts;
 mod queue_jobs;
 mod rules;
 mod steps;

@@ -79,7 +79,7 @@ impl MessageStage {
 
 /// A part of a turn that has a time of its own in the metrics: one or several of its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnPart {
+pub enum TurnPhase {
     /// The messages are read and the lease is taken.
     Read,
     /// The model writes.
@@ -88,7 +88,7 @@ pub enum TurnPart {
     Commit,
 }
 
-impl TurnPart {
+impl TurnPhase {
     fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -193,7 +193,7 @@ pub fn count_retry(instance: &InstanceId, queue: QueueName) {
 }
 
 /// Records the time that a part of a turn took.
-pub fn record_turn_part(instance: &InstanceId, part: TurnPart, from: Timestamp, to: Timestamp) {
+pub fn record_turn_part(instance: &InstanceId, part: TurnPhase, from: Timestamp, to: Timestamp) {
     histogram!(TURN_STEP, "instance" => to_label(instance), "step" => part.as_str())
         .record(seconds_between(from, to));
 }

@@ -68,6 +68,7 @@ pub(crate) mod save_conversation;
 pub(crate) mod scope;
 #[cfg_attr(not(feature = "traces"), path = "steps/trace_span_left_out.rs")]
 pub mod trace_span;
+pub(crate) mod turn;
 pub(crate) mod typing_signs;
 pub(crate) mod unreadable;
 pub mod upload;

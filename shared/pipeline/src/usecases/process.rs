@@ -76,7 +76,7 @@ async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult
 /// Returns the event's instance. `None`: the instance is not configured or not enabled, and the event is settled without it.
 async fn find_instance_or_settle(deps: &Deps, job: &InboundJob) -> PortResult<Option<InstanceConfig>> {
     let store = deps.store();
-    let Some(bound) = store.find_instance_config(job.provider, &job.external).await? else {
+    let Some(bound) = find_config_by_external(store, job.provider, &job.external).await? else {
         if was_instance_removed(store, job.provider, &job.external).await? {
             tracing::info!("event of a removed instance ignored");
             ignore_event(deps, job, None).await?;

@@ -1,53 +1,35 @@
 //! The turn (function deferred-reply): decides whether the agent answers, drafts the reply and commits it. Each message
 //! sets a timer that names the conversation and an ordinal; everything else is read from the record.
 
-mod draft;
-mod effect_hand_over;
-mod leased_turn;
-mod reading;
-mod step_times;
 mod steps;
-mod transcript;
-mod turn_end;
-mod turn_time;
 mod typing;
 
 use crate::Deps;
-use crate::measure::{self, TurnPart};
+use crate::features::{REPLY_CHECKS, TURN_PARTS};
+use crate::measure::{self, TurnPhase};
+use crate::steps::turn::draft::DraftedReply;
+use crate::steps::turn::transcript::ShownFiles;
+use crate::steps::turn::turn_end::{AfterTurn, TurnEnd, TurnStop};
+use crate::steps::turn::{LeasedTurn, StepTimes, TurnState, TurnTime};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
-use draft::DraftedReply;
-use effect_hand_over::hand_over_open_effects;
 use jiff::Timestamp;
-use leased_turn::LeasedTurn;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
-use recado_domain::millis::add_duration;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
 use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::PortResult;
-use step_times::StepTimes;
+use std::mem;
 use steps::check_hours::check_hours;
 use steps::check_limits::check_limits;
 use steps::check_owed::check_owed;
-use steps::choose_messages::choose_messages;
-use steps::commit_reply::commit_reply;
-use steps::commit_silence::commit_silence;
-use steps::fetch_files::{UnreadFiles, fetch_files};
-use steps::find_instance::find_instance;
-use steps::find_knowledge::find_knowledge;
-use steps::hold_reply::{find_leaving_time, hold_reply};
-use steps::http_agent::ask_http_agent;
+use steps::commit_reply::{commit_reply, commit_silence, find_leaving_time, hold_reply};
 use steps::model_reply::ask_model;
-use steps::read_conversation::read_conversation;
-use steps::read_files::{open_shown_files, read_files};
-use steps::read_journal::read_journal;
-use steps::ready_reply::find_ready_reply;
-use steps::take_lease::{begin_exclusive_turn, release_lease, take_lease};
-use steps::take_place::{give_place_back, take_place};
-use turn_end::{AfterTurn, TurnEnd, TurnStop};
-use turn_time::TurnTime;
+use steps::read_conversation::{choose_messages, find_instance, read_conversation};
+use steps::take_lease::{
+    TurnPlace, begin_exclusive_turn, give_place_back, release_lease, take_lease, take_place,
+};
 use typing::SeenMessages;
 
 /// Runs a turn job. The function that runs it ends at `deadline`, if it ends.
@@ -76,22 +58,32 @@ async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), Turn
     let (began_at, mut times) = (deps.system().now(), StepTimes::default());
     let reads = read_conversation(deps, &job.conversation);
     let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
-    let unread = UnreadFiles::from_messages(deps, &newest);
-    let (turn, _alone) = match prepare_turn(deps, (job, time), conversation, newest, &mut times).await {
-        Ok(prepared) => prepared,
+    let mut state = TurnState::default();
+    for part in TURN_PARTS {
+        part.note_messages(deps, &newest, &mut state);
+    }
+    let read = (conversation, newest);
+    let held = match prepare_turn(deps, (job, time), read, &mut state, &mut times).await {
+        Ok(held) => held,
         Err(stop) => {
-            Box::pin(unread.fetch_after(deps, &stop)).await?;
+            for part in TURN_PARTS {
+                part.follow_early_stop(deps, &mut state, &stop).await?;
+            }
             return Err(stop);
         }
     };
+    let HeldTurn {
+        turn,
+        place,
+        alone: _alone,
+    } = held;
     measure::record_turn_part(
         &turn.bound.instance.id,
-        TurnPart::Read,
+        TurnPhase::Read,
         began_at,
         deps.system().now(),
     );
     let seen = SeenMessages::from_leased_turn(&turn);
-    let place = turn.place.clone();
     let answers = Box::pin(async {
         let answered = answer_turn(deps, turn, &seen, &mut times).await;
         give_place_back(deps, place).await;
@@ -100,14 +92,23 @@ async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), Turn
     seen.mark_read_during(deps, answers).await
 }
 
-/// Takes the steps of a turn up to the lease. Returns the right to run as an exclusive turn too, if it needs that.
+/// A turn with its lease, and what else it holds until its end.
+struct HeldTurn<'a> {
+    turn: Box<LeasedTurn<'a>>,
+    /// The place among the tenant's turns that run at once; `None` if the tenant does not limit these.
+    place: Option<TurnPlace>,
+    /// The right to run as an exclusive turn, if it needs that.
+    alone: Option<ExclusiveTurn<'a>>,
+}
+
+/// Takes the steps of a turn up to the lease.
 async fn prepare_turn<'a>(
     deps: &'a Deps,
     (job, time): (&'a TurnJob, TurnTime),
-    mut conversation: Conversation,
-    newest: Vec<Message>,
+    (mut conversation, newest): (Conversation, Vec<Message>),
+    state: &mut TurnState,
     times: &mut StepTimes,
-) -> Result<(Box<LeasedTurn<'a>>, Option<ExclusiveTurn<'a>>), TurnStop> {
+) -> Result<HeldTurn<'a>, TurnStop> {
     times
         .run(
             deps,
@@ -119,8 +120,10 @@ async fn prepare_turn<'a>(
     let bound = times.run(deps, TurnStep::Instance, finds).await?;
     let waits = check_hours(deps, job, &bound, &mut conversation);
     times.run(deps, TurnStep::Hours, waits).await?;
-    let reads = read_journal(deps, &bound, &mut conversation);
-    let journal = times.run(deps, TurnStep::Journal, reads).await?;
+    for part in TURN_PARTS {
+        part.begin_turn(deps, &bound, &mut conversation, state, times)
+            .await?;
+    }
     let chooses = choose_messages(deps, &conversation, newest);
     let reading = times.run(deps, TurnStep::Choose, chooses).await?;
     let limits = check_limits(deps, &bound, &mut conversation, &reading);
@@ -138,21 +141,24 @@ async fn prepare_turn<'a>(
     };
     draft.turn.agent = Some(bound.agent.id.clone());
     draft.turn.usage_kept = bound.tenant.retention.usage;
-    draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.record.last);
     let turn = LeasedTurn {
         leaves_at: find_leaving_time(deps, &bound, &conversation, &reading),
         job,
         bound,
         conversation,
         reading,
+        shown: ShownFiles::default(),
         pause,
         draft,
         asked: Vec::new(),
-        journal,
-        place,
+        state: mem::take(state),
         time,
     };
-    Ok((Box::new(turn), alone))
+    Ok(HeldTurn {
+        turn: Box::new(turn),
+        place,
+        alone,
+    })
 }
 
 /// Takes the steps that draft the reply and commit it. If the turn ends before the commit, its lease is released.
@@ -163,7 +169,7 @@ async fn answer_turn(
     times: &mut StepTimes,
 ) -> Result<(), TurnStop> {
     let drafts = Box::pin(draft_held_reply(deps, &mut turn, times));
-    let reply = match seen.show_typing_during(deps, drafts).await {
+    let mut reply = match seen.show_typing_during(deps, drafts).await {
         Err(TurnStop::Ended(end)) => {
             // The turn stays owed and its attempt is not counted.
             let unsent = turn.unsent_use();
@@ -174,12 +180,14 @@ async fn answer_turn(
         drafted => drafted?,
     };
     if let Some(reason) = reply.silence {
-        let commits = commit_silence(deps, *turn, reason);
+        let commits = commit_silence(deps, &turn, reason);
         return times.run(deps, TurnStep::Commit, commits).await;
     }
-    let reply = hand_over_open_effects(&turn, reply);
+    for check in REPLY_CHECKS {
+        reply = check.complete_reply(&mut turn, reply);
+    }
     let steps = times.durations().to_vec();
-    let commits = commit_reply(deps, *turn, reply, &steps);
+    let commits = commit_reply(deps, &turn, reply, &steps);
     times.run(deps, TurnStep::Commit, commits).await
 }
 
@@ -202,25 +210,15 @@ async fn draft_reply(
     turn: &mut LeasedTurn<'_>,
     times: &mut StepTimes,
 ) -> Result<DraftedReply, TurnStop> {
-    let ready = find_ready_reply(deps, turn);
+    let ready = async {
+        let mut parts = TURN_PARTS.iter();
+        Ok(parts.find_map(|part| part.find_reply_at_once(deps, turn)))
+    };
     if let Some(reply) = times.run(deps, TurnStep::ReadyReply, ready).await? {
         return Ok(reply);
     }
-    let (now, wait) = (deps.system().now(), deps.settings().file_work_wait);
-    let until = add_duration(now, turn.time.left_for_files(now, wait));
-    times
-        .run(deps, TurnStep::Files, fetch_files(deps, turn, until))
-        .await?;
-    let texts = read_files(deps, turn, until);
-    times.run(deps, TurnStep::FileTexts, texts).await?;
-    let opens = open_shown_files(deps, turn);
-    let shown = times.run(deps, TurnStep::ShownFiles, opens).await?;
-    let finds = find_knowledge(deps, turn);
-    let knowledge = times.run(deps, TurnStep::Knowledge, finds).await?;
-    if let Some(agent) = &turn.bound.agent.http {
-        let asks = ask_http_agent(deps, turn, agent, shown, knowledge);
-        return times.run(deps, TurnStep::Model, asks).await;
+    for part in TURN_PARTS {
+        part.prepare_draft(deps, turn, times).await?;
     }
-    let asks = ask_model(deps, turn, shown, knowledge);
-    times.run(deps, TurnStep::Model, asks).await
+    times.run(deps, TurnStep::Model, ask_model(deps, turn)).await
 }

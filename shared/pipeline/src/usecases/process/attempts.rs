@@ -31,7 +31,10 @@ pub(super) async fn is_to_be_applied(deps: &Deps, job: &InboundJob, receives: u3
         let may_be_settled = receives > 1 || job.kind != EventKind::Message;
         return Ok(!may_be_settled || !is_settled_event(deps, job).await?);
     };
-    let revived = deps.store().revive_event(&job.event, failed_at).await?;
+    let revived = deps
+        .store()
+        .change_event(&job.event, EventChange::Revive { failed_at })
+        .await?;
     // The dead letter is removed also if the event was revived before: a crash may have happened between the two
     // writes.
     remove_dead_letter(deps.store(), job.event.as_str(), failed_at).await?;
@@ -56,10 +59,7 @@ async fn resend_turn(deps: &Deps, job: &InboundJob, record: &EventRecord) -> Por
     let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
         return Ok(());
     };
-    let bound = deps
-        .store()
-        .find_instance_config(job.provider, &job.external)
-        .await?;
+    let bound = find_config_by_external(deps.store(), job.provider, &job.external).await?;
     // Without an instance nobody answers.
     let Some(bound) = bound else { return Ok(()) };
     let silence = wake_up::resolve_debounce(deps, &bound).silence_after_unknown();

@@ -3,8 +3,8 @@
 
 use crate::Deps;
 use crate::steps::save_conversation::save_conversation;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use crate::steps::wake_up;
-use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;

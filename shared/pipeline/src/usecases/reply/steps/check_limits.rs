@@ -3,8 +3,8 @@
 use crate::Deps;
 use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::save_conversation::save_conversation;
-use crate::usecases::reply::reading::TurnReading;
-use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use crate::steps::turn::reading::TurnReading;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{AgentPause, Conversation};

@@ -3,8 +3,8 @@
 use super::check_hours::begin_of_minute;
 use crate::Deps;
 use crate::steps::effects::note_untold_effects;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use crate::steps::typing_signs;
-use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, TurnDecision};
 use recado_domain::message::{Message, Role};

@@ -1,65 +1,82 @@
-//! The step [`recado_domain::turn::TurnStep::Commit`]: commits the reply and enqueues the jobs that follow from it.
+//! The steps [`recado_domain::turn::TurnStep::Hold`] and [`recado_domain::turn::TurnStep::Commit`]: keeps the reply back until the
+//! contact had time to write the next line, then commits it with the jobs that follow from it, or commits that nothing is answered.
 
 use super::take_lease::release_lease;
 use crate::Deps;
-use crate::measure::{self, MessageStage, TurnPart};
-use crate::steps::effects::DraftedJournal;
+use crate::features::REPLY_CHECKS;
+use crate::measure::{self, MessageStage, TurnPhase};
 use crate::steps::save_conversation::save_conversation_with_use;
-use crate::steps::wake_up;
-use crate::usecases::reply::draft::DraftedReply;
-use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::draft::DraftedReply;
+use crate::steps::turn::reading::TurnReading;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
+use crate::steps::wake_up::{self, resolve_debounce};
 use jiff::Timestamp;
-use recado_domain::conversation::{AgentPause, CommittedDecision, Conversation, Draft, UnsentUse};
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::{CommittedDecision, Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
-use recado_domain::ids::{ConversationId, InstanceId, StepId};
+use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::ports::{PortResult, WriteOutcome};
-use recado_ports::records::effects::is_journal_unchanged;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_ports::table::Write;
 use std::time::Duration;
 
+/// Returns the time before which the reply of a turn that begins now does not leave. A rule may have let the draft begin earlier, since the
+/// contact's last message reads complete.
+pub(in crate::usecases::reply) fn find_leaving_time(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    conversation: &Conversation,
+    reading: &TurnReading,
+) -> Timestamp {
+    let now = deps.system().now();
+    let newest = reading.owed_messages().next_back();
+    // The clock of the worker that stored the message may be ahead.
+    let written_at = newest.map_or(now, |message| message.stored_at.min(now));
+    let silence = resolve_debounce(deps, bound).silence_before_reply();
+    let within = conversation.bound_silence(silence, written_at, deps.settings().debounce_max);
+    add_duration(written_at, within)
+}
+
+/// Waits until the time before which the reply does not leave. A draft that took longer waits for nothing. Who writes meanwhile, or takes
+/// the conversation over, is noticed at the commit.
+pub(in crate::usecases::reply) async fn hold_reply(
+    deps: &Deps,
+    turn: &LeasedTurn<'_>,
+) -> Result<(), TurnStop> {
+    let now = deps.system().now();
+    let left = turn.time.left_until(turn.leaves_at, now);
+    if !left.is_zero() {
+        deps.system().sleep(left).await;
+    }
+    Ok(())
+}
+
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
-/// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that: by
+/// if a check lets a lost commit be drafted anew, or if the contact wrote since and the draft is to be dropped for that: by
 /// `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &Deps,
-    turn: LeasedTurn<'_>,
+    turn: &LeasedTurn<'_>,
     reply: DraftedReply,
     steps: &[StepDuration],
 ) -> Result<(), TurnStop> {
-    let step = turn.script_step().map(|step| step.id.clone());
-    let dropped_max = turn.dropped_drafts_max(deps);
-    let LeasedTurn {
-        job,
-        bound,
-        conversation,
-        pause,
-        draft,
-        journal,
-        leaves_at,
-        ..
-    } = turn;
     let ready = ReadyReply {
-        unsent: reply.unsent_use(&bound.agent.id, &draft),
-        journal,
+        unsent: reply.unsent_use(&turn.bound.agent.id, &turn.draft),
         drafted_at: deps.system().now(),
-        job,
+        turn,
         reply,
-        draft,
-        step,
-        pause,
         steps,
-        dropped_max,
-        leaves_at,
     };
-    retry_lost_write(TurnEnd::ChangedMeanwhile, conversation, |conversation| {
+    let read = turn.conversation.clone();
+    retry_lost_write(TurnEnd::ChangedMeanwhile, read, |conversation| {
         try_to_commit_reply(deps, &ready, conversation)
     })
     .await
@@ -67,22 +84,12 @@ pub(in crate::usecases::reply) async fn commit_reply(
 
 /// A reply that is ready to be committed.
 struct ReadyReply<'a> {
-    job: &'a TurnJob,
+    turn: &'a LeasedTurn<'a>,
     reply: DraftedReply,
-    draft: Draft,
-    /// The step of the agent's script at which the reply was drafted.
-    step: Option<StepId>,
-    pause: Option<AgentPause>,
     /// The durations of the steps of the turn so far.
     steps: &'a [StepDuration],
     /// What the turn used, for the case that the reply is not committed.
     unsent: UnsentUse,
-    /// The journal as the draft knows it.
-    journal: Option<DraftedJournal>,
-    /// The number of drafts in a row that may be dropped because the contact wrote.
-    dropped_max: u32,
-    /// The time before which the reply does not leave.
-    leaves_at: Timestamp,
     drafted_at: Timestamp,
 }
 
@@ -91,11 +98,12 @@ async fn try_to_commit_reply(
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
 ) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
-    let (draft, reply, unsent) = (&ready.draft, &ready.reply, &ready.unsent);
+    let (turn, reply, unsent) = (ready.turn, &ready.reply, &ready.unsent);
+    let draft = &turn.draft;
     let before = conversation.clone();
     // Who writes before a reply may leave gets one reply to all.
-    let is_early = conversation.is_continued_before(draft, ready.leaves_at);
-    let dropped_max = ready.dropped_max.max(u32::from(is_early));
+    let is_early = conversation.is_continued_before(draft, turn.leaves_at);
+    let dropped_max = turn.dropped_drafts_max(deps).max(u32::from(is_early));
     if conversation.drop_outdated_draft(draft, dropped_max) {
         let saves = save_conversation_with_use(deps, &mut conversation, unsent);
         if saves.await? == WriteOutcome::Written {
@@ -111,14 +119,15 @@ async fn try_to_commit_reply(
         }
     };
     let (decision, now) = (reply.decision.as_ref(), deps.system().now());
-    let decided = conversation.apply_decision(ready.step.clone(), decision, now);
-    if let Some(pause) = ready.pause {
+    let step = turn.script_step().map(|step| step.id.clone());
+    let decided = conversation.apply_decision(step, decision, now);
+    if let Some(pause) = turn.pause {
         conversation.pause_agent(pause);
     }
     conversation.note_reply_outcome(draft, reply.is_model_failure(), now);
     let last_words = decided == CommittedDecision::LastWords;
     conversation.raise_revision();
-    let of_turn = (draft, ordinal, &ready.job.correlation);
+    let of_turn = (draft, ordinal, &turn.job.correlation);
     let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
     if save_reply(deps, ready, &conversation, &parts).await? == StepOutcome::Committed {
         measure_commit(deps, &conversation, ready);
@@ -126,44 +135,52 @@ async fn try_to_commit_reply(
         return Ok(WriteAttempt::Done(()));
     }
     let conversation = read_again(deps, &before.id).await?;
-    if is_journal_changed(deps, &conversation, ready.journal.as_ref()).await? {
+    if let Some(end) = find_end_after_lost_commit(deps, turn, &conversation).await? {
         Box::pin(release_lease(deps, conversation, (draft, unsent), true)).await?;
-        return Err(TurnEnd::JournalChanged.into());
+        return Err(end.into());
     }
     Ok(WriteAttempt::Lost(conversation))
 }
 
-/// Returns whether an effect of the thread began or ended that the draft does not know.
-async fn is_journal_changed(
+/// Returns the end of the turn if a check lets its reply be drafted anew after a lost commit.
+async fn find_end_after_lost_commit(
     deps: &Deps,
+    turn: &LeasedTurn<'_>,
     conversation: &Conversation,
-    known: Option<&DraftedJournal>,
-) -> PortResult<bool> {
-    let Some(known) = known else {
-        // The agent got a tool that acts since this turn began, and a later turn may have used it.
-        return Ok(conversation.has_journal);
-    };
-    Ok(known.has_writes_of_others() || !is_journal_unchanged(deps.store(), &known.journal).await?)
+) -> PortResult<Option<TurnEnd>> {
+    for check in REPLY_CHECKS {
+        if let Some(end) = check.find_end_after_lost_commit(deps, turn, conversation).await? {
+            return Ok(Some(end));
+        }
+    }
+    Ok(None)
 }
 
-pub(super) async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
+/// Returns the writes beside the reply that the checks require. `None`: the commit is lost already.
+fn list_commit_conditions(turn: &LeasedTurn<'_>) -> Option<Vec<Write>> {
+    let mut beside = Vec::new();
+    for check in REPLY_CHECKS {
+        beside.extend(check.list_commit_conditions(turn)?);
+    }
+    Some(beside)
+}
+
+async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
     let found = deps.store().find_conversation(id).await?;
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
-/// Commits the reply beside the journal that its draft knows, with its jobs.
+/// Commits the reply beside what the checks require, with its jobs.
 async fn save_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     conversation: &Conversation,
     parts: &[Message],
 ) -> PortResult<StepOutcome> {
-    let (job, draft, journal) = (ready.job, &ready.draft, ready.journal.as_ref());
-    if journal.is_some_and(DraftedJournal::has_writes_of_others) {
+    let (job, draft) = (ready.turn.job, &ready.turn.draft);
+    let Some(beside) = list_commit_conditions(ready.turn) else {
         return Ok(StepOutcome::Conflict);
-    }
-    let known = journal.map(|drafted| drafted.journal.require_unchanged());
-    let beside: Vec<Write> = known.into_iter().collect();
+    };
     // The sender handles earlier open messages first, so a send job for the last part is enough.
     let send = parts.last().map(|last| {
         let send = wake_up::build_send(last, &job.correlation);
@@ -190,8 +207,8 @@ async fn save_reply(
 /// Records the time that the commit took, and the whole turn. An error message is no reply.
 fn measure_commit(deps: &Deps, conversation: &Conversation, ready: &ReadyReply<'_>) {
     let (instance, now) = (&conversation.instance, deps.system().now());
-    measure::record_turn_part(instance, TurnPart::Commit, ready.drafted_at, now);
-    let asked_at = ready.draft.turn.answers_since();
+    measure::record_turn_part(instance, TurnPhase::Commit, ready.drafted_at, now);
+    let asked_at = ready.turn.draft.turn.answers_since();
     if let Some(asked_at) = asked_at.filter(|_| !ready.reply.is_error_reply()) {
         measure::record_stage(instance, MessageStage::Turn, asked_at, now);
     }
@@ -199,11 +216,7 @@ fn measure_commit(deps: &Deps, conversation: &Conversation, ready: &ReadyReply<'
 
 /// Builds the turn job for the messages that this turn could not read. It is due at once, because the timers of those
 /// messages are over. `None`: nothing is left, or the rest waits for a person.
-pub(super) fn build_turn_for_rest(
-    job: &TurnJob,
-    draft: &Draft,
-    conversation: &Conversation,
-) -> Option<TurnsJob> {
+fn build_turn_for_rest(job: &TurnJob, draft: &Draft, conversation: &Conversation) -> Option<TurnsJob> {
     let is_owed = conversation.needs_person.is_none() && draft.more_owed && conversation.agent_owes_answer();
     is_owed.then(|| wake_up::build_turn(conversation, &job.correlation))
 }
@@ -238,4 +251,43 @@ fn log_committed(draft: &Draft, conversation: &Conversation, parts: &[Message]) 
         output_tokens = first.usage.map(|usage| usage.output_tokens),
         "reply committed"
     );
+}
+
+/// Commits that the messages of the turn get no answer, for this reason. Ends the turn as the commit of a reply does: if the
+/// conversation was answered, taken over or resolved since the lease was taken, or if the contact wrote since and the draft is to
+/// be dropped.
+pub(in crate::usecases::reply) async fn commit_silence(
+    deps: &Deps,
+    turn: &LeasedTurn<'_>,
+    reason: Reason,
+) -> Result<(), TurnStop> {
+    let dropped_max = turn.dropped_drafts_max(deps);
+    let unsent = turn.unsent_use();
+    let LeasedTurn { job, draft, .. } = turn;
+    let unsent = &unsent;
+    retry_lost_write(
+        TurnEnd::ChangedMeanwhile,
+        turn.conversation.clone(),
+        |mut conversation| async move {
+            let before = conversation.clone();
+            let is_dropped = conversation.drop_outdated_draft(draft, dropped_max);
+            if !is_dropped && let Err(refused) = conversation.commit_silence(draft, reason) {
+                release_lease(deps, before, (draft, unsent), true).await?;
+                return Err(TurnEnd::Discarded(refused).into());
+            }
+            let saves = save_conversation_with_use(deps, &mut conversation, unsent);
+            if saves.await? == WriteOutcome::Conflict {
+                return read_again(deps, &before.id).await.map(WriteAttempt::Lost);
+            }
+            if is_dropped {
+                return Err(TurnEnd::DraftDropped.into());
+            }
+            tracing::info!(covers = draft.covers.0, %reason, "nothing is to be answered");
+            if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
+                deps.queues().enqueue_turns_job(&rest, Duration::ZERO).await?;
+            }
+            Ok(WriteAttempt::Done(()))
+        },
+    )
+    .await
 }

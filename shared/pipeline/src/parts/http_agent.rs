@@ -1,12 +1,14 @@
 //! Asks an agent that the user runs, in the place of a model.
 
-use super::model_reply::{draft_from_answer, measure_answer};
+use super::knowledge::FoundKnowledge;
 use crate::Deps;
-use crate::measure::{self, TurnPart};
-use crate::usecases::reply::draft::DraftedReply;
-use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::transcript::{ShownFiles, TranscriptMessage, list_transcript};
-use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use crate::hooks::turn_part::TurnPart;
+use crate::measure;
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::draft::{DraftedReply, draft_from_answer, measure_answer};
+use crate::steps::turn::transcript::{ShownFiles, TranscriptMessage, list_transcript};
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::config::{ContactField, HttpAgent};
@@ -15,9 +17,32 @@ use recado_domain::present::{Present, PresentHours};
 use recado_domain::reason::Reason;
 use recado_ports::ports::HttpAgentRequest;
 use serde_json::{Map, Value, json};
+use std::mem;
+use std::sync::Arc;
+
+/// The agents that users run.
+pub(crate) struct UserAgents;
+
+#[async_trait]
+impl TurnPart for UserAgents {
+    async fn come_before_model(
+        &self,
+        deps: &Deps,
+        turn: &mut LeasedTurn<'_>,
+    ) -> Result<Option<DraftedReply>, TurnStop> {
+        let bound = Arc::clone(&turn.bound);
+        let Some(agent) = &bound.agent.http else {
+            return Ok(None);
+        };
+        let shown = mem::take(&mut turn.shown);
+        let found = turn.state.take::<FoundKnowledge>();
+        let asks = ask_http_agent(deps, turn, agent, shown, found.map(|found| found.0));
+        asks.await.map(Some)
+    }
+}
 
 /// Asks the user's agent for a reply, within what is left of the turn's time. Failures end or go on as a model's do.
-pub(in crate::usecases::reply) async fn ask_http_agent(
+async fn ask_http_agent(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
     agent: &HttpAgent,
@@ -41,7 +66,7 @@ pub(in crate::usecases::reply) async fn ask_http_agent(
     let answer = match deps.llm().ask_http_agent(&request).await {
         Ok(None) => {
             let (instance, now) = (&bound.instance.id, deps.system().now());
-            measure::record_turn_part(instance, TurnPart::Model, asked_at, now);
+            measure::record_turn_part(instance, measure::TurnPhase::Model, asked_at, now);
             return Ok(DraftedReply::silence(deps, bound, Reason::AgentSilent));
         }
         Ok(Some(reply)) => Ok(reply),

@@ -1,13 +1,15 @@
 //! Calls a tool that acts, for the model that drafts a reply.
 
 use super::calendar_call::{describe_other_times, plan_calendar_effect};
-use super::tool_calls::{describe_missing_time, outcome_of};
+use super::called_tool::{Told, check_call, describe_missing_time, find_called_tool, note_call, outcome_of};
 use crate::Deps;
+use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::{
     DraftedJournal, EffectEnd, EffectStop, note_other_event, perform_effect, plan_reminders,
 };
-use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::effects::{
     BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, Journal, ToolName,
@@ -17,17 +19,49 @@ use recado_ports::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolL
 use recado_ports::random_id::{generate_effect_id, generate_nonce};
 use recado_ports::time_limit::run_within;
 
+/// The tools that act.
+pub(crate) struct ActingTools;
+
+#[async_trait]
+impl TurnPart for ActingTools {
+    async fn answer_call(
+        &self,
+        deps: &Deps,
+        turn: &mut LeasedTurn<'_>,
+        call: &ModelCall,
+    ) -> Result<Option<AnsweredCall>, TurnStop> {
+        Box::pin(answer_acting_call(deps, turn, call)).await
+    }
+}
+
+/// Answers a call of a tool that acts. `None`: it is none of them. Ends the turn if an action cannot begin or end in it.
+pub(super) async fn answer_acting_call(
+    deps: &Deps,
+    turn: &mut LeasedTurn<'_>,
+    call: &ModelCall,
+) -> Result<Option<AnsweredCall>, TurnStop> {
+    let Some(tool) = find_called_tool(turn, call, Tool::acts) else {
+        return Ok(None);
+    };
+    let began_at = deps.system().now();
+    let told = match check_call(deps, turn, &tool, call).await {
+        Ok(limits) => perform_asked_effect(deps, turn, &tool, call, limits).await?,
+        Err(refused) => refused,
+    };
+    Ok(Some(note_call(deps, turn, (&tool, call), began_at, told)))
+}
+
 /// Performs the effect that a call asks for, once. Returns the outcome, and the words for the model. Ends the turn if the
 /// conversation or the journal is not as drafted any more, or if the effect is to be settled later.
-pub(super) async fn perform_asked_effect(
+async fn perform_asked_effect(
     deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     tool: &Tool,
     call: &ModelCall,
     limits: ToolLimits,
-) -> Result<(ToolOutcome, String), TurnStop> {
+) -> Result<Told, TurnStop> {
     let opened = deps.llm().open_effect_tool(tool, limits.private_hosts);
-    let (Some(acting), Some(drafted)) = (opened, turn.journal.as_ref()) else {
+    let (Some(acting), Some(drafted)) = (opened, turn.state.find::<DraftedJournal>()) else {
         let told = "it cannot act here: tell the contact that a person will see to it";
         return Ok((ToolOutcome::Failed, told.to_owned()));
     };
@@ -45,7 +79,7 @@ pub(super) async fn perform_asked_effect(
     };
     let request = build_request(deps, turn, (tool, call), action);
     let (guard, deadline) = (build_effect_guard(turn), find_call_deadline(turn));
-    let Some(drafted) = turn.journal.as_mut() else {
+    let Some(drafted) = turn.state.find_mut::<DraftedJournal>() else {
         return Err(TurnEnd::JournalChanged.into());
     };
     let performs = perform_effect(deps, &*acting, &guard, drafted, request, deadline);
@@ -55,7 +89,6 @@ pub(super) async fn perform_asked_effect(
         meets_other = look_for_other_event(deps, drafted, function, entry, limits).await?;
         plan_reminders_of_effect(deps, drafted, function, entry).await?;
     }
-    turn.draft.turn.effects_upto = Some(drafted.journal.record.last);
     match performed {
         Ok(EffectEnd::TimeTaken) => {
             let (outcome, told) = describe_effect_end(&EffectEnd::TimeTaken);
@@ -80,7 +113,7 @@ async fn plan_other_effect(
     call: &ModelCall,
     journal: &Journal,
     limits: ToolLimits,
-) -> Result<EffectAction, (ToolOutcome, String)> {
+) -> Result<EffectAction, Told> {
     let plans = acting.plan_effect(&call.arguments, journal);
     let planned = run_within(deps.system(), limits.within, plans).await;
     let planned = planned.unwrap_or(Err(ToolFailure::TimedOut));
@@ -177,7 +210,7 @@ fn find_call_deadline(turn: &LeasedTurn<'_>) -> Timestamp {
 }
 
 /// Describes the end of an effect. `meets_other`: people entered something else at the same time.
-fn describe_done_effect(end: &EffectEnd, meets_other: bool) -> (ToolOutcome, String) {
+fn describe_done_effect(end: &EffectEnd, meets_other: bool) -> Told {
     let (outcome, told) = describe_effect_end(end);
     let told = if meets_other {
         format!("{told}\n{OTHER_EVENT}")
@@ -187,7 +220,7 @@ fn describe_done_effect(end: &EffectEnd, meets_other: bool) -> (ToolOutcome, Str
     (outcome, told)
 }
 
-fn describe_effect_end(end: &EffectEnd) -> (ToolOutcome, String) {
+fn describe_effect_end(end: &EffectEnd) -> Told {
     match end {
         EffectEnd::Entered(entry) => {
             let outcome = match entry.state {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::usecases::reply::transcript::tests::message as said;
-use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
+use crate::steps::turn::transcript::tests::message as said;
+use crate::steps::turn::transcript::{ShownFiles, build_transcript};
 use proptest::prelude::*;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::file_text::FileTextSource;

@@ -1,24 +1,70 @@
 //! Reads what a contact answers to a reminder of an appointment, where plain words or a button say it.
 
-use crate::usecases::reply::leased_turn::LeasedTurn;
+use super::calendar_call::answer_reading_call;
+use super::effect_call::answer_acting_call;
+use crate::Deps;
+use crate::hooks::turn_part::TurnPart;
+use crate::steps::effects::DraftedJournal;
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
+use async_trait::async_trait;
 use recado_domain::effects::EffectId;
 use recado_domain::ids::Ordinal;
 use recado_domain::invitations::{GuestAnswer, recognize_appointment_answer};
 use recado_domain::message::{Message, Role};
 use recado_domain::tools::{CalendarOperation, Tool};
-use recado_ports::ports::ModelCall;
+use recado_ports::ports::{LlmRequest, ModelCall, ToolExchange};
 use serde_json::json;
+
+/// The answers to reminders.
+pub(crate) struct ReminderAnswers;
+
+#[async_trait]
+impl TurnPart for ReminderAnswers {
+    /// Does what a plain answer asks for, before the model is asked: it is told of it as of a call of its own.
+    async fn finish_request(
+        &self,
+        deps: &Deps,
+        turn: &mut LeasedTurn<'_>,
+        request: &mut LlmRequest,
+    ) -> Result<(), TurnStop> {
+        let Some(call) = read_reminder_answer(turn) else {
+            return Ok(());
+        };
+        // It confirms, which only notes something, or it cancels, which acts.
+        let mut answer = Box::pin(answer_reading_call(deps, turn, &call)).await;
+        if answer.is_none() {
+            answer = Box::pin(answer_acting_call(deps, turn, &call)).await?;
+        }
+        let Some(answer) = answer else {
+            return Ok(());
+        };
+        request.exchanges.push(ToolExchange {
+            said: String::new(),
+            calls: vec![call],
+            results: vec![answer.text],
+        });
+        let (now, usual) = (deps.system().now(), deps.settings().llm_timeout);
+        request.within = turn.time.left_for_model(now, usual).ok_or(TurnEnd::NoTimeLeft)?;
+        Ok(())
+    }
+}
 
 /// Returns the call that a plain answer to a reminder asks for: one that confirms the appointment, or cancels it. `None`: the last
 /// message before was no reminder, or the model is to judge the answer.
-pub(super) fn read_reminder_answer(turn: &LeasedTurn<'_>) -> Option<ModelCall> {
+fn read_reminder_answer(turn: &LeasedTurn<'_>) -> Option<ModelCall> {
     let mut owed = turn.reading.owed_messages();
     let (Some(answer), None) = (owed.next(), owed.next()) else {
         return None;
     };
     let event = find_reminder_before(turn, answer.ordinal)?;
     let said = recognize_appointment_answer(&answer.content.render_text())?;
-    let booking = turn.journal.as_ref()?.journal.record.find_booking(&event)?;
+    let booking = turn
+        .state
+        .find::<DraftedJournal>()?
+        .journal
+        .record
+        .find_booking(&event)?;
     let tools = &turn.bound.tools;
     let booked_by = tools.iter().find(|tool| tool.model_name() == booking.tool.name)?;
     let operation = match said {

@@ -11,19 +11,19 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The text that is shown in place of a deleted message.
-pub(super) const DELETED: &str = "[message deleted]";
+pub(crate) const DELETED: &str = "[message deleted]";
 
 /// Greatest number of characters of a quotation with the words around it.
 const QUOTE_ROOM: usize = QUOTED_MAX + 100;
 
 /// Returns `true` if the message is the contact's and expects an answer.
-pub(super) fn wants_answer(message: &Message) -> bool {
+pub(crate) fn wants_answer(message: &Message) -> bool {
     message.role == Role::User && message.unanswered.is_none() && message.content.expects_answer()
 }
 
 /// The messages that a turn reads, and those that its reply answers.
 #[derive(Debug)]
-pub(super) struct TurnReading {
+pub(crate) struct TurnReading {
     /// The known messages of the conversation, ordered by ordinal.
     known: Vec<Message>,
     /// Ordinals of the messages that are read.
@@ -31,17 +31,17 @@ pub(super) struct TurnReading {
     /// Ordinals of those among them that are owed an answer.
     owed: BTreeSet<Ordinal>,
     /// The person's other conversations, whose messages are read as history.
-    pub(super) linked: Vec<TurnReading>,
+    pub(crate) linked: Vec<TurnReading>,
     /// The ordinal up to which messages were answered before this turn.
-    pub(super) answered: Ordinal,
+    pub(crate) answered: Ordinal,
     /// The ordinal up to which every message that expects an answer is read.
-    pub(super) covers: Ordinal,
+    pub(crate) covers: Ordinal,
     /// Maximum number of characters that are read of one message.
-    pub(super) message_chars: usize,
+    pub(crate) message_chars: usize,
     /// Maximum number of messages that are read.
     messages: usize,
     /// Maximum number of characters that are read of all messages and of the texts of their files together.
-    pub(super) transcript_chars: usize,
+    pub(crate) transcript_chars: usize,
 }
 
 /// The rest of the limits while messages are chosen.
@@ -68,7 +68,7 @@ impl ReadBudget {
 impl TurnReading {
     /// Chooses from `known`, which is ordered by ordinal, the messages that a turn reads. The turn owes an answer to
     /// the messages after `answered`, up to `upto`.
-    pub(super) fn choose_messages(
+    pub(crate) fn choose_messages(
         answered: Ordinal,
         upto: Ordinal,
         known: Vec<Message>,
@@ -109,7 +109,7 @@ impl TurnReading {
 
     /// Reads the messages of another conversation of the person up to `answered`, as far as an answer follows them there.
     /// The model would answer what seems to be open, and the turn of the other conversation answers that.
-    pub(super) fn from_linked_conversation(answered: Ordinal, mut known: Vec<Message>, own: &Self) -> Self {
+    pub(crate) fn from_linked_conversation(answered: Ordinal, mut known: Vec<Message>, own: &Self) -> Self {
         let answers: Vec<Message> = known
             .iter()
             .filter(|message| message.role != Role::User && reached_contact(message))
@@ -132,7 +132,7 @@ impl TurnReading {
     }
 
     /// Reads the histories of the person's other conversations together with this one's.
-    pub(super) fn link_histories(&mut self, linked: Vec<Self>) {
+    pub(crate) fn link_histories(&mut self, linked: Vec<Self>) {
         self.linked = linked;
         self.choose_history();
     }
@@ -188,7 +188,7 @@ impl TurnReading {
     }
 
     /// Replaces messages by their present records. The texts of their files take room from older messages.
-    pub(super) fn replace_messages(&mut self, changed: Vec<Message>) {
+    pub(crate) fn replace_messages(&mut self, changed: Vec<Message>) {
         for message in changed {
             let same = |known: &&mut Message| known.ordinal == message.ordinal;
             if let Some(known) = self.known.iter_mut().find(same) {
@@ -199,25 +199,25 @@ impl TurnReading {
     }
 
     /// Returns all known messages, read or not.
-    pub(super) fn known_messages(&self) -> &[Message] {
+    pub(crate) fn known_messages(&self) -> &[Message] {
         &self.known
     }
 
     /// Returns the messages that are read, ordered by ordinal.
-    pub(super) fn chosen_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
+    pub(crate) fn chosen_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.known
             .iter()
             .filter(|message| self.chosen.contains(&message.ordinal))
     }
 
     /// Returns the messages that are read and that the reply answers.
-    pub(super) fn owed_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
+    pub(crate) fn owed_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.chosen_messages()
             .filter(|message| self.is_owed_message(message))
     }
 
     /// Returns `true` if `message` is the contact's and is answered by this turn, not before.
-    pub(super) fn is_owed_message(&self, message: &Message) -> bool {
+    pub(crate) fn is_owed_message(&self, message: &Message) -> bool {
         message.role == Role::User && message.ordinal > self.answered && message.ordinal <= self.covers
     }
 }
@@ -243,7 +243,7 @@ fn count_characters(message: &Message, max: usize) -> usize {
 }
 
 /// Returns the same without the text of the message's file.
-pub(super) fn count_own_characters(message: &Message, max: usize) -> usize {
+pub(crate) fn count_own_characters(message: &Message, max: usize) -> usize {
     // A provider may tell of a quoted message nothing but its id: its words come from the store.
     let is_quoting = message.role == Role::User && message.context.reply_to.is_some();
     let quoted = if is_quoting { QUOTE_ROOM } else { 0 };
@@ -259,7 +259,7 @@ fn follows(answer: &Message, message: &Message) -> bool {
 }
 
 /// Returns `true` if the contact has the message or may have it. The contact's own messages count.
-pub(super) fn reached_contact(message: &Message) -> bool {
+pub(crate) fn reached_contact(message: &Message) -> bool {
     message.out.as_ref().is_none_or(|out| {
         out.maybe_sent
             || !matches!(

@@ -1,13 +1,19 @@
 //! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
 
 use crate::Deps;
+use crate::hooks::turn_part::TurnPart;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
 use crate::steps::knowledge_search::search_loaded_snapshot;
 use crate::steps::question_rewriting::{AskedMessage, needs_rewriting, rewrite_question};
-use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::transcript::{ShownFiles, build_transcript, list_owed_words};
-use crate::usecases::reply::turn_end::TurnStop;
-use recado_domain::knowledge::{FoundBlocks, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
+use crate::steps::turn::transcript::{ShownFiles, build_transcript, list_owed_words};
+use crate::steps::turn::turn_end::TurnStop;
+use crate::steps::turn::{LeasedTurn, StepTimes};
+use async_trait::async_trait;
+use recado_domain::knowledge::{
+    FoundBlocks, KnowledgeGap, NOTHING_FOUND, SnapshotName, TurnKnowledge, render_knowledge,
+};
+use recado_domain::turn::TurnStep;
+use recado_ports::ports::LlmRequest;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 
@@ -20,13 +26,39 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 /// Maximum number of characters of the contact's messages that are searched for.
 const QUESTION_MAX: usize = 2_000;
 
+/// The knowledge of agents.
+pub(crate) struct Knowledge;
+
+/// The blocks that were found, as the model reads them.
+pub(super) struct FoundKnowledge(pub(super) String);
+
+#[async_trait]
+impl TurnPart for Knowledge {
+    async fn prepare_draft(
+        &self,
+        deps: &Deps,
+        turn: &mut LeasedTurn<'_>,
+        times: &mut StepTimes,
+    ) -> Result<(), TurnStop> {
+        let finds = find_knowledge(deps, turn);
+        if let Some(found) = times.run(deps, TurnStep::Knowledge, finds).await? {
+            turn.state.keep(FoundKnowledge(found));
+        }
+        Ok(())
+    }
+
+    async fn add_to_request(&self, _deps: &Deps, turn: &mut LeasedTurn<'_>, request: &mut LlmRequest) {
+        let found = turn.state.take::<FoundKnowledge>().map(|found| found.0);
+        let has_searched = turn.draft.turn.knowledge.is_some();
+        let nothing_found = has_searched.then(|| NOTHING_FOUND.to_owned());
+        request.knowledge = found.or(nothing_found);
+    }
+}
+
 /// Finds the blocks that answer the contact's messages, and returns them as the model reads them. If all the agent's documents are short,
 /// those that were not found stand behind. The turn goes on without them if
 /// the snapshot cannot be read, is damaged or takes too long; its record says so.
-pub(in crate::usecases::reply) async fn find_knowledge(
-    deps: &Deps,
-    turn: &mut LeasedTurn<'_>,
-) -> Result<Option<String>, TurnStop> {
+async fn find_knowledge(deps: &Deps, turn: &mut LeasedTurn<'_>) -> Result<Option<String>, TurnStop> {
     let Some(name) = turn.bound.knowledge.clone() else {
         return Ok(None);
     };

@@ -1,45 +1,52 @@
-//! The step [`recado_domain::turn::TurnStep::ReadyReply`]: takes a reply for which the model is not asked.
+//! Replies for which nobody is asked: after too many attempts, above a limit of the agent, and to what nobody can read.
 
-use super::spelling_correction::only_corrects_spelling;
 use crate::Deps;
-use crate::usecases::reply::draft::DraftedReply;
-use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::reading::TurnReading;
-use crate::usecases::reply::turn_end::TurnStop;
+use crate::hooks::turn_part::TurnPart;
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::draft::DraftedReply;
+use crate::steps::turn::reading::TurnReading;
+use async_trait::async_trait;
 use recado_domain::reason::Reason;
 
-/// Returns the reply of a turn for which the model is not asked. `None`: the model is to be asked. Such a reply is the agent's
-/// error message after too many attempts, what its limits say above one of them, or its `unsupported_message`. It has no messages if the contact only
-/// corrected the spelling of what is answered.
-pub(in crate::usecases::reply) async fn find_ready_reply(
-    deps: &Deps,
-    turn: &LeasedTurn<'_>,
-) -> Result<Option<DraftedReply>, TurnStop> {
-    if only_corrects_spelling(&turn.conversation, &turn.reading) {
-        return Ok(Some(DraftedReply::silence(
-            deps,
-            &turn.bound,
-            Reason::SpellingCorrection,
-        )));
-    }
-    if turn.draft.attempt > deps.settings().attempts.turn {
+/// Turns that several workers did not end.
+pub(crate) struct FailedAttempts;
+
+#[async_trait]
+impl TurnPart for FailedAttempts {
+    fn find_reply_at_once(&self, deps: &Deps, turn: &LeasedTurn<'_>) -> Option<DraftedReply> {
+        if turn.draft.attempt <= deps.settings().attempts.turn {
+            return None;
+        }
         // Several workers crashed or failed. The contact is told so, and the model is not called again.
         tracing::error!(
             attempt = turn.draft.attempt,
             "the model was asked too often for one turn"
         );
-        return Ok(Some(DraftedReply::error_reply(
-            deps,
-            &turn.bound,
-            Reason::ModelFailed,
-        )));
+        Some(DraftedReply::error_reply(deps, &turn.bound, Reason::ModelFailed))
     }
-    if let Some(pause) = turn.pause {
-        return Ok(Some(DraftedReply::pause_reply(deps, &turn.bound, pause.reason)));
+}
+
+/// The limits of agents: the contact is told of a pause, where they say so.
+pub(crate) struct AgentPauses;
+
+#[async_trait]
+impl TurnPart for AgentPauses {
+    fn find_reply_at_once(&self, deps: &Deps, turn: &LeasedTurn<'_>) -> Option<DraftedReply> {
+        let pause = turn.pause?;
+        Some(DraftedReply::pause_reply(deps, &turn.bound, pause.reason))
     }
-    let words = turn.bound.agent.unsupported_message.as_deref();
-    let unsupported = words.filter(|_| is_all_unsupported(&turn.reading));
-    Ok(unsupported.map(|words| DraftedReply::from_text(deps, &turn.bound, words)))
+}
+
+/// The `unsupported_message` of agents.
+pub(crate) struct UnsupportedContent;
+
+#[async_trait]
+impl TurnPart for UnsupportedContent {
+    fn find_reply_at_once(&self, deps: &Deps, turn: &LeasedTurn<'_>) -> Option<DraftedReply> {
+        let words = turn.bound.agent.unsupported_message.as_deref();
+        let unsupported = words.filter(|_| is_all_unsupported(&turn.reading));
+        unsupported.map(|words| DraftedReply::from_text(deps, &turn.bound, words))
+    }
 }
 
 /// Returns `true` if everything that expects an answer is content of unknown kinds without words.
@@ -54,7 +61,7 @@ fn is_all_unsupported(reading: &TurnReading) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usecases::reply::transcript::tests::message;
+    use crate::steps::turn::transcript::tests::message;
     use recado_domain::content::Content;
     use recado_domain::ids::Ordinal;
     use recado_domain::message::{Message, Role};

@@ -1,13 +1,17 @@
-//! A drafted reply, and the messages that it becomes.
+//! A drafted reply: what answer it is made of, and the messages that it becomes.
 
+use super::LeasedTurn;
+use super::transcript::strip_repeated_marks;
+use super::turn_end::{TurnEnd, TurnStop};
 use crate::Deps;
-use crate::usecases::reply::transcript::strip_repeated_marks;
+use crate::measure::{self, TurnPhase};
+use crate::steps::model_state::{record_missing_model_key, record_model_failure};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
 use recado_domain::formatting::format_for_whatsapp;
-use recado_domain::ids::{AgentId, CorrelationId, Ordinal};
+use recado_domain::ids::{AgentId, CorrelationId, InstanceId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Author, Outbox, ReplyPart};
@@ -18,7 +22,7 @@ use recado_domain::split::{SplitText, split_text};
 use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::LlmReply;
+use recado_ports::ports::{LlmError, LlmReply};
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
 /// that a contact gets from a model that does not stop.
@@ -28,7 +32,7 @@ const CUT_NOTE: &str = "the reply was longer than 10 messages: what came after t
 
 /// A reply before it is committed.
 #[derive(Debug)]
-pub(super) struct DraftedReply {
+pub(crate) struct DraftedReply {
     split_text: SplitText,
     model: Option<String>,
     usage: Option<TokenUsage>,
@@ -43,14 +47,14 @@ pub(super) struct DraftedReply {
     /// Time for which the reply is held back.
     delay: SignedDuration,
     /// The decision that the agent took with the reply.
-    pub(super) decision: Option<AgentDecision>,
+    pub(crate) decision: Option<AgentDecision>,
     /// Reason for which nothing is to be answered, so that there are no messages; `None` for a reply.
-    pub(super) silence: Option<Reason>,
+    pub(crate) silence: Option<Reason>,
 }
 
 impl DraftedReply {
     /// Builds a reply from `text`, split into as many messages as the provider's maximum length requires.
-    pub(super) fn from_text(deps: &Deps, bound: &InstanceConfig, text: &str) -> Self {
+    pub(crate) fn from_text(deps: &Deps, bound: &InstanceConfig, text: &str) -> Self {
         let signature = bound.agent.signature.clone();
         let added = signature.as_ref().map_or(0, Signature::added_length);
         let known = capabilities(deps, bound);
@@ -70,7 +74,7 @@ impl DraftedReply {
     }
 
     /// Makes the draft of a turn in which nothing is to be answered, for this reason.
-    pub(super) fn silence(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub(crate) fn silence(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
             silence: Some(reason),
             ..Self::from_text(deps, bound, "")
@@ -79,7 +83,7 @@ impl DraftedReply {
 
     /// Builds a reply from the model's answer. The stored text is the text that is sent. So its echo is recognized, and
     /// its length is measured as it is sent. A hand-over without words gets the agent's configured words.
-    pub(super) fn from_model(deps: &Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
+    pub(crate) fn from_model(deps: &Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
         let text = match strip_repeated_marks(&answer.text) {
             "" => &bound.agent.hand_over_message,
             text => text,
@@ -93,7 +97,7 @@ impl DraftedReply {
     }
 
     /// Builds a reply with the agent's error message, which the contact gets for this reason.
-    pub(super) fn error_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub(crate) fn error_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
             failure: Some(reason),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
@@ -101,7 +105,7 @@ impl DraftedReply {
     }
 
     /// Builds the reply that the contact gets when the agent pauses for this reason.
-    pub(super) fn pause_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub(crate) fn pause_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         match bound.agent.limits.reply_for(reason) {
             LimitReply::HandOverMessage => Self {
                 failure: Some(reason),
@@ -112,12 +116,12 @@ impl DraftedReply {
     }
 
     /// Adds the tokens of answers that are not in the reply.
-    pub(super) fn add_unused_answers(&mut self, asked: impl IntoIterator<Item = ModelUse>) {
+    pub(crate) fn add_unused_answers(&mut self, asked: impl IntoIterator<Item = ModelUse>) {
         self.unused_answers.extend(asked);
     }
 
     /// Returns what the turn of `draft` used, for a reply that is not committed.
-    pub(super) fn unsent_use(&self, agent: &AgentId, draft: &Draft) -> UnsentUse {
+    pub(crate) fn unsent_use(&self, agent: &AgentId, draft: &Draft) -> UnsentUse {
         let drafted = self.model.clone().zip(self.usage);
         let drafted = drafted.map(|(model, tokens)| ModelUse { model, tokens });
         let rewriting = draft.turn.rewriting.as_deref().cloned();
@@ -131,19 +135,19 @@ impl DraftedReply {
     }
 
     /// Returns `true` if the contact gets the agent's error message because the model failed.
-    pub(super) fn is_model_failure(&self) -> bool {
+    pub(crate) fn is_model_failure(&self) -> bool {
         self.failure == Some(Reason::ModelFailed)
     }
 
     /// Returns `true` if the contact gets the agent's error message, or is told of a pause.
-    pub(super) fn is_error_reply(&self) -> bool {
+    pub(crate) fn is_error_reply(&self) -> bool {
         self.failure.is_some()
     }
 
     /// Builds the messages to be sent, in order, and reserves a slot in the contact's own rate for each. `first` is the
     /// ordinal that the commit gave to the first message, `steps` are the durations of the turn's steps so far, and
     /// `last_words` says that a takeover does not cancel the messages.
-    pub(super) fn to_messages(
+    pub(crate) fn to_messages(
         &self,
         deps: &Deps,
         conversation: &mut Conversation,
@@ -216,4 +220,58 @@ impl DraftedReply {
         }
         turn
     }
+}
+
+/// Drafts the reply that an answer of a model or of a user's agent leads to.
+pub(crate) async fn draft_from_answer(
+    deps: &Deps,
+    turn: &LeasedTurn<'_>,
+    answer: Result<LlmReply, LlmError>,
+) -> Result<DraftedReply, TurnStop> {
+    let bound = &turn.bound;
+    match answer {
+        Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
+        Ok(LlmReply { model, usage, .. }) => {
+            tracing::error!("the model answered with nothing");
+            record_model_failure(deps, &bound.instance.id, &turn.conversation.id).await?;
+            let mut drafted = DraftedReply::error_reply(deps, bound, Reason::ModelFailed);
+            drafted.add_unused_answers([ModelUse { model, tokens: usage }]);
+            Ok(drafted)
+        }
+        Err(LlmError::Credentials(_)) => {
+            record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
+            Err(TurnEnd::ModelKeyMissing.into())
+        }
+        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_) | LlmError::FilesRefused(_))) => {
+            tracing::error!(%error, "the model failed: the agent's error message is the reply");
+            record_model_failure(deps, &bound.instance.id, &turn.conversation.id).await?;
+            Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
+        }
+    }
+}
+
+/// Records the time, the tokens and the error of a request to the model.
+pub(crate) fn measure_answer(
+    deps: &Deps,
+    instance: &InstanceId,
+    asked_at: Timestamp,
+    answer: &Result<LlmReply, LlmError>,
+) {
+    measure::record_turn_part(instance, TurnPhase::Model, asked_at, deps.system().now());
+    match answer {
+        Ok(reply) => {
+            measure::count_tokens(instance, reply.usage);
+            measure::count_ignored_decisions(instance, reply.ignored_calls);
+            if reply.calls.is_empty() && !has_words(reply) {
+                measure::count_model_error(instance, None);
+            }
+        }
+        Err(error) => measure::count_model_error(instance, Some(error)),
+    }
+}
+
+/// Returns `true` if the contact gets words with the answer: the model's, or those that are configured for a hand-over.
+fn has_words(answer: &LlmReply) -> bool {
+    let hands_over = matches!(answer.decision, Some(AgentDecision::HandOver { .. }));
+    hands_over || !strip_repeated_marks(&answer.text).is_empty()
 }

@@ -1,6 +1,11 @@
 //! Recognizes a turn in which the contact only corrected the spelling of a message that is answered.
 
-use crate::usecases::reply::reading::{TurnReading, wants_answer};
+use crate::Deps;
+use crate::hooks::turn_part::TurnPart;
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::draft::DraftedReply;
+use crate::steps::turn::reading::{TurnReading, wants_answer};
+use async_trait::async_trait;
 use jiff::SignedDuration;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
@@ -13,9 +18,20 @@ use recado_domain::reason::Reason;
 /// The longest time between a message and a correction of its spelling. Later, `*word` may mean something else.
 const CORRECTED_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
+/// Corrections of the spelling: nothing is to be answered.
+pub(crate) struct SpellingCorrections;
+
+#[async_trait]
+impl TurnPart for SpellingCorrections {
+    fn find_reply_at_once(&self, deps: &Deps, turn: &LeasedTurn<'_>) -> Option<DraftedReply> {
+        let is_correction = only_corrects_spelling(&turn.conversation, &turn.reading);
+        is_correction.then(|| DraftedReply::silence(deps, &turn.bound, Reason::SpellingCorrection))
+    }
+}
+
 /// Returns `true` if all owed messages only correct the spelling of the contact's message before them. A reply to that one is
 /// committed then. In doubt the answer is `false`, and they are answered.
-pub(super) fn only_corrects_spelling(conversation: &Conversation, reading: &TurnReading) -> bool {
+fn only_corrects_spelling(conversation: &Conversation, reading: &TurnReading) -> bool {
     let owed = reading.owed_messages();
     let mut owed = owed.filter(|message| wants_answer(message)).peekable();
     let Some(first) = owed.peek().copied() else {

@@ -4,7 +4,7 @@ mod files;
 mod revisions;
 
 use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact};
-pub(super) use files::ShownFiles;
+pub(crate) use files::ShownFiles;
 use files::TranscriptFiles;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -22,16 +22,16 @@ struct TranscriptPart<'a> {
 }
 
 /// A message as a turn reads it.
-pub(super) struct TranscriptMessage<'a> {
-    pub(super) message: &'a Message,
+pub(crate) struct TranscriptMessage<'a> {
+    pub(crate) message: &'a Message,
     /// Its text with that of its file, without a mark of who wrote it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Its file, if the model sees it.
-    pub(super) file: Option<ChatFile>,
+    pub(crate) file: Option<ChatFile>,
 }
 
 /// Lists the messages that a turn reads, in the order of the transcript. Messages that say nothing are left out.
-pub(super) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptMessage<'_>> {
+pub(crate) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptMessage<'_>> {
     let mut parts = list_parts(reading, shown);
     let mut listed = Vec::new();
     for (number, message) in order_messages(reading) {
@@ -61,7 +61,7 @@ fn says_nothing(text: &str) -> bool {
 
 /// Lists the messages that the reply answers, each with its words. An edited message has those of its newest edit. Messages that say
 /// nothing are left out.
-pub(super) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> {
+pub(crate) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> {
     let revised = Revisions::from_reading(reading);
     let owed = reading.owed_messages();
     owed.map(|message| (message, revised.visible_text(message)))
@@ -76,7 +76,7 @@ pub(super) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> 
 /// with their messages: those in `shown` as they are, others as text. The person's other conversations are read as one
 /// history with this one. With `times`, a line before a message tells when it was written, where hours or days lie between it and the
 /// one before it.
-pub(super) fn build_transcript(
+pub(crate) fn build_transcript(
     reading: &TurnReading,
     shown: ShownFiles,
     times: Option<MessageTimes<'_>>,
@@ -121,11 +121,11 @@ pub(super) fn build_transcript(
 
 /// The clock by which a transcript tells when messages were written.
 #[derive(Clone, Copy)]
-pub(super) struct MessageTimes<'a> {
+pub(crate) struct MessageTimes<'a> {
     /// The present.
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
     /// The zone of the instance.
-    pub(super) zone: &'a TimeZone,
+    pub(crate) zone: &'a TimeZone,
 }
 
 impl MessageTimes<'_> {
@@ -156,7 +156,7 @@ fn append_text(turns: &mut Vec<ChatTurn>, speaker: Speaker, text: &str) {
 }
 
 /// Returns `true` if a transcript tells when a message was written.
-pub(super) fn tells_times(turns: &[ChatTurn]) -> bool {
+pub(crate) fn tells_times(turns: &[ChatTurn]) -> bool {
     let mut lines = turns.iter().flat_map(|turn| turn.text.lines());
     lines.any(is_message_time)
 }
@@ -239,35 +239,9 @@ const PERSON_MARK: &str = "[person]";
 /// The mark of messages that another program wrote which answers the number's contacts.
 const OTHER_AGENT_MARK: &str = "[other agent]";
 
-/// Instructions for a model that reads messages of another program.
-pub(super) const OTHER_AGENT_INSTRUCTIONS: &str = "In this conversation, messages that begin with [other agent] were written by \
-    another automatic agent of the business, which answered the contact before you. Go on from what it said. Do not greet the \
-    contact again. Never write [other agent] yourself.";
-
-/// Instructions for a model that reads messages of a person.
-pub(super) const PERSON_INSTRUCTIONS: &str = "In this conversation, messages that begin with [person] were written by a \
-    colleague of yours, a person of the team. Go on from what they said, and keep what they promised. Do not greet the contact \
-    again. Never write [person] yourself.";
-
-/// Returns `true` if a turn reads a message that a person of the business wrote.
-pub(super) fn reads_person(reading: &TurnReading) -> bool {
-    let parts = std::iter::once(reading).chain(&reading.linked);
-    let mut chosen = parts.flat_map(TurnReading::chosen_messages);
-    chosen.any(|message| {
-        message.role == Role::Operator && !message.context.by_other_agent && reached_contact(message)
-    })
-}
-
-/// Returns `true` if a turn reads a message that another program wrote.
-pub(super) fn reads_other_agent(reading: &TurnReading) -> bool {
-    let parts = std::iter::once(reading).chain(&reading.linked);
-    let mut chosen = parts.flat_map(TurnReading::chosen_messages);
-    chosen.any(|message| message.context.by_other_agent)
-}
-
 /// Returns a model's text without the marks that it may have repeated at its begin: that of another author's message, and the
 /// time of a message. White space around it goes, too.
-pub(super) fn strip_repeated_marks(text: &str) -> &str {
+pub(crate) fn strip_repeated_marks(text: &str) -> &str {
     let mut text = text.trim();
     loop {
         let time = text.find(']').map(|end| text.split_at(end + 1));
@@ -317,4 +291,4 @@ fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -1,8 +1,8 @@
 //! Completes the functions of servers of the Model Context Protocol with what these tell of them.
 
+use super::called_tool::outcome_of;
 use crate::Deps;
-use crate::usecases::reply::leased_turn::LeasedTurn;
-use crate::usecases::reply::steps::tool_calls::outcome_of;
+use crate::steps::turn::LeasedTurn;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
 use recado_ports::ports::{ToolFailure, ToolLimits};

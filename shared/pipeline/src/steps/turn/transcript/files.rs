@@ -9,10 +9,10 @@ use recado_ports::ports::ChatFile;
 use std::collections::BTreeMap;
 
 /// A file that the model sees: its type and its bytes, or the reason why they are left out.
-pub(in crate::usecases::reply) type ShownFile = (MediaType, Result<Vec<u8>, FileOmission>);
+pub(crate) type ShownFile = (MediaType, Result<Vec<u8>, FileOmission>);
 
 /// The files that the model sees in one turn, by the ordinals of their messages.
-pub(in crate::usecases::reply) type ShownFiles = BTreeMap<Ordinal, ShownFile>;
+pub(crate) type ShownFiles = BTreeMap<Ordinal, ShownFile>;
 
 /// The files of the messages that a turn reads, while the transcript is built.
 pub(super) struct TranscriptFiles {

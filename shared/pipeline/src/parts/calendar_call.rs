@@ -1,22 +1,55 @@
 //! Calls the functions of a calendar, for the model that drafts a reply.
 
-use super::tool_calls::outcome_of;
+use super::called_tool::{Told, check_call, find_called_tool, note_call, outcome_of};
 use crate::Deps;
+use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::{DraftedJournal, confirm_booking, follow_event};
-use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::turn_end::TurnStop;
+use async_trait::async_trait;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::{Booking, EffectAction, EffectId, HeldCell};
-use recado_domain::tools::{AskedSlots, CalendarFunction, CalendarOperation, ToolOutcome, cells_of_others};
-use recado_ports::ports::{EventLook, ToolFailure, ToolLimits};
+use recado_domain::tools::{
+    AskedSlots, CalendarFunction, CalendarOperation, Tool, ToolOutcome, cells_of_others,
+};
+use recado_ports::ports::{EventLook, ModelCall, ToolFailure, ToolLimits};
 use recado_ports::records::effects::list_held_cells;
 use recado_ports::time_limit::run_within;
 use serde_json::Value;
 
-/// The outcome of a call, and the words for the model.
-type Told = (ToolOutcome, String);
+/// The calendars of tenants.
+pub(crate) struct Calendars;
+
+#[async_trait]
+impl TurnPart for Calendars {
+    async fn answer_call(
+        &self,
+        deps: &Deps,
+        turn: &mut LeasedTurn<'_>,
+        call: &ModelCall,
+    ) -> Result<Option<AnsweredCall>, TurnStop> {
+        Ok(Box::pin(answer_reading_call(deps, turn, call)).await)
+    }
+}
+
+/// Answers a call of a function that reads. `None`: it is none of them.
+pub(super) async fn answer_reading_call(
+    deps: &Deps,
+    turn: &mut LeasedTurn<'_>,
+    call: &ModelCall,
+) -> Option<AnsweredCall> {
+    let tool = find_called_tool(turn, call, |tool: &Tool| !tool.acts())?;
+    let function = tool.function.as_deref()?;
+    let began_at = deps.system().now();
+    let told = match check_call(deps, turn, &tool, call).await {
+        Ok(limits) => read_calendar(deps, turn, function, &call.arguments, limits).await,
+        Err(refused) => refused,
+    };
+    Some(note_call(deps, turn, (&tool, call), began_at, told))
+}
 
 /// Answers a call that reads: lists free slots, or the contact's appointments.
-pub(super) async fn read_calendar(
+async fn read_calendar(
     deps: &Deps,
     turn: &mut LeasedTurn<'_>,
     function: &CalendarFunction,
@@ -25,10 +58,10 @@ pub(super) async fn read_calendar(
 ) -> Told {
     let now = deps.system().now();
     if function.operation == CalendarOperation::Appointments {
-        return list_appointments(deps, turn.journal.as_mut(), function, limits).await;
+        return list_appointments(deps, turn.state.find_mut::<DraftedJournal>(), function, limits).await;
     }
     if function.operation == CalendarOperation::Confirm {
-        return confirm_appointment(deps, turn.journal.as_mut(), function, arguments).await;
+        return confirm_appointment(deps, turn.state.find_mut::<DraftedJournal>(), function, arguments).await;
     }
     let asked = match function.read_slots_question(arguments, now) {
         Ok(asked) => asked,
@@ -57,7 +90,7 @@ pub(super) async fn plan_calendar_effect(
         let planned = function.plan_new_booking(arguments, &busy, now);
         return refuse_with_other_times(deps, turn, (function, arguments), limits, planned).await;
     }
-    let Some(drafted) = turn.journal.as_mut() else {
+    let Some(drafted) = turn.state.find_mut::<DraftedJournal>() else {
         return Err(refuse_with_words("there is no such appointment of this contact"));
     };
     let found = function.find_named_booking(arguments, &drafted.journal.record, now);
