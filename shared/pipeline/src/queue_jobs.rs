@@ -3,11 +3,13 @@
 use crate::features::FEATURE_JOBS;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::trace_span::continue_trace;
+use crate::steps::verdict::Verdict;
 use crate::usecases::{reply, send};
-use crate::{Deps, Verdict};
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::{EmailSenders, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use std::time::Duration;
@@ -15,12 +17,18 @@ use tracing::Instrument;
 
 /// Handles one message of the queue `turns`. `receives` is how often the queue has delivered it; the function that runs it ends at
 /// `deadline`, if it ends.
-pub async fn handle_turns_message(
-    deps: &Deps,
-    body: &str,
+///
+/// The future is boxed here, so that it is compiled with this crate.
+pub fn handle_turns_message<'a>(
+    deps: &'a Deps,
+    body: &'a str,
     receives: u32,
     deadline: Option<Timestamp>,
-) -> Verdict {
+) -> BoxFuture<'a, Verdict> {
+    Box::pin(run_turns_message(deps, body, receives, deadline))
+}
+
+async fn run_turns_message(deps: &Deps, body: &str, receives: u32, deadline: Option<Timestamp>) -> Verdict {
     let message: TurnsMessage = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
         Ok(message) => message,
         Err(verdict) => return verdict,
@@ -78,7 +86,19 @@ fn drop_job_of_nobody(queue: QueueName) -> Verdict {
 
 /// Handles one message of the queue `outbound`. `receives` is how often the queue has delivered it. No attempt begins that may not
 /// end before `deadline`.
-pub async fn handle_outbound_message(
+///
+/// The future is boxed here, so that it is compiled with this crate.
+pub fn handle_outbound_message<'a>(
+    deps: &'a Deps,
+    carriers: &'a dyn EmailSenders,
+    body: &'a str,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> BoxFuture<'a, Verdict> {
+    Box::pin(run_outbound_message(deps, carriers, body, receives, deadline))
+}
+
+async fn run_outbound_message(
     deps: &Deps,
     carriers: &dyn EmailSenders,
     body: &str,

@@ -57,8 +57,8 @@ fn a_folder_in_use_is_copied_and_a_data_folder_is_made_of_the_copy() {
     assert_eq!(check_backup(&copy.0, &unseen()).unwrap(), made);
     assert_eq!(restore_backup(&copy.0, &other.0, &unseen()).unwrap(), made);
     let restored = other.store();
-    let other = || IdentityKey::from_bytes([1; 32]);
-    assert_eq!(block_on(restored.keep_identity_key(&other)).unwrap(), key);
+    let new = || IdentityKey::from_bytes([1; 32]);
+    assert_eq!(block_on(restored.keep_identity_key(&new)).unwrap(), key);
     assert_eq!(
         fs::read_to_string(other.0.join("payloads/large")).unwrap(),
         "a large body"

@@ -1,6 +1,5 @@
 //! Cancels messages that are not to leave any more, because what they say is over.
 
-use crate::Deps;
 use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::records::effects::find_journal;
 
 /// Promise: a message with an end does not leave after it. Other messages do not wait for it in another group either.

@@ -1,6 +1,5 @@
 //! Holds messages to people who never wrote back while WhatsApp lets the number begin no chats: each try would prolong that.
 
-use crate::Deps;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::first_contact::{is_first_contact, stop_first_contacts};
@@ -9,6 +8,7 @@ use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::instance::InstanceChange;
 use recado_domain::message::Outgoing;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Promise: after a refused first contact no other one leaves until the stop is over, and then one message is tried before the others.

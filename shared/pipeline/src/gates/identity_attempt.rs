@@ -1,6 +1,5 @@
 //! Looks, before a message leaves for its recipient's linked identity, whether that is still needed and allowed.
 
-use crate::Deps;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
@@ -12,6 +11,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Promise: the attempt by the linked identity ends before it leaves if WhatsApp or the person told meanwhile that it is not needed, if

@@ -2,7 +2,6 @@
 //! its batch may be stopped, and what it reminds of may be off.
 
 use super::identity_attempt::keep_sent;
-use crate::Deps;
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use async_trait::async_trait;
@@ -11,6 +10,7 @@ use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::WriteOutcome;
 use recado_ports::records::batches::find_batch;
 

@@ -1,6 +1,5 @@
 //! Marks as read what a person answers by the API, where the instance is configured so.
 
-use crate::Deps;
 use crate::hooks::beside_send::BesideSend;
 use futures::future::BoxFuture;
 use recado_domain::config::InstanceConfig;
@@ -8,6 +7,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Outgoing, Role};
 use recado_domain::outbox::Author;
+use recado_ports::Deps;
 
 /// Number of messages before an answer among which those that it answers are looked for.
 const LOOKED_AT: usize = 100;

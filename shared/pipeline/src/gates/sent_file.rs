@@ -1,6 +1,5 @@
 //! The file of a message that is sent: the bytes of an upload leave in place of its id, and are stored as the file of the message, too.
 
-use crate::Deps;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_form::{MessageForm, SendForm};
 use crate::hooks::send_gate::{SendContext, StepResult};
@@ -12,6 +11,7 @@ use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
 use recado_domain::retention::RetentionPolicy;
+use recado_ports::Deps;
 use recado_ports::ports::{FileBytes, FileError, PortResult};
 use sha2::{Digest, Sha256};
 use std::error::Error;

@@ -3,7 +3,6 @@
 //! closed.
 
 use super::template_check;
-use crate::Deps;
 use crate::hooks::send_form::{MessageForm, Replacement, SendForm};
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::linked_threads::find_latest_conversation;
@@ -19,6 +18,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, WriteOutcome};
 

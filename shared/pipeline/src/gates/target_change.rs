@@ -1,10 +1,10 @@
 //! Records a reaction, an edit or a deletion that is sent with the message that it is about.
 
-use crate::Deps;
 use crate::hooks::after_commit::AfterCommit;
 use crate::steps::message_changes::record_change;
 use async_trait::async_trait;
 use recado_domain::message::Outgoing;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Promise: a change that the business sends is shown with its message.

@@ -1,12 +1,12 @@
 //! Asks the provider about a template before it is sent. Answers are kept for a while, so that few sends ask.
 
-use crate::Deps;
 use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::TemplateAnswer;
 
 /// Greatest age of an answer with which a template is sent.

@@ -1,7 +1,6 @@
 //! Keeps messages back that would take a contact's thread from another program, for example from Meta's own agent: the provider
 //! gives the thread to whoever sends a message that is no template.
 
-use crate::Deps;
 use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::linked_threads::find_latest_conversation;
 use async_trait::async_trait;
@@ -9,6 +8,7 @@ use jiff::Timestamp;
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::bypasses_window;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 
 /// Promise: a message takes a contact's thread from another program only if a person or the setting `takes_threads` says so.

@@ -1,10 +1,10 @@
 //! The hook around the commit that stores how a send ended.
 
-use crate::Deps;
 use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::message::Outgoing;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Does what follows once it is known how a send ended.

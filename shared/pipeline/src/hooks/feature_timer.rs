@@ -1,11 +1,12 @@
 //! The hooks for what falls due in a feature: records with a time of their own, and jobs of the queues `turns` and `outbound`.
 
-use crate::{Deps, Verdict};
+use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::{EmailSenders, OverdueWork, PortResult};
 
 /// The records of a feature that have a time of their own. `reconcile` asks each minute which are due, and has them handled.

@@ -1,6 +1,5 @@
 //! The question what an event means: [`InboundRule`].
 
-use crate::Deps;
 use crate::steps::inbound_arrival::{InboundArrival, InstanceEvent};
 use crate::steps::person_thread::FoundThread;
 use async_trait::async_trait;
@@ -8,6 +7,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::MessagePosition;
 use recado_domain::message::{Message, Outgoing};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// A rule that says what a message means for one feature. The processing of an event asks all of them, in the order of

@@ -1,12 +1,12 @@
 //! The hook for work that a feature does in the background, once a minute or less often.
 
-use crate::Deps;
 use crate::steps::installation_reading::InstallationReading;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::alert::MissingSecret;
 use recado_domain::connection_look::ConnectionLook;
 use recado_domain::sample::MinuteSample;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// A pass of a feature, which `reconcile` runs in each minute in which it is due. One that fails is logged and counted, and the others

@@ -1,11 +1,11 @@
 //! The checks of a drafted reply: what must be true of it, and of the records, for its commit.
 
-use crate::Deps;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::TurnEnd;
 use async_trait::async_trait;
 use recado_domain::conversation::Conversation;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::table::Write;
 

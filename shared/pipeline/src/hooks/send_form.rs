@@ -1,10 +1,10 @@
 //! The form in which a message leaves: usually its own content.
 
 use super::send_gate::{SendContext, StepResult};
-use crate::Deps;
 use async_trait::async_trait;
 use recado_domain::content::Content;
 use recado_domain::message::Outgoing;
+use recado_ports::Deps;
 
 /// The form of a message. The default is its own content as it is stored.
 #[derive(Debug, Default)]

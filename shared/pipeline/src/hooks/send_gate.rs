@@ -1,6 +1,5 @@
 //! The gates of a message: they are asked whether it may leave, and until when that holds.
 
-use crate::Deps;
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::InvalidTransition;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::PortError;
 
 /// The data that every step of a send job needs.

@@ -1,6 +1,5 @@
 //! The parts of a turn: what the model gets, and what it may call. Each is one feature's.
 
-use crate::Deps;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::TurnStop;
 use crate::steps::turn::{LeasedTurn, StepTimes, TurnState};
@@ -8,6 +7,7 @@ use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::{LlmError, LlmRequest, ModelCall};
 
 /// A feature in a turn. A turn calls the methods in their order here, each of all parts before the next one.

@@ -1,7 +1,6 @@
 //! Calls the functions of a calendar, for the model that drafts a reply.
 
 use super::called_tool::{Told, check_call, find_called_tool, note_call, outcome_of};
-use crate::Deps;
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::{DraftedJournal, confirm_booking, follow_event};
 use crate::steps::turn::LeasedTurn;
@@ -12,6 +11,7 @@ use recado_domain::effects::{Booking, EffectAction, EffectId, HeldCell};
 use recado_domain::tools::{
     AskedSlots, CalendarFunction, CalendarOperation, Tool, ToolOutcome, cells_of_others,
 };
+use recado_ports::Deps;
 use recado_ports::ports::{EventLook, ModelCall, ToolFailure, ToolLimits};
 use recado_ports::records::effects::list_held_cells;
 use recado_ports::time_limit::run_within;

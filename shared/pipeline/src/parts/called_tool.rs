@@ -1,10 +1,10 @@
 //! A call of a tool of the agent: whether it may be made, and what is noted of it.
 
-use crate::Deps;
 use crate::hooks::turn_part::AnsweredCall;
 use crate::steps::turn::LeasedTurn;
 use jiff::Timestamp;
 use recado_domain::tools::{Tool, ToolOutcome, render_tool_result};
+use recado_ports::Deps;
 use recado_ports::ports::{ModelCall, ToolFailure, ToolLimits};
 
 /// The outcome of a call, and the words for the model.

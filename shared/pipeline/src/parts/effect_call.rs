@@ -2,7 +2,6 @@
 
 use super::calendar_call::{describe_other_times, plan_calendar_effect};
 use super::called_tool::{Told, check_call, describe_missing_time, find_called_tool, note_call, outcome_of};
-use crate::Deps;
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::{
     DraftedJournal, EffectEnd, EffectStop, note_other_event, perform_effect, plan_reminders,
@@ -15,6 +14,7 @@ use recado_domain::effects::{
     BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, Journal, ToolName,
 };
 use recado_domain::tools::{CalendarFunction, Tool, ToolOutcome};
+use recado_ports::Deps;
 use recado_ports::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits};
 use recado_ports::random_id::{generate_effect_id, generate_nonce};
 use recado_ports::time_limit::run_within;

@@ -1,7 +1,6 @@
 //! The journal of what the agent's tools did for the contact: a draft knows it, and its reply is committed only if no more was done.
 //! A conversation is handed over to a person if the contact may not learn of an effect, which was performed or may have been.
 
-use crate::Deps;
 use crate::hooks::reply_check::ReplyCheck;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::effects::DraftedJournal;
@@ -17,6 +16,7 @@ use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::millis::add_duration;
 use recado_domain::tools::Tool;
 use recado_domain::turn::TurnStep;
+use recado_ports::Deps;
 use recado_ports::ports::{LlmRequest, PortResult};
 use recado_ports::records::effects::{find_journal, is_journal_unchanged};
 use recado_ports::table::{Versioned, Write};

@@ -1,7 +1,6 @@
 //! Asks an agent that the user runs, in the place of a model.
 
 use super::knowledge::FoundKnowledge;
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::measure;
 use crate::steps::turn::LeasedTurn;
@@ -15,6 +14,7 @@ use recado_domain::config::{ContactField, HttpAgent};
 use recado_domain::hours::{OpeningDay, OpeningException, OpeningState};
 use recado_domain::present::{Present, PresentHours};
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::HttpAgentRequest;
 use serde_json::{Map, Value, json};
 use std::mem;

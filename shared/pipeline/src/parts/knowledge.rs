@@ -1,6 +1,5 @@
 //! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
 
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
 use crate::steps::knowledge_search::search_loaded_snapshot;
@@ -13,6 +12,7 @@ use recado_domain::knowledge::{
     FoundBlocks, KnowledgeGap, NOTHING_FOUND, SnapshotName, TurnKnowledge, render_knowledge,
 };
 use recado_domain::turn::TurnStep;
+use recado_ports::Deps;
 use recado_ports::ports::LlmRequest;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;

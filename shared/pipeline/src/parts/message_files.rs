@@ -1,7 +1,6 @@
 //! The files of messages in a turn: fetches them, has their texts read, and opens those that the model sees. A file that a model does
 //! not take is noted in the record of its message, so that it is shown to no model again; the others are shown.
 
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::file_fetch::{
@@ -23,6 +22,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::model_files::{FileOmission, FileRefusal};
 use recado_domain::turn::TurnStep;
+use recado_ports::Deps;
 use recado_ports::ports::{LlmError, LlmRequest};
 use recado_ports::time_limit::run_within;
 use std::time::Duration;

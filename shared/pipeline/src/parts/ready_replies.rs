@@ -1,12 +1,12 @@
 //! Replies for which nobody is asked: after too many attempts, above a limit of the agent, and to what nobody can read.
 
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::reading::TurnReading;
 use async_trait::async_trait;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 
 /// Turns that several workers did not end.
 pub(crate) struct FailedAttempts;

@@ -2,7 +2,6 @@
 
 use super::calendar_call::answer_reading_call;
 use super::effect_call::answer_acting_call;
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::effects::DraftedJournal;
 use crate::steps::turn::LeasedTurn;
@@ -13,6 +12,7 @@ use recado_domain::ids::Ordinal;
 use recado_domain::invitations::{GuestAnswer, recognize_appointment_answer};
 use recado_domain::message::{Message, Role};
 use recado_domain::tools::{CalendarOperation, Tool};
+use recado_ports::Deps;
 use recado_ports::ports::{LlmRequest, ModelCall, ToolExchange};
 use serde_json::json;
 

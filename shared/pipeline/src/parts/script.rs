@@ -1,11 +1,11 @@
 //! The scripts of agents: the model follows the step at which the conversation is.
 
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::TurnStop;
 use async_trait::async_trait;
+use recado_ports::Deps;
 use recado_ports::ports::LlmRequest;
 
 /// The scripts of agents.

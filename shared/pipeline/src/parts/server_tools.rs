@@ -1,10 +1,10 @@
 //! Completes the functions of servers of the Model Context Protocol with what these tell of them.
 
 use super::called_tool::outcome_of;
-use crate::Deps;
 use crate::steps::turn::LeasedTurn;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
+use recado_ports::Deps;
 use recado_ports::ports::{ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
 use std::collections::BTreeMap;

@@ -1,6 +1,5 @@
 //! Recognizes a turn in which the contact only corrected the spelling of a message that is answered.
 
-use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
@@ -14,6 +13,7 @@ use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 
 /// The longest time between a message and a correction of its spelling. Later, `*word` may mean something else.
 const CORRECTED_WITHIN: SignedDuration = SignedDuration::from_mins(1);

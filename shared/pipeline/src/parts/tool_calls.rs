@@ -2,7 +2,6 @@
 
 use super::called_tool::{Told, check_call, find_called_tool, note_call, outcome_of};
 use super::server_tools::complete_server_functions;
-use crate::Deps;
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::DraftedJournal;
 use crate::steps::turn::LeasedTurn;
@@ -10,6 +9,7 @@ use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::TurnStop;
 use async_trait::async_trait;
 use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool, ToolOutcome};
+use recado_ports::Deps;
 use recado_ports::ports::{LlmRequest, ModelCall, OfferedTool, ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
 

@@ -1,6 +1,5 @@
 //! Looks at the instance's access list before a contact's message begins a conversation.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::person_thread::{self, FoundThread};
@@ -8,6 +7,7 @@ use async_trait::async_trait;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::conversation::ConversationStatus;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Refuses the first message of a contact whom the instance's access list refuses. A conversation that exists goes on.

@@ -1,6 +1,5 @@
 //! Understands an answer to a question that was sent as numbered text.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_target::find_target_message;
@@ -14,6 +13,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.

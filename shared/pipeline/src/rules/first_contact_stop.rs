@@ -1,10 +1,10 @@
 //! Stops first contacts where the provider refuses them.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::{InboundRule, LateFailure};
 use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::inbound_arrival::InstanceEvent;
 use async_trait::async_trait;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 

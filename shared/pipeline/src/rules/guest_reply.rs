@@ -2,7 +2,6 @@
 //! with the contact's number, who may be invited by e-mail or in person. A message that answers nothing costs nothing. A guest or an
 //! occasion that cannot be read is passed over: the contact is answered all the same.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::guests::{find_guests, mark_pages_changed};
 use crate::steps::inbound_arrival::InboundArrival;
@@ -16,6 +15,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{GuestId, OccasionId, Ordinal};
 use recado_domain::invitations::{Guest, GuestReply, GuestStatus, recognize_answer};
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::guests::{GuestOutcome, find_guest, save_guest};
 use recado_ports::records::occasions::find_occasion;

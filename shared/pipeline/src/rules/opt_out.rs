@@ -1,12 +1,12 @@
 //! Notes a contact's preference to get no more unsolicited messages, or to get them again.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::identity::load_identity_key;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::person_thread::find_person_thread;
 use async_trait::async_trait;
 use recado_domain::opt_out::{OptOut, RecipientAddress, recognize_preference};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::opt_outs::apply_opt_out;
 

@@ -1,11 +1,11 @@
 //! Notes with the instance that another program holds threads of its contacts.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use async_trait::async_trait;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::thread_hold::ThreadControl;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Notes with the instance that another program answers its contacts, at most once a day.

@@ -1,7 +1,6 @@
 //! Greetings and away messages that the phone's WhatsApp Business app writes by itself. No person answered with them, so they take no
 //! conversation over.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use async_trait::async_trait;
@@ -12,6 +11,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 
 /// The longest time between the contact's message and the app's. Nobody reads, writes and sends as fast, and providers tell whole

@@ -1,6 +1,5 @@
 //! Finds the message that another one replies to. So people and the model read its words, whether the provider repeats them or not.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_target::find_target_message;
@@ -9,6 +8,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::context::shorten_quote;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Gives a reply the words of the message that it quotes, as they are stored and without our signature.

@@ -1,7 +1,6 @@
 //! Records a reaction, an edit or a deletion with the message that it is about. If the contact deleted the message for
 //! everyone, its content is removed; the message keeps its place.
 
-use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::inbound_arrival::InboundArrival;
@@ -12,6 +11,7 @@ use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Number of messages that one read returns.

@@ -1,6 +1,5 @@
 //! Gives conversations back to the agent when the time of their people is over.
 
-use crate::Deps;
 use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::linked_threads::give_back_others;
 use crate::steps::reply_coverage::highest_covered_ordinal;
@@ -11,6 +10,7 @@ use async_trait::async_trait;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::TokenName;
 use recado_domain::wake_up::{AgentReturnJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// The agent comes back to a conversation of people at the time that its record says.

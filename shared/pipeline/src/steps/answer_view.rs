@@ -1,6 +1,5 @@
 //! The answers to contacts' messages as operators read them, with the reason where there is none.
 
-use crate::Deps;
 use crate::steps::message_view::MessageView;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::wake_up::resolve_debounce;
@@ -12,6 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::effects::find_journal;

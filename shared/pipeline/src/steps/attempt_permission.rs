@@ -1,7 +1,6 @@
 //! Tells whether a message or an e-mail may leave by its next attempt: its batch, its occasion, and its guest with the rules of its tenant.
 //! It is asked before each attempt, also if an earlier one may have arrived.
 
-use crate::Deps;
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_stored_invitation;
 use crate::steps::occasion_reminders::find_planned;
@@ -10,6 +9,7 @@ use recado_domain::config::Tenant;
 use recado_domain::ids::BatchId;
 use recado_domain::invitations::{BatchState, ScheduledInvitation};
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::batches::find_batch;
 use recado_ports::records::occasions::find_occasion;

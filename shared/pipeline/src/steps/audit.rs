@@ -1,9 +1,9 @@
 //! Writes the audit. An entry is written before the change that it tells of: without the entry there is no change.
 
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditEntry, AuditedAction};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::audit::append_audit;

@@ -1,10 +1,10 @@
 //! Jobs that expand batches of invitations, on the queue `turns`.
 
-use crate::Deps;
 use jiff::SignedDuration;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::Batch;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::records::batches::{find_batch, save_batch};
 

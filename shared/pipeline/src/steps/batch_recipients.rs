@@ -1,8 +1,8 @@
 //! Forgets guests among the recipients of batches.
 
-use crate::Deps;
 use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest};
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{find_batch_chunk, list_batch_chunks, list_batches, save_batch_chunk};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

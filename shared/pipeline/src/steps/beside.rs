@@ -1,8 +1,8 @@
 //! Work beside other work: what the contact is shown must not delay what the contact is told.
 
-use crate::Deps;
 use futures::future::{Either, select};
 use jiff::SignedDuration;
+use recado_ports::Deps;
 use std::future::Future;
 use std::pin::pin;
 

@@ -1,6 +1,5 @@
 //! Takes back what was not sent when its batch was cancelled.
 
-use crate::Deps;
 use crate::steps::email_outbox::{outbox_of, save_outbox};
 use crate::steps::give_up::cancel_message;
 use recado_domain::email::EmailState;
@@ -10,6 +9,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::batches::find_batch;
 use recado_ports::records::invitations::find_invitation;

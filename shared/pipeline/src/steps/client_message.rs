@@ -1,6 +1,5 @@
 //! Adds a client's message to the recipient's conversation, at once or when its time has come.
 
-use crate::Deps;
 use crate::steps::{identity, linked_threads};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -11,6 +10,7 @@ use recado_domain::invitations::{InvitedGuest, ScheduledInvitation};
 use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::aliases::find_alias;

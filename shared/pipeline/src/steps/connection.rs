@@ -1,6 +1,5 @@
 //! The stored connection state of instances, and the release of parked conversations.
 
-use crate::Deps;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -11,6 +10,7 @@ use recado_domain::instance::{
 };
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
+use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, OutboundEntry, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::samples::list_samples;

@@ -1,6 +1,5 @@
 //! Erases a conversation with its messages and all that lies beside them.
 
-use crate::Deps;
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::idempotency::delete_claim;
 use crate::steps::identity::derive_thread_id;
@@ -13,6 +12,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{DELETED_MESSAGES_MAX, PortError, PortResult, WriteOutcome};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

@@ -1,6 +1,5 @@
 //! Erases what is not in a conversation: pending events, dead letters with their copies, and scheduled messages.
 
-use crate::Deps;
 use crate::steps::idempotency::delete_claim;
 use crate::steps::upload::upload_key;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -8,6 +7,7 @@ use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::Deps;
 use recado_ports::ports::{DeadQueueMessage, EventChange, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
 use recado_ports::records::scheduled_messages::save_scheduled;

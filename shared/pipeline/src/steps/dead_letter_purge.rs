@@ -1,12 +1,12 @@
 //! Purges what a dead letter names: its event or message is given up for good, and nobody can redrive it any more.
 
-use crate::Deps;
 use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::outgoing::find_outgoing;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{EventId, MessageId, TokenName};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{EventChange, PortError, PortResult};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 

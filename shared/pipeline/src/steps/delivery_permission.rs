@@ -2,7 +2,6 @@
 //!
 //! This is asked for deliveries and reminders alone, never for an answer to a contact's own message.
 
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,6 +9,7 @@ use recado_domain::delivery_rules::{DeliveryRules, DeliveryTime};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{RecipientAddress, RecipientKey};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::opt_outs::find_opt_outs;
 use std::collections::BTreeSet;

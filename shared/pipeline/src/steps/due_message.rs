@@ -1,6 +1,5 @@
 //! Sends scheduled messages that are due.
 
-use crate::Deps;
 use crate::steps::client_message::{
     append_client_message, doubt_message, find_or_start_conversation, note_invitation,
 };
@@ -15,6 +14,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_ports::Deps;
 use recado_ports::deps::pair_rate;
 use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_id;

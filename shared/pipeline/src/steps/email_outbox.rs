@@ -1,6 +1,5 @@
 //! The outbox of invitations that go by e-mail: their jobs, and their dead letters.
 
-use crate::Deps;
 use crate::steps::give_up::save_dead_letter;
 use crate::steps::trace_span::find_parent_span;
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{InvitationId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState};
 use recado_domain::wake_up::{EmailJob, OutboundJob};
+use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::invitations::{find_invitation, save_invitation};

@@ -1,8 +1,8 @@
 //! Instances that may work.
 
-use crate::Deps;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{InstanceId, TenantId};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Reads the states of webhook endpoints, and makes those of new ones.
 
-use crate::Deps;
 use crate::steps::invited_tenant::find_tenant;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::webhook_endpoint::EndpointState;
+use recado_ports::Deps;
 use recado_ports::ports::{LogPlace, PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::endpoints::{delete_endpoint_records, find_endpoint_state, save_endpoint_state};

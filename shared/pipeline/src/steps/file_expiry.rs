@@ -1,10 +1,10 @@
 //! Deletes the bytes of files that their tenant keeps for a shorter time than messages.
 
-use crate::Deps;
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::message_changes::write_changed_message;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Deletes the bytes of a message's file that were to be kept until now, and records that. If the tenant keeps files for another time

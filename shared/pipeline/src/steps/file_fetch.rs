@@ -3,7 +3,6 @@
 
 mod measured;
 
-use crate::Deps;
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::webhook_file::{delete_used_webhook_file, open_webhook_file};
@@ -16,6 +15,7 @@ use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile, StoredFile};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{FileBytes, FileError, FileRequest, PortResult};
 use std::sync::Arc;

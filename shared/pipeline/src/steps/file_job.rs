@@ -1,6 +1,5 @@
 //! Jobs of files: the bytes are fetched and the text is read, apart from the turns of their conversation.
 
-use crate::Deps;
 use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::file_expiry::remove_expired_file;
@@ -16,6 +15,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::{FileJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use std::time::Duration;
 

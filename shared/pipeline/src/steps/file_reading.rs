@@ -1,7 +1,6 @@
 //! Reads the texts of stored files: what is said in recordings, and what documents say. Each is read once and kept with its
 //! message.
 
-use crate::Deps;
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -11,6 +10,7 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap, TranscriptUse};
 use recado_domain::millis::add_duration;
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::Deps;
 use recado_ports::ports::{
     DocumentToRead, FileError, PortResult, ReadingFailure, Recording, RecordingUse, TranscriptionError,
 };

@@ -1,12 +1,12 @@
 //! Changes the records of messages' files, and works on several files side by side for a bounded time.
 
-use crate::Deps;
 use crate::steps::message_changes::write_changed_message;
 use crate::steps::queue_message::format_error_chain;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::message::{Message, MessageFile};
 use recado_domain::usage::usage_of_transcript;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::time_limit::run_within;

@@ -1,11 +1,11 @@
 //! First contacts: messages to people who never wrote to the instance, and whether it may begin a chat with them.
 
-use crate::Deps;
 use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Returns `true` if a message goes to a person who never wrote.

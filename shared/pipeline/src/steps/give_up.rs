@@ -2,7 +2,6 @@
 //! stays on the open list until its dead letter is stored, so that `reconcile` finds what a crash left. In the opposite order, a crash
 //! would leave a dead letter of work that is still to be done.
 
-use crate::Deps;
 use crate::measure::{self, MessageEnd};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;
@@ -15,6 +14,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::{EventChange, PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};

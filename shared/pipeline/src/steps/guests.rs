@@ -1,12 +1,12 @@
 //! Finds the guests of occasions, and makes new ones.
 
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use recado_domain::config::Tenant;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Guest, GuestStatus, Occasion, PhoneKey};
 use recado_domain::moving::MovedPageChange;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::guests::{
     GuestOutcome, delete_guest_record, find_guest_of_phone, list_guests_of_phone, save_guest,

@@ -1,6 +1,5 @@
 //! Reads a provider's history page by page, the oldest page first.
 
-use crate::Deps;
 use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::event_period::event_period;
 use crate::steps::history_preview::preview_items;
@@ -13,6 +12,7 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan, PortError, PortResult};
 
 /// Time before the requested start that is read too. Clocks differ, and the newest known message may

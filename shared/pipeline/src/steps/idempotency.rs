@@ -1,11 +1,11 @@
 //! Claims of clients' idempotency keys: the same request with the same key is one message.
 
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::ids::{IdempotencyKey, MessageId, TenantId, hash_parts};
 use recado_domain::millis::add_duration;
 use recado_domain::moving::HeldKey;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::client_keys::{delete_client_key, find_client_key, hold_client_key};
 use recado_ports::table::Write;

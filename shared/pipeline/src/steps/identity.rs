@@ -1,8 +1,8 @@
 //! Ids that are derived from addresses with the installation's identity key.
 
-use crate::Deps;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{InstanceId, ThreadId};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Returns the identity key. The first use case that needs the key creates it.

@@ -1,12 +1,12 @@
 //! An event of an instance, and the message that it brings: the processing hands both on.
 
-use crate::Deps;
 use crate::steps::message_age::is_stale;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::thread_hold::ThreadControl;
+use recado_ports::Deps;
 
 /// An event of an instance that is configured and enabled.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,5 @@
 //! Tells whether an invitation may leave: what its guest said of messages that nobody asked for, and the rules of its tenant.
 
-use crate::Deps;
 use crate::steps::delivery_permission::{
     DeliveryPermission, DeliveryRecipient, judge_deliveries, judge_delivery,
 };
@@ -11,6 +10,7 @@ use recado_domain::email::EmailAddress;
 use recado_domain::ids::InvitationId;
 use recado_domain::invitations::{Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::guests::{find_guest, list_guests_of_phone};
 use recado_ports::records::invitations::list_invitations;

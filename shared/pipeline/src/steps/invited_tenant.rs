@@ -1,9 +1,9 @@
 //! Finds the tenant for which a request about occasions is made.
 
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, Tenant};
 use recado_domain::ids::TenantId;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult};
 use recado_ports::records::configuration::{find_named_entries, list_entries};
 

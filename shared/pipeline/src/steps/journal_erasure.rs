@@ -1,9 +1,9 @@
 //! Deletes the journals of effects: of an erased contact, of a removed tenant, and what is kept no longer.
 
-use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{Journal, JournalChange};
 use recado_domain::ids::{TenantId, ThreadId};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::{
     JournalOutcome, delete_journal, find_journal, free_held_cells, save_journal_with_cells,

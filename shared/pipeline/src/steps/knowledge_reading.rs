@@ -1,8 +1,8 @@
 //! Reads the snapshot of an agent's knowledge, and has its index built in memory.
 
-use crate::Deps;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::SnapshotName;
+use recado_ports::Deps;
 use recado_ports::ports::{LibraryError, PortError, PortResult};
 use recado_ports::records::knowledge::find_knowledge;
 

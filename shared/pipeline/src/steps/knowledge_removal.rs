@@ -1,12 +1,12 @@
 //! Deletes the knowledge of an agent: the files of its snapshots and its indexes of vectors, then the record that names them.
 
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::knowledge;
 

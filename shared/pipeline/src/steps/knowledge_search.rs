@@ -1,13 +1,13 @@
 //! Searches a snapshot that is in memory: by words, and by the question's vector where the embedding model makes one in time. Vectors
 //! that stand in a store are searched there.
 
-use crate::Deps;
 use recado_domain::Timestamp;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     FoundBlocks, NearVector, SearchWay, SnapshotName, VectorGap, VectorIndexName,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{EmbeddingError, KnownVectors, NEAREST_MAX, SearchedQuestion};
 use recado_ports::time_limit::run_within;
 use std::time::Duration;

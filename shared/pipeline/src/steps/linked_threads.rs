@@ -1,7 +1,6 @@
 //! Several threads of one person: a linked identity and the phone number may each have a conversation. New messages go
 //! to one of them, and taking over one takes over all of them.
 
-use crate::Deps;
 use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
@@ -9,6 +8,7 @@ use crate::steps::wake_up;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::aliases::{delete_alias, find_alias};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

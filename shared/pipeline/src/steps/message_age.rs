@@ -1,9 +1,9 @@
 //! Judges a message by its age.
 
-use crate::Deps;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 
 /// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
 /// they are stored and not answered.

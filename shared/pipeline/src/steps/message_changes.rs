@@ -1,9 +1,9 @@
 //! Changes stored messages: what later messages say about them is recorded with them.
 
-use crate::Deps;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 

@@ -2,12 +2,12 @@
 
 use super::budget_reading::read_prices;
 use super::message_view::MessageView;
-use crate::Deps;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::Delivery;
 use recado_domain::message::Message;
 use recado_domain::price::Cost;
 use recado_domain::usage::{UsageSum, usage_of_delivery, usage_of_message};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Lists what models used for a message, and its charge by the provider, if its instance is configured.

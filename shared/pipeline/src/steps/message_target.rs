@@ -1,7 +1,6 @@
 //! Finds the message that another message is about, by its id at the provider. The other replies to it, reacts to it, edits it, deletes
 //! it or votes on it.
 
-use crate::Deps;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::message_token::is_same_message;
@@ -11,6 +10,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 

@@ -1,6 +1,5 @@
 //! Messages together with their deliveries, as operators read them.
 
-use crate::Deps;
 use crate::steps::file_disposition::build_disposition;
 use crate::steps::identity::load_identity_key;
 use jiff::SignedDuration;
@@ -12,6 +11,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, MessageStatus};
 use recado_domain::millis::add_duration;
 use recado_domain::price::Cost;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;

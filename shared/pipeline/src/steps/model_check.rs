@@ -1,9 +1,9 @@
 //! Asks a model, or an agent that the user runs, whether it would answer.
 
-use crate::Deps;
 use recado_domain::config::{Agent, CredentialRef, HttpAgent};
 use recado_domain::decision::OfferedDecisions;
 use recado_domain::media_type::MediaType;
+use recado_ports::Deps;
 use recado_ports::ports::{
     ChatTurn, EmbeddingError, HttpAgentRequest, LlmError, LlmRequest, Recording, Speaker, TranscriptionError,
 };

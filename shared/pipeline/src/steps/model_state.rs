@@ -1,8 +1,8 @@
 //! The stored state of an instance's model: whether its key is missing, and whether it fails.
 
-use crate::Deps;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId};
 use recado_domain::instance::{InstanceChange, InstanceState};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Counts a turn in which the model failed. Logs an error if it fails for several contacts from now on.

@@ -1,12 +1,12 @@
 //! Looks for the secrets that entries of the configuration name.
 
-use crate::Deps;
 use crate::steps::alert_config::read_alert_config;
 use crate::steps::working_instances::{TenantPages, WorkingPages};
 use futures::stream::{self, StreamExt};
 use recado_domain::alert::MissingSecret;
 use recado_domain::config::{Agent, Calendar, ConfigDocument, NamedSecret};
 use recado_domain::tools::Tool;
+use recado_ports::Deps;
 use recado_ports::ports::{CredentialState, PageRequest, PortResult};
 use recado_ports::records::configuration::list_entries;
 use std::collections::HashSet;

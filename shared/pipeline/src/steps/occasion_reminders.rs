@@ -3,7 +3,6 @@
 //! A reminder is planned before its occasion is stored. After a crash in between, the batch finds when it falls due that the occasion
 //! does not have it, and ends.
 
-use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
 use recado_domain::ids::{BatchId, TokenName, hash_parts};
@@ -11,6 +10,7 @@ use recado_domain::invitations::{
     Batch, BatchReminder, BatchState, Occasion, PlannedReminder, TemplateValues,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::batches::{begin_batch, find_batch, save_batch};

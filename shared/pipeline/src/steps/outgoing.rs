@@ -1,8 +1,8 @@
 //! Reads outgoing messages as [`Outgoing`], and builds what a provider is given of them.
 
-use crate::Deps;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Outgoing};
+use recado_ports::Deps;
 use recado_ports::ports::{OutgoingMessage, PortResult};
 
 /// Returns an outgoing message; `None` if no message has this id, or if it is not an outgoing message.

@@ -1,6 +1,5 @@
 //! Checks the content that a client wants to send, and replaces our message ids in it by the provider's.
 
-use crate::Deps;
 use crate::steps::message_target::find_target_message;
 use crate::steps::upload::{self, FoundUpload};
 use jiff::Timestamp;
@@ -12,6 +11,7 @@ use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::scheduled_messages::find_scheduled;
 

@@ -1,9 +1,9 @@
 //! All that has been open for too long: what the index of open records names, and the records of features that are due.
 
-use crate::Deps;
 use crate::features::FEATURE_TIMERS;
 use crate::hooks::feature_timer::DueRecord;
 use jiff::Timestamp;
+use recado_ports::Deps;
 use recado_ports::ports::{OverdueWork, PortResult};
 
 /// A record that is overdue.

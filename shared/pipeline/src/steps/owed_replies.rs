@@ -1,12 +1,12 @@
 //! Counts what instances still owe before they are removed.
 
-use crate::Deps;
 use crate::steps::overdue_records::{OverdueRecord, list_overdue_records};
 use crate::steps::unreadable::pass_over_unreadable;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{OverdueWork, PortResult};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,6 @@
 
 mod thread_join;
 
-use crate::Deps;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::linked_threads::{
@@ -15,6 +14,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::inbound::InboundEvent;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::{find_alias, save_alias};
 use thread_join::ThreadJoin;

@@ -1,11 +1,11 @@
 //! Reads queue messages and decides the verdicts on them, for all workers.
 
-use crate::Deps;
 use crate::steps::give_up::dead_letter_unreadable;
 use crate::steps::verdict::Verdict;
 use recado_domain::backoff::Backoff;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventRecord, InboundJob};
+use recado_ports::Deps;
 use recado_ports::ports::{InboundEntry, PortError, PortResult};
 use recado_ports::settings::VisibilityTimeouts;
 use serde::de::DeserializeOwned;

@@ -1,9 +1,9 @@
 //! Finds the highest ordinal covered by the agent's replies that the contact has or may have.
 
-use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::outbox::{Author, Outbox, OutboxState};
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 
 /// Number of messages that one read returns.

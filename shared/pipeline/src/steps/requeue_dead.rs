@@ -1,8 +1,8 @@
 //! Redrives a dead-lettered message: the sender does it for a send job, an operator for a request.
 
-use crate::Deps;
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::wake_up::Redrive;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

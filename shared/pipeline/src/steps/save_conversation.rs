@@ -1,8 +1,8 @@
 //! Writes a changed conversation.
 
-use crate::Deps;
 use recado_domain::conversation::{Conversation, UnsentUse};
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Writes a conversation that was read and changed, under its next revision.

@@ -1,9 +1,9 @@
 //! Finds records that a request names, within the scope of its caller. A record outside of it counts as unknown.
 
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 use std::sync::Arc;

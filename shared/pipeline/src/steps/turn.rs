@@ -5,7 +5,6 @@ pub(crate) mod reading;
 pub(crate) mod transcript;
 pub(crate) mod turn_end;
 
-use crate::Deps;
 use crate::steps::trace_span::TRACE_TARGET;
 use jiff::{SignedDuration, Timestamp};
 use reading::TurnReading;
@@ -15,6 +14,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::turn::{StepDuration, TurnStep};
 use recado_domain::usage::ModelUse;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::Deps;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;

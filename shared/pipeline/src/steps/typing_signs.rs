@@ -1,9 +1,9 @@
 //! Signs that a contact types: webhooks keep them, and turns wait for them.
 
 use super::identity::derive_thread_id;
-use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::typing::{TypingSign, TypingUpdate};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_external;
 

@@ -1,7 +1,6 @@
 //! Stores files that a client uploads in order to send them. A file is kept for at least a day, and for as long as a
 //! message or a dead letter names it. Files are stored beside the bodies that are too large for a queue.
 
-use crate::Deps;
 use crate::steps::scope::find_instance_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +12,7 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::millis::{self, add_duration};
 use recado_domain::outgoing::{UPLOAD_PREFIX, build_upload_key};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
 use serde::{Deserialize, Serialize};

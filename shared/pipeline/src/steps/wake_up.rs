@@ -1,6 +1,5 @@
 //! Enqueues jobs of a conversation, which only name what is to be looked at.
 
-use crate::Deps;
 use crate::steps::trace_span::find_parent_span;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -11,6 +10,7 @@ use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::wake_up::{AgentReturnJob, OutboundJob, SendJob, TurnJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, PortResult};
 use recado_ports::random_id::generate_nonce;
 

@@ -1,12 +1,12 @@
 //! Files that webhooks hold. They lie beside the bodies that are too large for a queue, and expire as these, until a turn stores
 //! them as the files of their messages. What goes wrong with one costs nothing else: its provider is asked for it.
 
-use crate::Deps;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::event::{EventState, webhook_file_key};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::{FetchedFile, FileBytes, PortResult};
 use recado_ports::time_limit::run_within;
 use serde_json::Value;

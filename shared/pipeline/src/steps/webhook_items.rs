@@ -4,10 +4,10 @@
 //! database; a delivery status or a notice costs one conditional write, one that tells of a charge a transaction of two. No provider
 //! and no model is called here. The configuration is read only for a notice that an instance's own secret proved, and for a charge.
 
-use crate::Deps;
 use crate::steps::trace_span::find_parent_span;
 use crate::steps::typing_signs;
 use crate::steps::webhook_file::{delete_unneeded_webhook_file, keep_webhook_file};
+use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
@@ -18,6 +18,7 @@ use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, RecordEventOutcome};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::notices::put_notice;
@@ -47,8 +48,16 @@ pub struct IngestReport {
 }
 
 /// Stores every part of a webhook, or returns an error. After an error the provider must repeat the webhook; parts that
-/// are stored already do no harm.
-pub async fn ingest(
+/// are stored already do no harm. The future is boxed here, so that it is compiled with this crate.
+pub fn ingest<'a>(
+    deps: &'a Deps,
+    items: Vec<WebhookItem>,
+    correlation: &'a CorrelationId,
+) -> BoxFuture<'a, PortResult<IngestReport>> {
+    Box::pin(store_items(deps, items, correlation))
+}
+
+async fn store_items(
     deps: &Deps,
     items: Vec<WebhookItem>,
     correlation: &CorrelationId,

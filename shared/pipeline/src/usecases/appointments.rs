@@ -1,6 +1,5 @@
 //! Lists the appointments that agents booked and that are still to come.
 
-use crate::Deps;
 use crate::steps::effects::find_tool_of_effect;
 use crate::steps::invited_tenant::{TenantChoiceError, choose_tenant};
 use crate::steps::linked_threads::find_latest_conversation;
@@ -14,6 +13,7 @@ use recado_domain::effects::{Booking, Journal, ToolName};
 use recado_domain::ids::{CalendarId, InstanceId, TenantId, ThreadId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::tools::CalendarFunction;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PortResult};
 use recado_ports::records::effects::list_booked_journals;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Lists the audit, and notes what only reads.
 
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
 use recado_domain::config::Instance;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult};
 use recado_ports::records::audit::{self, AuditFilter};
 

@@ -1,6 +1,5 @@
 //! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
 
-use crate::Deps;
 use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
@@ -10,6 +9,7 @@ use recado_domain::config::{
 use recado_domain::ids::{AgentId, InstanceId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use recado_domain::tools::Tool;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use serde::Serialize;

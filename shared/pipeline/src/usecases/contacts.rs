@@ -8,7 +8,6 @@ mod find;
 mod lookup;
 mod thread_erasure;
 
-use crate::Deps;
 use crate::steps::audit::audit_actions;
 pub use belongings::ExportedEvent;
 use belongings::derive_recipient_keys;
@@ -23,6 +22,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;
 use recado_domain::recipient::RecipientError;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 
 /// The reason for which a request about a contact was not carried out.

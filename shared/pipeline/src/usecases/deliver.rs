@@ -7,7 +7,6 @@ mod immediate;
 mod invitations;
 mod scheduling;
 
-use crate::Deps;
 pub use crate::steps::due_message::release_due_message;
 use crate::steps::idempotency::{IdempotencyClaim, find_claimed, make_claim};
 use crate::steps::identity;
@@ -38,6 +37,7 @@ use recado_domain::moving::HeldKey;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::scheduled_messages;

@@ -3,7 +3,6 @@
 
 mod open_work;
 
-use crate::Deps;
 use crate::steps::connection::read_connection_looks;
 use crate::steps::working_instances::{WorkingPages, list_working_instances};
 use jiff::Timestamp;
@@ -16,6 +15,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::rate::Rate;
+use recado_ports::Deps;
 use recado_ports::ports::{OpenWork, PortError, PortResult, QueueDepth, QueueDepths};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};

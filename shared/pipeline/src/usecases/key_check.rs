@@ -1,7 +1,6 @@
 //! Looks for the keys of all instances when a process starts. What is missing is stored, so that it is known before the
 //! first message needs it; what waited for a key that is there now goes on.
 
-use crate::Deps;
 use crate::steps::connection::{record_closed, refresh_connection};
 use crate::steps::model_state::record_missing_model_key;
 use crate::steps::named_secrets::find_all_missing;
@@ -12,6 +11,7 @@ use recado_domain::config::Instance;
 use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{CredentialState, OverdueWork, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::configuration::find_config_by_id;

@@ -12,7 +12,6 @@ pub use change::{AddedSource, NewDocument, SourceOutcome, add_source, remove_sou
 pub use pages::{PAGES_MAX, PageOutcome, PageRefusal, add_pages};
 pub use vectors::{VectorState, embed_knowledge};
 
-use crate::Deps;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot};
 use crate::steps::knowledge_search::search_loaded_snapshot;
 use recado_domain::access::Caller;
@@ -22,6 +21,7 @@ use recado_domain::knowledge::{
     AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
 };
 use recado_domain::message::TextGap;
+use recado_ports::Deps;
 use recado_ports::ports::{LibraryError, PortError};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::knowledge::find_knowledge;

@@ -1,11 +1,11 @@
 //! Reads the stored file of a message.
 
-use crate::Deps;
 use crate::steps::file_disposition::build_disposition;
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::{FileBytes, PortResult};
 
 /// The stored file of a message.

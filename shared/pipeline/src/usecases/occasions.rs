@@ -1,6 +1,5 @@
 //! Lists occasions and their guests, adds guests and deletes them.
 
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::guests::{self, make_guest, mark_pages_changed};
@@ -17,6 +16,7 @@ use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::guests::{GuestOutcome, find_guest_of_phone, save_guest};
 use recado_ports::records::{guests as guest_records, occasions as occasion_records};

@@ -9,7 +9,6 @@ mod notices;
 mod seen;
 mod unacknowledged;
 
-use crate::Deps;
 use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
 use crate::steps::effects::JournalError;
@@ -35,6 +34,7 @@ use recado_domain::conversation::{
 };
 use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

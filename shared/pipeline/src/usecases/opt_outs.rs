@@ -1,11 +1,11 @@
 //! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
 
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::opt_outs;

@@ -10,7 +10,6 @@ mod message;
 mod operator_message;
 mod resolve;
 
-use crate::Deps;
 use crate::measure;
 use crate::steps::connection;
 use crate::steps::event_period::event_period;
@@ -20,20 +19,28 @@ use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_cha
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::webhook_file::delete_unneeded_webhook_file;
+use futures::future::BoxFuture;
 use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventPayload, FollowUpJob, InboundJob, LOOKALIKE_DEDUP, ProcessingRecord};
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::{EventChange, EventFinish, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::removed_instances::was_instance_removed;
 use resolve::{ResolvedEvent, resolve_event};
+use std::sync::Arc;
 use tracing::Instrument;
 
-/// Processes one message of the queue `inbound`, received for the `receives`th time.
-pub async fn process(deps: &Deps, body: &str, receives: u32) -> Verdict {
+/// Processes one message of the queue `inbound`, received for the `receives`th time. The future is boxed here, so that it is compiled with
+/// this crate.
+pub fn process<'a>(deps: &'a Deps, body: &'a str, receives: u32) -> BoxFuture<'a, Verdict> {
+    Box::pin(process_message(deps, body, receives))
+}
+
+async fn process_message(deps: &Deps, body: &str, receives: u32) -> Verdict {
     let job: InboundJob = match queue_message::parse_queue_message(deps, QueueName::Inbound, body).await {
         Ok(job) => job,
         Err(verdict) => return verdict,
@@ -74,7 +81,7 @@ async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult
 }
 
 /// Returns the event's instance. `None`: the instance is not configured or not enabled, and the event is settled without it.
-async fn find_instance_or_settle(deps: &Deps, job: &InboundJob) -> PortResult<Option<InstanceConfig>> {
+async fn find_instance_or_settle(deps: &Deps, job: &InboundJob) -> PortResult<Option<Arc<InstanceConfig>>> {
     let store = deps.store();
     let Some(bound) = find_config_by_external(store, job.provider, &job.external).await? else {
         if was_instance_removed(store, job.provider, &job.external).await? {

@@ -1,9 +1,9 @@
 //! Lists published events.
 
-use crate::Deps;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedKind};
+use recado_ports::Deps;
 use recado_ports::ports::{LogPlace, PortResult, PublishedPage};
 
 /// The number of events that are read at a time where only some kinds are wanted.

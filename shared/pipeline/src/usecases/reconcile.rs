@@ -22,7 +22,6 @@ pub(crate) mod retention;
 pub(crate) mod sampling;
 pub(crate) mod standings;
 
-use crate::Deps;
 use crate::features::{FEATURE_TIMERS, RECONCILE_PASSES};
 use crate::hooks::reconcile_pass::PassMinute;
 use crate::steps::connection::{refresh_connection, release_conversation};
@@ -36,6 +35,7 @@ use crate::steps::save_conversation::save_conversation;
 use crate::steps::{upload, wake_up};
 use automatic_catch_up::catch_up_automatically;
 use dead_queue_collection::collect_dead_queue;
+use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use pending_events::reenqueue_pending_event;
@@ -49,6 +49,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
+use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, OverdueWork, PortResult, WriteOutcome};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 pub use report::ReconcileReport;
@@ -64,8 +65,12 @@ const SIDE_BY_SIDE: usize = 16;
 /// leaves time for what comes after it. The rest is still due in the next pass.
 const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 
-/// Runs one pass. A failure at one record does not keep the others waiting.
-pub async fn reconcile(deps: &Deps) -> PortResult<ReconcileReport> {
+/// Runs one pass. A failure at one record does not keep the others waiting. The future is boxed here, so that it is compiled with this crate.
+pub fn reconcile(deps: &Deps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
+    Box::pin(run_pass(deps))
+}
+
+async fn run_pass(deps: &Deps) -> PortResult<ReconcileReport> {
     let now = deps.system().now();
     let until = add_duration(now, BEGIN_WITHIN);
     let work = list_overdue_records(deps, now, PASS_LIMIT).await?;

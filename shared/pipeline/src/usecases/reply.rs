@@ -4,7 +4,6 @@
 mod steps;
 mod typing;
 
-use crate::Deps;
 use crate::features::{REPLY_CHECKS, TURN_PARTS};
 use crate::measure::{self, TurnPhase};
 use crate::steps::turn::draft::DraftedReply;
@@ -18,6 +17,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::Deps;
 use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::PortResult;
 use std::mem;

@@ -7,7 +7,6 @@ mod tool_servers;
 pub use models::{ModelAnswer, ModelCheck, ModelPurpose};
 pub use tool_servers::{ServerAnswer, ServerCheck};
 
-use crate::Deps;
 use crate::steps::named_secrets::find_missing;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
@@ -16,6 +15,7 @@ use recado_domain::access::Caller;
 use recado_domain::alert::MissingSecret;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
+use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, CredentialState, DiskSpace, PortResult};
 use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 use recado_ports::records::dead_letters::count_dead_letters;

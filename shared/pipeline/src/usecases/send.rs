@@ -8,7 +8,6 @@ mod settle;
 mod stopped;
 mod unknown_outcome;
 
-use crate::Deps;
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendMoment, StepResult, Stop};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::give_up::move_to_dead_letters;
@@ -23,6 +22,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::SendJob;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use std::collections::VecDeque;
 use stopped::NewestEpochs;

@@ -3,7 +3,6 @@
 //! The attempt is stored before the carrier is asked, and its outcome after it. So a crash in between leaves an attempt of unknown
 //! outcome, which is repeated only where the carrier recognizes the repeat.
 
-use crate::Deps;
 use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use crate::steps::email_outbox::{move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox};
@@ -23,6 +22,7 @@ use recado_domain::invitations::{BATCH_PERMIT, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{EmailJob, OutboundJob};
+use recado_ports::Deps;
 use recado_ports::ports::{EmailError, EmailSenders, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::invitations::{find_invitation, save_invitation};

@@ -5,7 +5,6 @@
 mod preview;
 mod records;
 
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::owed_replies::{count_owed, describe_owed};
 use jiff::{SignedDuration, Timestamp};
@@ -15,6 +14,7 @@ use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::{load_configuration, replace_configuration};
 use recado_ports::records::tokens::{delete_token, list_tokens};

@@ -2,7 +2,6 @@
 
 mod sessions;
 
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
@@ -11,6 +10,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::configuration::find_named_entries;

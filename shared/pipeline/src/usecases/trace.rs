@@ -5,7 +5,6 @@ mod reply_lookup;
 mod timeline;
 mod turn_effects;
 
-use crate::Deps;
 use crate::steps::answer_view::add_answers;
 use crate::steps::message_cost::add_costs;
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
@@ -15,6 +14,7 @@ use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::{find_config_by_external, find_config_by_id};
 pub use timeline::{TimelineEntry, TimelineStage};

@@ -1,6 +1,5 @@
 //! Lists what models used and which messages the provider charged, summed up by day, agent, model, country or tenant.
 
-use crate::Deps;
 use crate::steps::budget_reading::read_prices;
 use crate::steps::message_cost::list_message_use;
 use crate::steps::message_view::find_message_deliveries;
@@ -14,6 +13,7 @@ use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::UsageSum;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
 use std::collections::BTreeMap;

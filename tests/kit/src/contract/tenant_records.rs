@@ -3,7 +3,7 @@
 use super::given::{assert_written, begun, claim, client_key, committed_once, find_held, replied, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, nonce, seen};
-use crate::ports::{EventChange, EventOwners, succeed};
+use crate::ports::succeed;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::Instance;
 use recado_domain::ids::TenantId;
@@ -13,6 +13,7 @@ use recado_domain::instance::{
 use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
 use recado_ports::ports::Store;
+use recado_ports::ports::{EventChange, EventOwners};
 use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
 use recado_ports::records::notifications::list_notifications;
 use recado_ports::records::removed_instances::{note_removed_instances, was_instance_removed};

@@ -25,8 +25,6 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{EventOwners, PortResult, RecordRemoval, Store, WriteOutcome};
 use recado_pipeline::records::configuration::{load_configuration, remove_configuration};
-use std::collections::BTreeSet;
-
 impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
         for message in messages {

@@ -1,10 +1,10 @@
 //! Changes the stored journal of a thread, again where another writer was faster.
 
-use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{CELL, Cell, CellSpan, EffectId, EntryError, Journal, JournalChange};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::{
     JournalOutcome, find_journal, list_held_cells, save_journal_with_cells,

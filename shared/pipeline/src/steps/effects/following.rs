@@ -2,9 +2,9 @@
 
 use super::DraftedJournal;
 use super::changing::{allow_refusal, change_journal, follow_booked_event};
-use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{CellSpan, EffectId, Journal, JournalChange};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Follows the event of a booking: people moved it to `span`, or deleted it (`None`). The draft's journal has it then.

@@ -1,12 +1,12 @@
 //! Leaves notes for people about what an agent's tools did.
 
-use crate::Deps;
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

@@ -2,12 +2,12 @@
 
 use super::changing::{JournalError, change_journal};
 use super::settling::{SettlingEnd, settle_effect};
-use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::effects::{
     BeginRefusal, EffectEntry, EffectRequest, EffectState, EntryEnd, Journal, JournalChange,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{CallAnswer, EffectGuard, EffectTool, PortError, PortResult};
 use recado_ports::records::effects::{JournalOutcome, find_journal, store_begun_effect};
 use recado_ports::table::Versioned;

@@ -1,11 +1,11 @@
 //! Finds out how an effect ended whose end is not stored: asks and fences, and never calls again.
 
 use super::changing::{allow_refusal, change_journal};
-use crate::Deps;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, Journal, JournalChange};
 use recado_domain::ids::{Nonce, TenantId, ThreadId};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility};
 use recado_ports::table::Versioned;
 use recado_ports::time_limit::run_within;

@@ -1,10 +1,10 @@
 //! Finds the tool of an effect after its turn is over.
 
-use crate::Deps;
 use recado_domain::config::ConfigNames;
 use recado_domain::effects::ToolName;
 use recado_domain::ids::{CalendarId, TenantId};
 use recado_domain::tools::Tool;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_named_entries;
 use std::collections::BTreeSet;

@@ -3,7 +3,6 @@
 use super::LeasedTurn;
 use super::transcript::strip_repeated_marks;
 use super::turn_end::{TurnEnd, TurnStop};
-use crate::Deps;
 use crate::measure::{self, TurnPhase};
 use crate::steps::model_state::{record_missing_model_key, record_model_failure};
 use jiff::{SignedDuration, Timestamp};
@@ -21,6 +20,7 @@ use recado_domain::signature::Signature;
 use recado_domain::split::{SplitText, split_text};
 use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
+use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{LlmError, LlmReply};
 

@@ -1,6 +1,5 @@
 //! Delivers notifications, and makes those that a person asks for.
 
-use crate::Deps;
 use crate::steps::alert_config::read_alert_config;
 use crate::steps::audit::{audit_action, audit_actions};
 use futures::stream::{self, StreamExt};
@@ -8,6 +7,7 @@ use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, Notification, NotificationState};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, AlertDestination};
+use recado_ports::Deps;
 use recado_ports::ports::{NotificationChannels, PortError, PortResult, System, WriteOutcome};
 use recado_ports::records::alerts::commit_alerts;
 use recado_ports::records::notifications::{list_due_notifications, list_notifications};

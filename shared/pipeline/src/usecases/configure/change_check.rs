@@ -3,12 +3,12 @@
 use super::questions::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_instance, is_changed};
 use super::template_check::check_templates;
 use super::{AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
-use crate::Deps;
 use crate::steps::model_check::{ask_http_agent, ask_model};
 use crate::steps::named_secrets::find_missing;
 use futures::future::join3;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig, NamedSecret};
+use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, CredentialState, LlmError};
 use std::collections::BTreeSet;
 

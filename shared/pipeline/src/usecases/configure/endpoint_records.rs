@@ -1,9 +1,9 @@
 //! Forgets the webhook endpoints that leave the configuration, and begins those that are new.
 
-use crate::Deps;
 use crate::steps::endpoint_state::{begin_endpoint_state, load_endpoint_state};
 use recado_domain::config::{ConfigDocument, Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::webhook_endpoint::EndpointState;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::endpoints::{delete_endpoint_records, list_endpoint_states};
 

@@ -9,12 +9,12 @@ use super::{
     ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
     check_document, list_changes,
 };
-use crate::Deps;
 use crate::steps::audit::audit_actions;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, PrunePlan};
 use recado_domain::ids::{TenantId, hash_parts};
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use recado_ports::records::configuration::{find_named_entries, list_entries, replace_configuration};
 

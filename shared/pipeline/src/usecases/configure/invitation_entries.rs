@@ -2,7 +2,6 @@
 //! reads, so they are checked and written beside it, and `prune` leaves them.
 
 use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
-use crate::Deps;
 use crate::steps::audit::audit_actions;
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{plan_reminders, withdraw_reminders};
@@ -12,6 +11,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
 use recado_ports::records::occasions::{

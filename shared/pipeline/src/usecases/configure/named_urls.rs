@@ -1,9 +1,9 @@
 //! Checks the URLs and the mail servers that a token of a tenant names.
 
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError};
 use recado_domain::web_url::{is_public_host, is_public_https};
+use recado_ports::Deps;
 use std::collections::BTreeSet;
 
 /// Checks that the URLs and mail servers which a tenant's token changes lead to public hosts, URLs by https. The installation may allow

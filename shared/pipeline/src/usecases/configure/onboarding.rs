@@ -1,11 +1,11 @@
 //! Begins what is done with an instance at its provider.
 
 use super::{ConfigureError, find_entry};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::Instance;
+use recado_ports::Deps;
 
 /// Returns the instance within the caller's scope, after what is about to be done at its provider is audited.
 pub async fn begin_onboarding(

@@ -2,13 +2,13 @@
 
 use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints};
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
-use crate::Deps;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use crate::steps::owed_replies::count_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, EntryRef, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
 use recado_domain::webhook_endpoint::EndpointState;
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 use recado_ports::records::configuration::{put_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};

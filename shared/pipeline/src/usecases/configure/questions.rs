@@ -1,8 +1,8 @@
 //! The parts that all questions about a changed document share.
 
 use super::{ConfigurationChange, ConfigurationChangeKind};
-use crate::Deps;
 use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
+use recado_ports::Deps;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;
 

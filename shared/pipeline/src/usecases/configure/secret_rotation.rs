@@ -1,13 +1,13 @@
 //! Gives an instance a new webhook secret, and keeps with instances what no document says.
 
 use super::{ConfigureError, find_entry};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance};
 use recado_domain::ids::InstanceId;
+use recado_ports::Deps;
 use recado_ports::ports::WriteOutcome;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::configuration::replace_configuration;

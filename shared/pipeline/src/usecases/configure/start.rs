@@ -2,9 +2,9 @@
 
 use super::surroundings::read_surroundings;
 use super::{ApplyOptions, ConfigurationChangeKind, ConfigureError, apply_configuration};
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::{AppliedFile, ConfigDocument, ConfigNames, KeptEntry, name_entry};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use std::collections::BTreeSet;
 

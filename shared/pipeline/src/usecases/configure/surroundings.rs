@@ -1,8 +1,8 @@
 //! Reads the part of the configuration that a change touches. So a check costs the same among ten thousand tenants.
 
-use crate::Deps;
 use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::ids::TenantId;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::{find_named_entries, load_configuration};
 use std::collections::BTreeSet;

@@ -2,11 +2,11 @@
 
 use super::questions::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_instance, is_changed};
 use super::{ConfigurationChange, ConfigureError};
-use crate::Deps;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, InstanceConfig};
 use recado_domain::content::MessageTemplate;
+use recado_ports::Deps;
 use recado_ports::ports::TemplateAnswer;
 
 /// The fields of an instance, beside [`REACHING_FIELDS`], that decide which template is meant.

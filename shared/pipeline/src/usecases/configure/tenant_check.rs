@@ -1,9 +1,9 @@
 //! Checks what a change of the configuration does with tenants.
 
 use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
-use crate::Deps;
 use recado_domain::access::{Caller, Permission};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Instance, Tenant};
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 

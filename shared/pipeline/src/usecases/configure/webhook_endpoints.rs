@@ -3,11 +3,11 @@
 use super::{
     ApplyOptions, AskedParties, ConfigureError, EntryMatch, change_entry, compute_version, find_entry,
 };
-use crate::Deps;
 use crate::steps::endpoint_state::load_endpoint_state;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigEntry, Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
+use recado_ports::Deps;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The words for a single endpoint in errors.

@@ -1,7 +1,6 @@
 //! Finds what belongs to a person beside its conversations: events that are not applied, scheduled messages, opt-outs.
 
 use super::lookup::FoundContact;
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
@@ -10,6 +9,7 @@ use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{EventId, TenantId};
 use recado_domain::opt_out::{OptOut, RecipientAddress, RecipientKey};
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::Deps;
 use recado_ports::ports::{EventOwners, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_ports::records::opt_outs::find_opt_outs;

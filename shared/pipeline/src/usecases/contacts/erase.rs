@@ -8,7 +8,6 @@ use super::erase_report::EraseReport;
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
-use crate::Deps;
 use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
@@ -20,6 +19,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
 use recado_domain::ids::{TenantId, ThreadId};
+use recado_ports::Deps;
 use recado_ports::ports::{DeadQueueMessage, EventOwners, PortResult};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::records::opt_outs::forget_opt_out_address;

@@ -3,10 +3,10 @@
 use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events};
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
-use crate::Deps;
 use crate::steps::guests::find_guests;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
+use recado_ports::Deps;
 
 /// A person as a tenant knows it.
 #[derive(Debug)]

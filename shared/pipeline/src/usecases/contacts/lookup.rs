@@ -1,7 +1,6 @@
 //! Finds all identities and threads of one person.
 
 use super::ContactError;
-use crate::Deps;
 use crate::steps::identity::derive_thread_id;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -10,6 +9,7 @@ use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_person, parse_recipient};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::find_alias;
 use recado_ports::records::configuration::load_configuration;

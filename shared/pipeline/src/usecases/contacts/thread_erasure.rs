@@ -2,7 +2,6 @@
 
 use super::erase_report::EraseReport;
 use super::lookup::{FoundContact, list_thread};
-use crate::Deps;
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::identity::load_identity_key;
 use crate::steps::journal_erasure::erase_journal;
@@ -11,6 +10,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

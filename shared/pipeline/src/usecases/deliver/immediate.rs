@@ -1,9 +1,9 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, return_repeated_send};
-use crate::Deps;
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::idempotency::hold_claimed;
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
+use recado_ports::Deps;
 use recado_ports::deps::pair_rate;
 use recado_ports::ports::CommitOutcome;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

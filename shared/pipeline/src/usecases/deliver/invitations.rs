@@ -15,7 +15,6 @@ mod preparation;
 mod ready;
 
 use super::DeliverError;
-use crate::Deps;
 use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::identity;
 pub(crate) use batches::BatchJobs;
@@ -41,6 +40,7 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::invitations::{self as invitation_records, InvitationOutcome, begin_invitation};

@@ -1,11 +1,11 @@
 use super::{AcceptedMessage, CheckedDelivery, DeliverError, accepted_from_scheduled, return_repeated_send};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::idempotency::hold_claimed;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
+use recado_ports::Deps;
 use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::scheduled_messages as records;

@@ -4,7 +4,6 @@ use super::KnowledgeError;
 use super::changed_knowledge::ChangedKnowledge;
 use super::vectors::{VectorMaking, VectorState, describe_vectors, make_block_vectors};
 use super::writing::{audit_change, change_snapshot};
-use crate::Deps;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, TenantId};
@@ -13,6 +12,7 @@ use recado_domain::knowledge::{
 };
 use recado_domain::media_type::{MediaType, find_charset};
 use recado_domain::message::TextGap;
+use recado_ports::Deps;
 use recado_ports::ports::{DocumentToRead, ReadingFailure};
 
 /// Maximum number of characters of a source's title.

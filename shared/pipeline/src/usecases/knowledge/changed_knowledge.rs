@@ -1,10 +1,10 @@
 //! The knowledge that a request changes, as long as its agent is the one of the beginning of the request.
 
 use super::{KnowledgeError, find_tenant, read_snapshot_of};
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, Nonce, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::knowledge::{delete_knowledge, find_knowledge, save_knowledge};

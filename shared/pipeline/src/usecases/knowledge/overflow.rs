@@ -4,11 +4,11 @@
 //! put stands under keys of its own, so what it deletes is what nobody puts again. Where a deletion fails, or a change ends between,
 //! vectors stay that no snapshot names: searches leave them out, and they go with the agent.
 
-use crate::Deps;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     KnowledgeSnapshot, MadeVectors, VectorGap, VectorIndexName, VectorKey, VectorPut, VectorRoom,
 };
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::time_limit::run_within;
 use std::time::Duration;

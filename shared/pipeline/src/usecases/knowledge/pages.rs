@@ -3,13 +3,13 @@
 use super::KnowledgeError;
 use super::change::{AddedSource, NewDocument, add_source_within};
 use super::changed_knowledge::ChangedKnowledge;
-use crate::Deps;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{FetchedDocument, PageFailure};
 use std::collections::BTreeSet;
 

@@ -4,13 +4,13 @@
 use super::KnowledgeError;
 use super::changed_knowledge::ChangedKnowledge;
 use super::writing::{audit_change, change_snapshot};
-use crate::Deps;
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{BlockHash, KnowledgeSnapshot, MadeVectors, SearchWay, SourceId, VectorGap};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 /// Maximum time in which the vectors of one request are made. The function `api` has 29 seconds for all.
 const VECTORS_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
 

@@ -3,13 +3,13 @@
 use super::KnowledgeError;
 use super::changed_knowledge::ChangedKnowledge;
 use super::overflow::{delete_spare_vectors, find_vector_room, put_overflow};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::knowledge::{
     AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
 };
+use recado_ports::Deps;
 use recado_ports::ports::{FileBytes, FileError, PortError};
 use recado_ports::random_id::generate_random_bits;
 use recado_ports::records::knowledge::save_knowledge;

@@ -1,13 +1,13 @@
 //! Changes the labels and notes that people write beside a conversation. Nothing of it is sent, and no model reads it.
 
 use super::{OperateError, find_conversation};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::conversation::{AnnotationError, Conversation, ConversationLabel, PersonNote};
 use recado_domain::ids::ConversationId;
+use recado_ports::Deps;
 use recado_ports::ports::WriteOutcome;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;

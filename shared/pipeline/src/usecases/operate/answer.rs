@@ -1,5 +1,4 @@
 use super::{MessageView, OperateError, conversation_action, find_conversation, find_message};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::idempotency::{IdempotencyClaim, find_claimed, hold_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
@@ -17,6 +16,7 @@ use recado_domain::outbox::Author;
 use recado_domain::outgoing::OutgoingError;
 use recado_domain::rate::Rate;
 use recado_domain::signature::Signature;
+use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{CommitOutcome, PortResult};
 use recado_ports::records::configuration::find_config_by_id;

@@ -12,7 +12,6 @@ pub use redrive::{RedriveSummary, redrive_dead_letter, redrive_dead_letters};
 pub use selection::DeadLetterSelection;
 
 use super::OperateError;
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::unreadable::pass_over_unreadable;
 use recado_domain::access::Caller;
@@ -21,6 +20,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use recado_domain::invitations::InvitationState;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::dead_letters::{self, DeadLetterFilter};

@@ -1,7 +1,6 @@
 //! Shows people what an agent's tools did, and lets them say how an effect ended that nobody could settle.
 
 use super::{OperateError, find_conversation};
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::effects::change_journal;
 use crate::steps::wake_up;
@@ -9,6 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd};
 use recado_domain::ids::{ConversationId, CorrelationId};
+use recado_ports::Deps;
 use recado_ports::records::effects::find_journal;
 
 /// The end of an effect, as a person says.

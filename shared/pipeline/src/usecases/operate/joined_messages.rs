@@ -1,8 +1,8 @@
 use super::{MessageView, OperateError, find_conversation, list_messages};
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,9 +1,9 @@
 use super::OperateError;
-use crate::Deps;
 use crate::steps::scope::find_instance_within;
 use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::Notice;
+use recado_ports::Deps;
 use recado_ports::records::notices;
 
 /// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the

@@ -1,11 +1,11 @@
 //! Records what people looked at. It changes nothing for the contact, so the audit does not have it.
 
 use super::{OperateError, find_conversation};
-use crate::Deps;
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::access::Caller;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
+use recado_ports::Deps;
 use recado_ports::ports::WriteOutcome;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 

@@ -1,7 +1,7 @@
-use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::InstanceId;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, UnacknowledgedFilter};
 
 /// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time. They are those of one instance, or

@@ -4,7 +4,6 @@
 //! queue failed, the attempt is taken back.
 
 use super::handle_event;
-use crate::Deps;
 use crate::measure::count_retry;
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::format_error_chain;
@@ -15,6 +14,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob, InboundJob};
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::{EventChange, PortResult};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::remove_dead_letter;

@@ -1,6 +1,5 @@
 //! Records messages that failed after the provider had accepted them.
 
-use crate::Deps;
 use crate::features::INBOUND_RULES;
 use crate::hooks::inbound_rule::LateFailure;
 use crate::measure::{MessageEnd, count_message_end};
@@ -15,6 +14,7 @@ use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 

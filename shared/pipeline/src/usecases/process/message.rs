@@ -1,7 +1,6 @@
 //! Stores messages of contacts, and makes the records of all messages that come in.
 
 use super::{AppliedEvent, build_event_finish};
-use crate::Deps;
 use crate::features::INBOUND_RULES;
 use crate::measure::{MessageStage, record_stage};
 use crate::steps::inbound_arrival::InboundArrival;
@@ -13,6 +12,7 @@ use recado_domain::event::{FollowUpJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::{Ordinal, ThreadId};
 use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::{InboundWrite, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::step_commit::{StepCommit, StepJob, StepOutcome, StepRecords};

@@ -4,7 +4,6 @@
 use super::message::{
     apply_message, build_message, follow_message, note_arrival, open_conversation, save_with_message,
 };
-use crate::Deps;
 use crate::features::INBOUND_RULES;
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::inbound_arrival::InboundArrival;
@@ -22,6 +21,7 @@ use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
 use recado_domain::outbox::hash_text;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, StoreInboundOutcome};
 use recado_ports::records::aliases::find_alias;

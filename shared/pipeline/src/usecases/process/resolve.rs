@@ -5,7 +5,6 @@
 //! with the two sides exchanged. Echoes and failures may be about a send that still runs.
 
 use super::operator_message::is_known_message;
-use crate::Deps;
 use crate::steps::connection;
 use crate::steps::inbound_arrival::InstanceEvent;
 use crate::steps::message_target::find_target_message;
@@ -20,6 +19,7 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use serde_json::Value;
 

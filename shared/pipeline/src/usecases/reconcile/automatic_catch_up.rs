@@ -1,6 +1,5 @@
 //! Automatic catch-ups: after a reconnection, and while an instance is silent at hours when messages usually come.
 
-use crate::Deps;
 use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
@@ -10,6 +9,7 @@ use jiff::SignedDuration;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{HistoryError, PortResult};
 use recado_ports::random_id::generate_correlation_id;

@@ -2,7 +2,6 @@
 //!
 //! Which instances a pass asked for is kept in its sample, with which it is written. A good answer writes nothing.
 
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::connection::{read_connection_looks, record_answer, record_unreachable};
 use crate::steps::enabled_instance::find_enabled_instance;
@@ -18,6 +17,7 @@ use recado_domain::connection_look::{
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, PortError, PortResult};
 use std::sync::Arc;
 

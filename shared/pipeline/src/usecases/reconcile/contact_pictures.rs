@@ -1,7 +1,6 @@
 //! Asks providers for the pictures of contacts that wrote lately, some in each pass. No message waits for it.
 
 use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::save_conversation::save_conversation;
@@ -11,6 +10,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{ConversationFilter, PageRequest, PictureAnswer, PortResult, WriteOutcome};
 use std::collections::BTreeSet;

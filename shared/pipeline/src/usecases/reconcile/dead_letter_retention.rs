@@ -1,7 +1,6 @@
 //! Looks at all dead letters once a day: those whose retention period is over are given up for good, and the payloads that
 //! the others name are kept. Payloads are bodies too large for a queue, and uploads of messages.
 
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::dead_letter_erasure::erase_event_body;
 use crate::steps::dead_letter_purge::purge_named_record;
@@ -15,6 +14,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::retention::RetentionPeriod;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};

@@ -1,7 +1,6 @@
 //! Starts batches whose time has come, and expansions from which nothing was heard. A reminder of an occasion gets its recipients here:
 //! the guests who have one of its statuses now.
 
-use crate::Deps;
 use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
 use crate::steps::batch_job::{enqueue_batch, restart_batch};
 use crate::steps::invited_tenant::find_tenant;
@@ -11,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::{BatchId, GuestId, InstanceId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, GuestStatus, make_chunk};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{
     find_batch, list_batch_chunks, list_due_batches, save_batch, save_batch_chunk,

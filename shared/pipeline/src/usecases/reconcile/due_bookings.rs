@@ -1,6 +1,5 @@
 //! Looks at booked events that people may have moved or deleted in the calendar. Sends the reminders that are due.
 
-use crate::Deps;
 use crate::steps::due_message::release_due_message;
 use crate::steps::effects::{
     allow_refusal, change_journal, find_tool_of_effect, follow_booked_event, leave_note,
@@ -15,6 +14,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::service_window::is_window_open;
 use recado_domain::tools::CalendarFunction;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{CommitOutcome, EventLook, PortResult, ToolFailure};
 use recado_ports::random_id::generate_correlation_id;

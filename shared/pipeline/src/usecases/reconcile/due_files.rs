@@ -1,11 +1,11 @@
 //! Enqueues the jobs of files that are to be fetched or read, and deletes files that are kept no longer.
 
-use crate::Deps;
 use crate::hooks::feature_timer::{DueRecord, FeatureTimer};
 use crate::steps::file_job::handle_due_file;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::MessageId;
+use recado_ports::Deps;
 use recado_ports::ports::{OverdueWork, PortResult};
 
 /// A file is fetched and read even if its job was lost. It is deleted when its period is over.

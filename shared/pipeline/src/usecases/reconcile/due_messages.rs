@@ -1,12 +1,12 @@
 //! Hands scheduled messages over to be sent when they are due.
 
-use crate::Deps;
 use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
 use crate::steps::due_message::release_due_message;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::scheduled::ScheduledId;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::scheduled_messages::{find_scheduled, list_due_scheduled};
 

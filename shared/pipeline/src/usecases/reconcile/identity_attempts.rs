@@ -1,7 +1,6 @@
 //! Has first messages sent once more, to linked identities, where WhatsApp did not acknowledge them. Such messages were seen to arrive by
 //! the identity and never by the number (evolution-api #2629).
 
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::first_contact::{is_first_contact, may_begin_chat};
@@ -19,6 +18,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PageRequest, PortResult, UnacknowledgedFilter, UnacknowledgedSend, WriteOutcome};
 use std::collections::BTreeSet;

@@ -1,7 +1,6 @@
 //! Silent instances: they say that they are connected but receive nothing at hours when messages usually come.
 
 use super::automatic_catch_up::catch_up_automatically;
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::working_instances::WorkingPages;
 use async_trait::async_trait;
@@ -11,6 +10,7 @@ use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 
 /// Time between two checks, in minutes of the clock.

@@ -1,10 +1,10 @@
 //! Looks for the secrets that entries of the configuration name. A missing one is told of before it is needed.
 
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::named_secrets::find_all_missing;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// A secret that an entry names and that is not there is found within five minutes.

@@ -1,7 +1,6 @@
 //! Settles effects of agents' tools whose end nobody stored in time, also where people answer or the conversation is resolved.
 
 use super::due_bookings::look_at_due_bookings;
-use crate::Deps;
 use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
 use crate::steps::effects::{SettlingEnd, find_tool_of_effect, leave_note, remove_fence_left, settle_effect};
 use crate::steps::save_conversation::save_conversation;
@@ -11,6 +10,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::ids::{TenantId, ThreadId};
+use recado_ports::Deps;
 use recado_ports::ports::{EffectTool, MissingEffectTool, PortError, PortResult};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 use recado_ports::records::effects::{find_journal, list_due_journals};

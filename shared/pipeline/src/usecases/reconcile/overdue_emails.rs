@@ -1,11 +1,11 @@
 //! Enqueues the jobs of e-mails that are overdue.
 
-use crate::Deps;
 use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
 use crate::steps::email_outbox::wake_overdue_email;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationId, TenantId};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::invitations::list_due_emails;
 

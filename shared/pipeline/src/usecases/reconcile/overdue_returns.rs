@@ -1,11 +1,11 @@
 //! Asks again for the return of the agent, if its timer was lost.
 
-use crate::Deps;
 use crate::hooks::feature_timer::FeatureTimer;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use async_trait::async_trait;
 use recado_domain::conversation::Conversation;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
 

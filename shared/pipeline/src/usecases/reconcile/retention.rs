@@ -2,7 +2,6 @@
 //! has it. What is still owed stays: messages that are open, wait for an answer or can be redriven. It is looked at
 //! again a day later.
 
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::journal_erasure::forget_effects;
@@ -18,6 +17,7 @@ use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::{DELETED_MESSAGES_MAX, PortError, PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::find_failure_time;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

@@ -1,7 +1,6 @@
 //! Stores a sample of each minute, from which trends are made.
 
 use super::SIDE_BY_SIDE;
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::installation_reading::InstallationReading;
 use async_trait::async_trait;
@@ -10,6 +9,7 @@ use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
 use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::samples::put_samples;
 use std::collections::BTreeMap;

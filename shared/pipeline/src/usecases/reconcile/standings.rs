@@ -1,7 +1,6 @@
 //! Asks once an hour how WhatsApp judges each number: its quality, and to how many people its business may write first.
 
 use super::SIDE_BY_SIDE;
-use crate::Deps;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
 use crate::steps::installation_reading::{InstallationReading, InstanceReading};
 use async_trait::async_trait;
@@ -9,6 +8,7 @@ use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 

@@ -1,12 +1,12 @@
 //! Asks the models: those that answer contacts and rewrite questions, the embedding model, and the one that transcribes.
 
 use super::{ASKED_AT_ONCE, InstanceCheck};
-use crate::Deps;
 use crate::steps::model_check::{ask_embedding_model, ask_http_agent, ask_model, ask_transcription_model};
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, CredentialRef};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_domain::ids::AgentId;
+use recado_ports::Deps;
 use recado_ports::ports::{CredentialState, LlmError, PortResult};
 use recado_ports::records::knowledge::find_knowledge;
 use recado_ports::settings::RewriteWay;

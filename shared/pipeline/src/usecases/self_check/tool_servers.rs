@@ -1,11 +1,11 @@
 //! Asks the servers of the Model Context Protocol for their tools.
 
 use super::{ASKED_AT_ONCE, InstanceCheck};
-use crate::Deps;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::ToolId;
 use recado_domain::tools::{McpListing, Tool};
+use recado_ports::Deps;
 use recado_ports::ports::{ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
 use std::collections::BTreeSet;

@@ -4,7 +4,6 @@ use super::{
     Handled, PARK_BEYOND, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, connection_check,
     deadline_is_too_near, settle, unknown_outcome,
 };
-use crate::Deps;
 use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
 use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::steps::beside::run_beside;
@@ -19,6 +18,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,

@@ -1,7 +1,6 @@
 //! Checks that the instance's known state is fresh enough to send, and stores what an accepted send shows.
 
 use super::{RETRY_SOON, SendContext, StepResult, Stop, deadline_is_too_near};
-use crate::Deps;
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
@@ -9,6 +8,7 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{ConnectionAnswer, PortResult};
 

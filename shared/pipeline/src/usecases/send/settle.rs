@@ -1,7 +1,6 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
 use super::{Handled, PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, connection_check};
-use crate::Deps;
 use crate::features::AFTER_COMMIT;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{record_closed, record_refusal};
@@ -14,6 +13,7 @@ use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, Un
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{DeliveryLink, PortResult, SendOutcome, WriteOutcome};
 use recado_ports::step_commit::{SettlementWrite, StepCommit, StepOutcome, StepRecords};

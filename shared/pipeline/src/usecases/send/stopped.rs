@@ -5,7 +5,6 @@
 
 use super::unknown_outcome::settle_if_already_sent;
 use super::{Handled, SendContext, Stop};
-use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end, count_parked};
 use crate::steps::effects::{describe_done_effects, is_left_by_agent};
 use crate::steps::give_up::{cancel_message, give_up_message};
@@ -18,6 +17,7 @@ use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use std::collections::BTreeMap;

@@ -2,7 +2,6 @@
 
 use super::settle::store_sent;
 use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
-use crate::Deps;
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::outgoing::to_outgoing_message;
@@ -18,6 +17,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, SendEvidence, WriteOutcome};
 

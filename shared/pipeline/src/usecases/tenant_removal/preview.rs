@@ -1,9 +1,9 @@
 //! Counts what is stored of a tenant, before it is removed.
 
 use super::{COUNTED_MAX, RemovalReport, TOKENS};
-use crate::Deps;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, EventOwners, PageRequest, PortResult};
 use recado_ports::records::dead_letters::count_dead_letters;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;

@@ -1,7 +1,6 @@
 //! The bounded parts of a removal, in the order in which they are done.
 
 use super::RemovalReport;
-use crate::Deps;
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
@@ -16,6 +15,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::provider::Provider;
+use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, DeadQueueMessage, EventOwners, PageRequest, PortResult};
 use recado_ports::records::configuration::{load_configuration, remove_configuration};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};

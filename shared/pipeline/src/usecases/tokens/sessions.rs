@@ -1,10 +1,10 @@
 //! Sessions of the console: begun on a token, renewed while they are used, and ended on the server.
 
 use super::generate_random_text;
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::{Caller, ConsoleSession};
 use recado_domain::secret::Secret;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::sessions::{delete_session, find_session, put_session, renew_session};
 use recado_ports::records::tokens::find_token;

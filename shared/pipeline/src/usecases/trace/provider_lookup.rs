@@ -1,13 +1,13 @@
 //! Finds a message by its id at the provider, which people read in the provider's own tools.
 
 use super::TraceTarget;
-use crate::Deps;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::InstanceId;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::load_configuration;
 

@@ -1,10 +1,10 @@
 //! Finds the reply that answers a message, and the message that a reply answers.
 
-use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 
 /// Number of messages that one read returns, and maximum number of reads. No reply is looked for beyond the newest

@@ -2,7 +2,6 @@
 
 use super::reply_lookup::{find_answer, find_answered_message};
 use super::turn_effects::{describe_turn_effects, list_turn_effects};
-use crate::Deps;
 use crate::steps::message_view::{MessageView, join_deliveries};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
@@ -14,6 +13,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use recado_domain::turn::StepDuration;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::scheduled_messages::find_scheduled;

@@ -1,8 +1,8 @@
 //! Finds the effects of the turn that wrote a reply.
 
-use crate::Deps;
 use recado_domain::effects::EffectEntry;
 use recado_domain::message::Message;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::effects::find_journal;
 use serde_json::{Value, json};

@@ -2,13 +2,13 @@
 
 use super::WebhookError;
 use super::managing::find_endpoint;
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::FailedEvent;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest};
 use recado_ports::records::endpoints::{self, find_failed_event, redrive_failed_event};
 use recado_ports::table::Versioned;

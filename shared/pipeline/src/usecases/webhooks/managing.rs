@@ -1,7 +1,6 @@
 //! Lists and shows endpoints with their states, and what people do with one.
 
 use super::WebhookError;
-use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::endpoint_state::load_endpoint_state;
 use crate::steps::invited_tenant::choose_tenant;
@@ -12,6 +11,7 @@ use recado_domain::config::{Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::webhook_endpoint::{EndpointState, PostError};
+use recado_ports::Deps;
 use recado_ports::ports::{EndpointPost, EndpointPosts, LogPlace, PortError, PortResult, PostAnswer};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::endpoints::{find_endpoint_state, list_endpoint_states, save_endpoint_state};

@@ -1,6 +1,5 @@
 //! The pass of one endpoint: posts what is next, and stores the results.
 
-use crate::Deps;
 use crate::steps::endpoint_state::{find_endpoint, load_listed_state};
 use futures::future::{join, join_all};
 use jiff::Timestamp;
@@ -10,6 +9,7 @@ use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::{
     EndpointState, FailedEvent, LeftEvent, POSTS_AT_ONCE, PostError, PostResult,
 };
+use recado_ports::Deps;
 use recado_ports::ports::{
     EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedPage, WriteOutcome,
 };

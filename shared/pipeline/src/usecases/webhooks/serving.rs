@@ -1,7 +1,6 @@
 //! The jobs that name an endpoint, for places where no process looks at all endpoints: each is posted to when its job comes.
 
 use super::posting::{list_posted_endpoints, post_due_events};
-use crate::Deps;
 use crate::steps::endpoint_state::load_listed_state;
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::unreadable::pass_over_unreadable;
@@ -11,6 +10,7 @@ use recado_domain::config::WEBHOOK_ENDPOINTS_MAX;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::EndpointJob;
+use recado_ports::Deps;
 use recado_ports::ports::{EndpointPosts, PortResult};
 use recado_ports::records::endpoints::{find_endpoint_state, list_due_failed_events, list_endpoint_states};
 

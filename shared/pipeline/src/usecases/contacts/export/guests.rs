@@ -1,8 +1,8 @@
-use crate::Deps;
 use crate::steps::guests::find_guests;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Guest, Invitation};
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::invitations::list_invitations;
 use serde::Serialize;

@@ -13,7 +13,6 @@ mod recipients;
 
 use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest};
-use crate::Deps;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::identity;
 use crate::usecases::deliver::DeliverError;
@@ -33,6 +32,7 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{self as batch_records, BatchOutcome, save_batch, save_batch_chunk};
 use recado_ports::records::claims::InvitationClaim;

@@ -2,13 +2,13 @@
 
 use super::InvitationError;
 use super::preparation::{find_contact_conversation, parse_phone};
-use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
 use recado_domain::conversation::ContactSession;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::invitations::InvitedGuest;
+use recado_ports::Deps;
 use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 
 /// A contact's newest session on an instance.

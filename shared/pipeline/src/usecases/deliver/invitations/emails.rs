@@ -1,7 +1,6 @@
 //! Invitations that go by e-mail: they hold their e-mail, and the sender of e-mails gives it to its carrier.
 
 use super::InvitationError;
-use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::config::Tenant;
@@ -9,6 +8,7 @@ use recado_domain::email::{Email, EmailAddress, EmailOutbox};
 use recado_domain::ids::{CorrelationId, InvitationId};
 use recado_domain::invitations::{Guest, InvitationChannel, InvitationTemplate, TemplateValues};
 use recado_domain::opt_out::{RecipientAddress, UnsubscribeToken};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 
 /// Writes the e-mail of an invitation, as every attempt gives it to the carrier: by the first sender of the tenant.

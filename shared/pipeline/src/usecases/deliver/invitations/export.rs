@@ -2,12 +2,12 @@
 
 use super::InvitationError;
 use super::lookup::{InvitationView, READS_AT_ONCE, view_listed_invitation};
-use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationStatus, LogMonth};
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest};
 use recado_ports::records::invitations::list_invitations_of_month;
 

@@ -1,7 +1,6 @@
 //! Reads invitations with what became of them.
 
 use super::InvitationError;
-use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::message_view::{MessageView, find_message_view};
 use crate::steps::unreadable::pass_over_unreadable;
@@ -17,6 +16,7 @@ use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use recado_ports::records::invitations as invitation_records;

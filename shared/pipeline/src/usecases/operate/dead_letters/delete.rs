@@ -1,7 +1,6 @@
 use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
-use crate::Deps;
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
@@ -9,6 +8,7 @@ use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::DeadLetter;
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};
 

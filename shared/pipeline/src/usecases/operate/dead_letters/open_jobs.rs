@@ -1,8 +1,8 @@
 //! Looks for what jobs of the queue `turns` ask for that their queue gave up: another job may have done it meanwhile.
 
-use crate::Deps;
 use recado_domain::invitations::{Batch, BatchState};
 use recado_domain::wake_up::{BatchJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::batches::find_batch;
 

@@ -1,7 +1,6 @@
 use super::open_jobs::is_job_open;
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
-use crate::Deps;
 use crate::steps::email_outbox::{find_email_failure, requeue_dead_email};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
@@ -12,6 +11,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
+use recado_ports::Deps;
 use recado_ports::ports::{EventChange, PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};

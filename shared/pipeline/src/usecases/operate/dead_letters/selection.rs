@@ -1,8 +1,8 @@
 use super::{find_letter_within, narrow_filter};
-use crate::Deps;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Hours`]: lets the turn wait for the opening hours. Turns that wait for one
 //! opening begin one behind the other, not all at once.
 
-use crate::Deps;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use crate::steps::wake_up;
@@ -16,6 +15,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::Author;
 use recado_domain::service_window::is_window_open;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::PortResult;
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};

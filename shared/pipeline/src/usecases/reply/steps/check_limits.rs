@@ -1,6 +1,5 @@
 //! The step [`recado_domain::turn::TurnStep::Limits`]: checks the agent's limits in this thread.
 
-use crate::Deps;
 use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::turn::reading::TurnReading;
@@ -10,6 +9,7 @@ use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{AgentPause, Conversation};
 use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact is told

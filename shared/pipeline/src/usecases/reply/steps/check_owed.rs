@@ -1,7 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Owed`]: checks that the agent owes an answer now.
 
 use super::check_hours::begin_of_minute;
-use crate::Deps;
 use crate::steps::effects::note_untold_effects;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use crate::steps::typing_signs;
@@ -10,6 +9,7 @@ use recado_domain::conversation::{Conversation, TurnDecision};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
+use recado_ports::Deps;
 /// Least pause between two looks at a contact who types.
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
 

@@ -2,7 +2,6 @@
 //! contact had time to write the next line, then commits it with the jobs that follow from it, or commits that nothing is answered.
 
 use super::take_lease::release_lease;
-use crate::Deps;
 use crate::features::REPLY_CHECKS;
 use crate::measure::{self, MessageStage, TurnPhase};
 use crate::steps::save_conversation::save_conversation_with_use;
@@ -21,6 +20,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};

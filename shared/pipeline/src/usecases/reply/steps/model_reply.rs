@@ -1,6 +1,5 @@
 //! The step [`recado_domain::turn::TurnStep::Model`]: asks the model for the reply, and has the calls answered that it makes before.
 
-use crate::Deps;
 use crate::features::TURN_PARTS;
 use crate::hooks::turn_part::AnsweredCall;
 use crate::measure;
@@ -14,6 +13,7 @@ use recado_domain::decision::OfferedDecisions;
 use recado_domain::message::TokenUsage;
 use recado_domain::present::Present;
 use recado_domain::usage::ModelUse;
+use recado_ports::Deps;
 use recado_ports::ports::{LlmError, LlmReply, LlmRequest, ModelCall, ToolExchange};
 use std::mem;
 use std::time::Duration;

@@ -4,7 +4,6 @@
 use super::super::ready::{InvitationWay, ReadyInvitation, name_in_metadata};
 use super::super::{InvitationError, send_ready};
 use super::made_invitation::{MadeInvitation, made_of, store_refusal};
-use crate::Deps;
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::email_outbox::build_email_job;
 use crate::steps::identity::derive_thread_id;
@@ -18,6 +17,7 @@ use recado_domain::invitations::{InvitationState, InvitationStatus, RecipientSta
 use recado_domain::message::PreparedContent;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
+use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{OutboundEntry, PortError};
 use recado_ports::random_id::generate_nonce;

@@ -7,7 +7,6 @@ use super::piece::{MadeInvitations, make_invitations};
 use super::portfolio::{PortfolioBudget, find_budget};
 use super::progress::look_for_end;
 use super::recipient_request::request_of;
-use crate::Deps;
 use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
@@ -21,6 +20,7 @@ use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, Inv
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::{BatchJob, TurnsJob};
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{find_batch, find_batch_chunk, save_batch, save_batch_chunk};

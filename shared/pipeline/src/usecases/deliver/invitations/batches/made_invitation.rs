@@ -1,8 +1,8 @@
 //! The results for recipients of batches, and the storing of refusals.
 
 use super::super::InvitationError;
-use crate::Deps;
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
+use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
 use recado_ports::records::invitations::{InvitationOutcome, begin_invitation, save_invitation};
 use recado_ports::table::Versioned;

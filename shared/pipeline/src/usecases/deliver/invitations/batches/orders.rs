@@ -1,13 +1,13 @@
 //! Pauses, resumes and cancels batches.
 
 use super::super::InvitationError;
-use crate::Deps;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::invited_tenant::choose_tenant;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{BATCH_PERMIT, Batch, BatchOrder};
+use recado_ports::Deps;
 use recado_ports::ports::{PortError, WriteOutcome};
 use recado_ports::records::batches::{find_batch, save_batch};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};

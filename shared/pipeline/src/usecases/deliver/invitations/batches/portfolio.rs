@@ -1,13 +1,13 @@
 //! The budget of Meta's business portfolio: all its numbers share one limit of the people to whom they write first within 24 hours.
 //! Batches use a part of it, so that a campaign slows down before conversations suffer.
 
-use crate::Deps;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{CAMPAIGN_SHARE, InstanceChange, InstanceState, MessagingLimit};
 use recado_domain::invitations::{Batch, InvitationChannel};
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;

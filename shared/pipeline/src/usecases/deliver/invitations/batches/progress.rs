@@ -3,7 +3,6 @@
 
 use super::super::InvitationError;
 use super::super::lookup::view_listed_invitation;
-use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::verdict::Verdict;
@@ -16,6 +15,7 @@ use recado_domain::invitations::{
     RecipientStatus,
 };
 use recado_domain::millis::add_duration;
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches as batch_records;
 use recado_ports::records::invitations::{find_invitation, read_invitations};

@@ -3,12 +3,12 @@
 use super::super::InvitationError;
 use super::super::lookup::view_listed_invitation;
 use super::progress::{CHUNKS_AT_ONCE, RecipientLook, refresh_if_stale};
-use crate::Deps;
 use crate::steps::invited_tenant::choose_tenant;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, TenantId};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, Invitation, RecipientStatus};
+use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult};
 use recado_ports::records::batches::{find_batch, find_batch_chunk};
 use recado_ports::records::invitations::read_invitations;
