@@ -71,7 +71,7 @@ if [ -n "$named" ]; then
   echo "$named"
   complain "a provider is named outside of shared/whatsapp and shared/onboarding"
 fi
-# Use cases share steps, not each other, and a step knows no use case.
+# Use cases share steps, not each other. A step, a hook and what a feature answers to one know no use case.
 rooms=shared/pipeline/src
 names=$(find $rooms/usecases -maxdepth 1 -name '*.rs' -printf '%f\n' | sed 's/\.rs$//' | paste -sd '|')
 while read -r file; do
@@ -79,7 +79,7 @@ while read -r file; do
   if grep -nHE "crate::(\{|(usecases::)?\b($names)\b)" "$file" | grep -vE "crate::usecases::${own:-none}\b"; then
     complain "$file imports a use case of another room"
   fi
-done < <(git ls-files "$rooms/usecases/*.rs" "$rooms/steps/*.rs")
+done < <(for folder in usecases steps hooks gates rules parts; do git ls-files "$rooms/$folder/*.rs"; done)
 # The code map of ARCHITECTURE.md names every module of the rules, the use cases and their steps, in the table of its folder.
 map_table=0
 for modules in shared/domain/src $rooms/usecases $rooms/steps; do

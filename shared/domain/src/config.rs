@@ -4,10 +4,9 @@ use crate::access_list::AccessList;
 use crate::budget::MonthlyBudget;
 use crate::content::MessageTemplate;
 use crate::delivery_rules::DeliveryRules;
-use crate::hours::{OpeningHours, OpeningState};
+use crate::hours::OpeningHours;
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::invitations::{InvitationTemplate, Occasion};
-use crate::knowledge::SnapshotName;
 use crate::price::PriceList;
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
@@ -239,8 +238,8 @@ pub struct Instance {
     /// credentials need no reference.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
-    /// Reference to the secret of the app of Meta that the number is connected with (`env:NAME` or `ssm:/path/app-secret…`), a secret of
-    /// the tenant. Only this app then speaks for the number. If absent, it is the installation's app.
+    /// Reference to the secret of the tenant's own app of Meta, with which the number is connected. It is `env:NAME` or
+    /// `ssm:/path/app-secret…`. Only this app then speaks for the number. If absent, it is the installation's app.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_secret: Option<CredentialRef>,
     /// Version of the webhook secret. Only a rotation raises it. Only shown; in a document it has no effect.
@@ -323,47 +322,6 @@ impl Instance {
     }
 }
 
-/// An instance together with its tenant and agent, as a function needs them to handle a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct InstanceConfig {
-    /// The instance.
-    pub instance: Instance,
-    /// The instance's tenant.
-    pub tenant: Tenant,
-    /// The agent that answers.
-    pub agent: Agent,
-    /// The present snapshot of the agent's knowledge; `None` if it has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub knowledge: Option<SnapshotName>,
-    /// The agent's tools, sorted by their ids.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Tool>,
-}
-
-impl InstanceConfig {
-    /// Returns `true` if neither the instance nor its tenant is disabled.
-    pub fn is_enabled(&self) -> bool {
-        !self.instance.disabled && !self.tenant.disabled
-    }
-
-    /// Returns the time zone in which the instance's `hours` are read.
-    pub fn resolve_opening_zone(&self, hours: &OpeningHours) -> TimeZone {
-        hours.resolve_time_zone(self.tenant.resolve_time_zone())
-    }
-
-    /// Returns whether the agent may answer at `now`, or when the instance opens. An instance without opening hours is
-    /// always open; one whose agent is disabled is never open.
-    pub fn opening_state_at(&self, now: Timestamp) -> OpeningState {
-        if self.agent.disabled {
-            return OpeningState::NeverOpens;
-        }
-        let hours = self.instance.opening_hours.as_ref();
-        hours.map_or(OpeningState::Open, |hours| {
-            hours.opening_state_at(now, &self.resolve_opening_zone(hours))
-        })
-    }
-}
-
 mod agent;
 mod agent_limits;
 mod agent_return;
@@ -376,6 +334,7 @@ mod credential;
 mod email_sender;
 mod error;
 mod http_agent;
+mod instance_config;
 mod model_name;
 mod named_secrets;
 mod names;
@@ -397,6 +356,7 @@ pub use calendars::{Calendar, CalendarConfigError, GoogleCalendarAccess};
 pub use email_sender::{EmailSender, EmailSenderError, EmailSenderKind, RepeatRule};
 pub use error::ConfigError;
 pub use http_agent::{ContactField, HttpAgent};
+pub use instance_config::InstanceConfig;
 pub use model_name::{
     RewritingModel, USUAL_MODEL_PROVIDER, USUAL_REWRITING_MODEL, model_provider_asks_for_key,
     split_model_name,

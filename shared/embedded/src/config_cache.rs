@@ -5,7 +5,7 @@
 
 use crate::database_threads::lock_unpoisoned;
 use recado_domain::config::InstanceConfig;
-use recado_ports::records::configuration::InstanceName;
+use recado_ports::ports::InstanceName;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

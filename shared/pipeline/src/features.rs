@@ -1,4 +1,4 @@
-//! The features of an installation, in one list for each question that the path of a message asks of them ([`crate::hooks`]).
+//! The lists of features, one for each question that the path of a message asks ([`crate::hooks`]).
 
 use crate::gates::expiry::{ExpiryGate, VoidReminderGate};
 use crate::gates::first_contact::FirstContactGate;

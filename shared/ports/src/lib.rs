@@ -3,6 +3,7 @@
 //!
 //! It is a crate of its own, so that a change of a use case does not compile the adapters again.
 
+mod commit_order;
 pub mod deps;
 mod page;
 mod port_error;

@@ -56,7 +56,7 @@ pub use endpoint_posts::{EndpointPost, EndpointPosts, PostAnswer};
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use inbox::{EventChange, EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
-pub use instances::{Instances, Reservation, SlotTurn};
+pub use instances::{InstanceName, Instances, Reservation, SlotTurn};
 pub use knowledge_library::{
     FetchedDocument, KnowledgeLibrary, KnownVectors, LibraryError, PageFailure, SearchedQuestion,
 };

@@ -6,25 +6,22 @@ mod ending_store;
 mod failing_model;
 mod instances;
 mod number_quality;
+mod stand_ins;
 mod webhooks;
 
-use async_trait::async_trait;
 pub use instances::an_instance_is_judged_by_itself;
+pub use stand_ins::{StoryClock, ToldDepth};
 
 use crate::builders::{Fixture, change_instance, far_ahead, seen};
 use crate::ports::succeed;
 use ending_store::EndingStore;
-use jiff::Timestamp;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::QueueName;
 use recado_domain::decision::AgentDecision;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
-use recado_domain::millis::add_millis;
 use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
 use recado_ports::ports::{
-    EventChange, InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome,
-    System, WriteOutcome,
+    EventChange, InboundWrite, PageRequest, PortResult, Store, StoreInboundOutcome, System, WriteOutcome,
 };
 use recado_ports::records::alerts::{list_ended_alerts, list_live_alerts};
 use recado_ports::records::configuration::put_configuration;
@@ -34,57 +31,7 @@ use recado_ports::table::remove_record;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
-
-/// The number of messages in the queues, as the story says.
-#[derive(Debug, Clone, Default)]
-pub struct ToldDepth(Arc<AtomicU64>);
-
-#[async_trait]
-impl QueueDepths for ToldDepth {
-    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let waiting = match queue {
-            QueueName::Inbound => self.0.load(Ordering::SeqCst),
-            QueueName::Turns | QueueName::Outbound => 0,
-        };
-        Ok(QueueDepth {
-            waiting,
-            ..QueueDepth::default()
-        })
-    }
-}
-
-/// A clock that the story moves. It begins far ahead, so that no store takes a record for expired.
-#[derive(Debug, Clone, Default)]
-pub struct StoryClock {
-    passed_ms: Arc<AtomicI64>,
-    random: Arc<AtomicU64>,
-}
-
-#[async_trait]
-impl System for StoryClock {
-    fn now(&self) -> Timestamp {
-        add_millis(far_ahead(), self.passed_ms.load(Ordering::SeqCst))
-    }
-
-    fn random_u64(&self) -> u64 {
-        self.random.fetch_add(1, Ordering::SeqCst)
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        let milliseconds = i64::try_from(duration.as_millis()).unwrap();
-        self.passed_ms.fetch_add(milliseconds, Ordering::SeqCst);
-    }
-}
-
-impl StoryClock {
-    /// Moves the clock.
-    pub fn pass_minutes(&self, minutes: i64) {
-        self.passed_ms.fetch_add(minutes * 60_000, Ordering::SeqCst);
-    }
-}
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// What was told: kind, severity, and whether it begins or is over.
 pub type Told = (AlertKind, AlertSeverity, AlertState);
@@ -129,7 +76,7 @@ impl<'a, S: Store> AlertStory<'a, S> {
 
     /// Lets `queued` messages wait in the queues.
     pub fn queue_holds(&self, queued: u64) {
-        self.depth.0.store(queued, Ordering::SeqCst);
+        self.depth.tell_waiting(queued);
     }
 
     /// Runs one pass.

@@ -47,6 +47,7 @@ pub mod openings;
 pub mod opt_outs;
 pub mod outbox;
 pub mod overdue;
+pub mod overdue_files;
 pub mod parked;
 pub mod payloads;
 pub mod published_events;

@@ -1,8 +1,8 @@
 use super::DynamoStore;
 use crate::cache::CacheLookup;
 use recado_domain::config::InstanceConfig;
-use recado_ports::ports::{PortResult, System};
-use recado_ports::records::configuration::{InstanceName, join_instance_config};
+use recado_ports::ports::{InstanceName, PortResult, System};
+use recado_ports::records::configuration::join_instance_config;
 use std::sync::Arc;
 
 impl<A: System> DynamoStore<A> {

@@ -12,8 +12,9 @@ use futures::future::try_join_all;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
-use recado_ports::records::configuration::InstanceName;
+use recado_ports::ports::{
+    ConversationFilter, InstanceName, Page, PageRequest, PortError, PortResult, System,
+};
 use recado_ports::table::{Record, Table};
 use std::collections::BTreeMap;
 

@@ -1,21 +1,18 @@
+mod slots;
+
 use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::parking::parking_change;
-use super::table::RETRIES_MAX;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{
-    ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
-};
-use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
-use recado_domain::rate::{Rate, YieldingSlot};
-use recado_ports::ports::{Instances, PortError, PortResult, Reservation, SlotTurn, System};
-use recado_ports::records::configuration::InstanceName;
+use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState, ParkedConversation};
+use recado_domain::rate::Rate;
+use recado_ports::ports::{InstanceName, Instances, PortError, PortResult, Reservation, SlotTurn, System};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,26 +23,8 @@ const CHANGED_BY: &str = "counted_by";
 /// Number of tries to change a state that others change too. A try fails only because another caller's change succeeded.
 const CHANGE_TRIES: u32 = 32;
 
-/// The condition that the instance is open. An instance without a stored state counts as open.
-const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
-
-fn while_open(text: &str, now: Timestamp) -> Expression {
-    Expression::new(format!("{text} AND {OPEN}"))
-        .with_text(":open", ConnectionStatus::Open.as_str())
-        .with_number(":now", now.as_millisecond())
-}
-
 fn timestamp_attribute(at: Timestamp) -> AttributeValue {
     number_attribute(at.as_millisecond())
-}
-
-/// Returns the condition that the attribute `name` still holds the time `before`.
-fn has_time(name: &str, before: Option<Timestamp>) -> Expression {
-    match before {
-        None => Expression::new(format!("attribute_not_exists(#{name})")),
-        Some(at) => Expression::new(format!("#{name} = :{name}_before"))
-            .with_number(&format!(":{name}_before"), at.as_millisecond()),
-    }
 }
 
 /// Returns the condition that the stored state has the revision `rev`. A state that was never changed has none.
@@ -112,12 +91,6 @@ fn parse_state(what: &'static str, found: &Item) -> InstanceState {
     read.unwrap_or_else(|| default_state(item::stored_revision(found)))
 }
 
-/// Builds the reservation of a slot, with the state that the update returned.
-fn slot_reservation(what: &'static str, at: Timestamp, updated: &Item) -> Reservation {
-    let state = Box::new(parse_state(what, updated));
-    Reservation::Slot { at, state }
-}
-
 impl<A: System> DynamoStore<A> {
     /// Returns the state that a write found. In the place of one that cannot be read, the default state is written with the next
     /// revision: a change of single attributes would leave it unreadable.
@@ -140,145 +113,6 @@ impl<A: System> DynamoStore<A> {
         // If another worker wrote it meanwhile, the caller's next try finds that.
         let _written = self.table.put_record(what, whole, Some(as_found)).await?;
         Ok(state)
-    }
-
-    /// Returns whether a refused reservation found the instance closed.
-    async fn found_closed(
-        &self,
-        what: &'static str,
-        id: &InstanceId,
-        found: Option<Item>,
-    ) -> PortResult<bool> {
-        let state = self.take_found_state(what, id, found).await?;
-        Ok(state.connection != ConnectionStatus::Open)
-    }
-
-    /// Reserves the next slot. An idle instance takes one request. A busy one takes two: its arrival time lies ahead, and the
-    /// second request moves it further.
-    async fn reserve_next_slot(
-        &self,
-        id: &InstanceId,
-        rate: Rate,
-        now: Timestamp,
-    ) -> PortResult<Reservation> {
-        const WHAT: &str = "reserving a slot";
-        // An arrival time later than this is not plausible and is replaced.
-        let latest = rate.latest_plausible_time(now).as_millisecond();
-        let idle = "(attribute_not_exists(#arrival) OR #arrival <= :now OR #arrival > :latest)";
-        let idle = while_open(idle, now).with_number(":latest", latest);
-        let busy = while_open("#arrival > :now AND #arrival <= :latest", now).with_number(":latest", latest);
-        let fresh = rate.reserve_slot(None, now);
-        let first = || {
-            UpdateChange::default()
-                .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
-                .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
-                .with_value(":none", number_attribute(0))
-                .with_value(":one", number_attribute(1))
-        };
-        let restart = first().set_value("arrival", timestamp_attribute(fresh.arrival));
-        let advance = first()
-            .set_to_term("arrival", "#arrival + :interval")
-            .with_value(":interval", number_attribute(to_millis(rate.interval())));
-        for _ in 0..RETRIES_MAX {
-            let first = self.table.update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &restart,
-                Some(idle.clone()),
-                ReturnValue::AllNew,
-            );
-            let refused = match first.await? {
-                Ok(updated) => return Ok(slot_reservation(WHAT, fresh.at, &updated)),
-                Err(refused) => refused,
-            };
-            if self.found_closed(WHAT, id, refused.0).await? {
-                return Ok(Reservation::NotOpen);
-            }
-            let second = self.table.update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &advance,
-                Some(busy.clone()),
-                ReturnValue::AllNew,
-            );
-            match second.await? {
-                Ok(updated) => {
-                    let arrival = item::get_integer(&updated, "arrival")
-                        .ok_or_else(|| PortError::invalid(WHAT, "no arrival time was returned"))?;
-                    let stored = add_duration(from_unix_millis(arrival), -rate.interval());
-                    let at = rate.reserve_slot(Some(stored), now).at;
-                    return Ok(slot_reservation(WHAT, at, &updated));
-                }
-                Err(refused) => {
-                    if self.found_closed(WHAT, id, refused.0).await? {
-                        return Ok(Reservation::NotOpen);
-                    }
-                }
-            }
-        }
-        Err(PortError::unavailable(
-            WHAT,
-            "the instance's state keeps changing",
-        ))
-    }
-
-    /// Reserves a slot for a message that lets others go before it: a read, and an update on condition that nobody reserved
-    /// since. Callers whose update was refused twice wait for random times, so that many callers do not collide again.
-    async fn reserve_yielding_slot(
-        &self,
-        id: &InstanceId,
-        rate: Rate,
-        holds_place: bool,
-        now: Timestamp,
-    ) -> PortResult<Reservation> {
-        const WHAT: &str = "reserving a slot behind others";
-        let open = Expression::new(OPEN).with_text(":open", ConnectionStatus::Open.as_str());
-        for round in 0..CHANGE_TRIES {
-            let before = self.read_instance_state(id).await?;
-            if before.connection != ConnectionStatus::Open {
-                return Ok(Reservation::NotOpen);
-            }
-            let mut after = before.clone();
-            let reserved = after.reserve_yielding(rate, holds_place, now);
-            let unchanged = open
-                .clone()
-                .and_condition(has_time("arrival", before.arrival))
-                .and_condition(has_time("places", before.places));
-            let change = match reserved {
-                YieldingSlot::Slot(slot) => UpdateChange::default()
-                    .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
-                    .set_value("arrival", timestamp_attribute(slot.arrival))
-                    .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
-                    .with_value(":none", number_attribute(0))
-                    .with_value(":one", number_attribute(1))
-                    .with_value(":now", timestamp_attribute(now)),
-                YieldingSlot::Place { .. } => {
-                    UpdateChange::default().set_or_remove("places", after.places.map(timestamp_attribute))
-                }
-            };
-            let key = TableKey::for_instance_state(id);
-            let written = self
-                .table
-                .update_record(WHAT, key, &change, Some(unchanged), ReturnValue::AllNew);
-            match (written.await?, reserved) {
-                (Ok(updated), YieldingSlot::Slot(slot)) => {
-                    return Ok(slot_reservation(WHAT, slot.at, &updated));
-                }
-                (Ok(_), YieldingSlot::Place { at, .. }) => return Ok(Reservation::Place(at)),
-                (Err(refused), _) => {
-                    if self.found_closed(WHAT, id, refused.0).await? {
-                        return Ok(Reservation::NotOpen);
-                    }
-                    if round > 0 {
-                        self.table.wait_before_retry(round).await;
-                    }
-                }
-            }
-        }
-        Err(PortError::unavailable(
-            WHAT,
-            "the instance's state keeps changing",
-        ))
     }
 }
 

@@ -17,8 +17,8 @@ pub enum AgentReturn {
     /// With the conversation that follows when this one is resolved.
     #[default]
     AtResolve,
-    /// As many minutes, 1 to 43,200, after the takeover or the last message of a person, whichever is later; and as with
-    /// `at_resolve`.
+    /// As many minutes (1 to 43,200) after the takeover or the last message of a person, whichever is later. The conversation that
+    /// follows is the agent's, too, as with `at_resolve`.
     AfterMinutes(u32),
 }
 

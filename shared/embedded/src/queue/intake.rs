@@ -16,8 +16,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::{EventRecord, EventState, InboundJob, JobNames};
 use recado_domain::ids::{CorrelationId, EventId, InstanceId, TenantId};
-use recado_ports::ports::{PortResult, RecordEventOutcome};
-use recado_ports::records::configuration::InstanceName;
+use recado_ports::ports::{InstanceName, PortResult, RecordEventOutcome};
 use rusqlite::{Connection, Row};
 
 const WHAT: &str = "record_and_enqueue";

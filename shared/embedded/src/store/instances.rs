@@ -1,7 +1,7 @@
 use super::published_events::publish_instance_state;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, query_all, query_readable, to_sql_limit};
+use crate::sql_records::{decode_column, encode_json, execute_sql, query_all, query_readable, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -10,9 +10,8 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_ports::ports::{Instances, PortResult, Reservation, SlotTurn};
-use recado_ports::records::configuration::InstanceName;
-use rusqlite::{Connection, params};
+use recado_ports::ports::{InstanceName, Instances, PortResult, Reservation, SlotTurn};
+use rusqlite::{Connection, Row, params};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,6 +23,12 @@ fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceStat
         [id.as_str()],
     )?;
     Ok(found.unwrap_or_default())
+}
+
+/// Parses a row of an instance's id and its state.
+pub(super) fn parse_state_row(row: &Row<'_>) -> Result<(InstanceId, InstanceState), DbError> {
+    let id = InstanceId::parse(&row.get::<_, String>(0)?).map_err(|_| DbError::Argument("a damaged id"))?;
+    Ok((id, decode_column(row, 1)?))
 }
 
 pub(super) fn upsert_state(

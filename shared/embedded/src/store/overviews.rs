@@ -1,4 +1,5 @@
 use super::conversation_row::{IDS_BY_LABEL, mode_name};
+use super::instances::parse_state_row;
 use super::record_indexes::select_overdue;
 use super::unacknowledged;
 use crate::Embedded;
@@ -12,7 +13,7 @@ use recado_domain::conversation::{Conversation, ConversationLabel};
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, InstanceId, TenantId};
-use recado_domain::instance::{InstanceState, ParkedConversation};
+use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
@@ -21,7 +22,7 @@ use recado_ports::ports::{
     UnacknowledgedFilter, WaitingForPerson,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// The instances whose open work is read, as JSON lists: by id, and by provider and the provider's name.
@@ -110,12 +111,6 @@ fn select_troubled(c: &Connection, most: usize) -> Result<TroubledInstances, DbE
             .extend(keep_readable("instance_states", parse_state_row(row))?);
     }
     Ok(found)
-}
-
-/// Parses a row of an instance's id and its state.
-pub(super) fn parse_state_row(row: &Row<'_>) -> Result<(InstanceId, InstanceState), DbError> {
-    let id = InstanceId::parse(&row.get::<_, String>(0)?).map_err(|_| DbError::Argument("a damaged id"))?;
-    Ok((id, decode_column(row, 1)?))
 }
 
 /// Returns a page of the conversations in which a person owes an answer, those that wait the longest first.

@@ -12,8 +12,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent, derive_instance_events};
-use recado_ports::ports::{LogPlace, LoggedEvent, PortResult, PublishedEvents, PublishedPage};
-use recado_ports::records::configuration::InstanceName;
+use recado_ports::ports::{InstanceName, LogPlace, LoggedEvent, PortResult, PublishedEvents, PublishedPage};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The number of events that may be published in a millisecond on average: a restored log goes on at this multiple of the time.

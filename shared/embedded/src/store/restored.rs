@@ -1,9 +1,8 @@
 //! Doubts the records of a backup: what they say is to be done may have been done since.
 
 use super::conversation_row::ConversationRow;
-use super::instances::upsert_state;
+use super::instances::{parse_state_row, upsert_state};
 use super::messages::MessageRow;
-use super::overviews::parse_state_row;
 use super::published_events::skip_lost_numbers;
 use super::table::{PARTITION_NAME, apply_writes, make_writes};
 use super::table_kinds::delete_unmoved_records;

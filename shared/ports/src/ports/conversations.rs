@@ -58,8 +58,8 @@ pub struct EffectGuard {
     pub turn_upto: Ordinal,
 }
 
-/// A store of conversations, their messages and the newest signs of contacts' typing, and of the installation's identity key, from
-/// which the ids of threads are made.
+/// A store of conversations, their messages and the newest signs of contacts' typing. It also has the installation's identity key,
+/// from which the ids of threads are made.
 #[async_trait]
 pub trait Conversations: Send + Sync {
     /// Returns the newest conversation of a thread, active or resolved, by a strong read. `None`: the thread has no
@@ -86,7 +86,7 @@ pub trait Conversations: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<Message>>;
 
-    /// Writes a conversation if its `rev` is the stored `rev` plus one, and adds `used` to the sums of its tenant in the same
+    /// Writes a conversation if its `rev` is the stored `rev` plus one. Adds `used` to the sums of its tenant in the same
     /// transaction. [`WriteOutcome::Conflict`]: another writer changed it.
     async fn update_conversation(
         &self,

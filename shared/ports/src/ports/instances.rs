@@ -1,13 +1,22 @@
 use super::PortResult;
-use crate::records::configuration::InstanceName;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState, ParkedConversation};
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The names of an instance. A store finds its configuration by either.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum InstanceName {
+    /// The id of the instance.
+    Id(InstanceId),
+    /// The name of the instance at its provider.
+    External(Provider, ExternalId),
+}
 
 /// The result of reserving a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]

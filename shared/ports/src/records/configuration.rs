@@ -6,7 +6,7 @@
 mod joining;
 mod writing;
 
-pub use joining::{InstanceName, find_config_by_external, find_config_by_id, join_instance_config};
+pub use joining::{find_config_by_external, find_config_by_id, join_instance_config};
 pub use writing::{put_configuration, remove_configuration, replace_configuration};
 
 use super::check_cursor;

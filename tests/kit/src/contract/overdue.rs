@@ -11,27 +11,25 @@ use recado_domain::ids::Ordinal;
 use recado_domain::instance::{
     ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation, UnansweredAttempt,
 };
-use recado_domain::message::{FileLoss, FileState, Message, MessageFile};
+use recado_domain::message::Message;
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
-use recado_ports::ports::{
-    EventChange, InboundWrite, OverdueWork, Overviews, Store, StoreInboundOutcome, WriteOutcome,
-};
+use recado_ports::ports::{EventChange, OverdueWork, Overviews, Store, WriteOutcome};
 
 /// What other cases have open lies decades later, what other cases here have open is little.
 const LIMIT: usize = 1_000;
 
 /// Each case lives in a year of its own, from 1991 on.
-fn year(index: i64) -> Timestamp {
+pub(super) fn year(index: i64) -> Timestamp {
     from_unix_millis((21 + index) * 31_557_600_000)
 }
 
-fn minutes(from: Timestamp, minutes: i64) -> Timestamp {
+pub(super) fn minutes(from: Timestamp, minutes: i64) -> Timestamp {
     add_millis(from, minutes * 60_000)
 }
 
 /// Asserts that the work that `ours` knows is overdue from `due` on and not a millisecond earlier.
-async fn assert_due<S: Overviews>(
+pub(super) async fn assert_due<S: Overviews>(
     store: &S,
     due: Timestamp,
     ours: impl Fn(&OverdueWork) -> bool,
@@ -54,7 +52,11 @@ async fn assert_due<S: Overviews>(
 }
 
 /// Asserts that the work that `ours` knows is not overdue, whenever.
-async fn assert_done<S: Overviews>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
+pub(super) async fn assert_done<S: Overviews>(
+    store: &S,
+    from: Timestamp,
+    ours: impl Fn(&OverdueWork) -> bool,
+) {
     let found = async || {
         let found = succeed(store.list_overdue(minutes(from, 7 * 24 * 60), LIMIT)).await;
         found.into_iter().filter(&ours).collect::<Vec<_>>()
@@ -62,7 +64,7 @@ async fn assert_done<S: Overviews>(store: &S, from: Timestamp, ours: impl Fn(&Ov
     assert_eq!(eventually(INDEX, found, Vec::is_empty).await, []);
 }
 
-fn job_at(fixture: &Fixture, at: Timestamp) -> InboundJob {
+pub(super) fn job_at(fixture: &Fixture, at: Timestamp) -> InboundJob {
     InboundJob {
         received_at: at,
         ..fixture.job()
@@ -436,92 +438,4 @@ pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S)
     let forty_years = minutes(base, 40 * 365 * 24 * 60);
     assert_done(store, forty_years, is_outgoing(&typed_on_the_phone)).await;
     assert_done(store, forty_years, is_owed(&conversation)).await;
-}
-
-fn file_in(state: FileState, attempts: u32) -> MessageFile {
-    MessageFile {
-        state,
-        attempts,
-        is_under_way: false,
-        from_webhook: false,
-        is_blocked: false,
-        kept_until: None,
-        text: None,
-    }
-}
-
-pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(store: &S) {
-    let (fixture, base) = (Fixture::new(), year(12));
-    let mut conversation = fixture.conversation(1);
-    let job = job_at(&fixture, base);
-    let _ = succeed(store.record_event(&job)).await;
-    let mut message = fixture.inbound(&mut conversation, &job);
-    let waiting = |minute| FileState::Waiting {
-        next_at: minutes(base, minute),
-    };
-    message.file = Some(file_in(waiting(2), 0));
-    let write = InboundWrite {
-        event: &job.event,
-        conversation: &conversation,
-        message: &message,
-        finish: None,
-    };
-    assert_eq!(
-        succeed(store.store_inbound(write)).await,
-        StoreInboundOutcome::Stored
-    );
-    succeed(store.change_event(
-        &job.event,
-        EventChange::Apply {
-            at: base,
-            expires: far_ahead(),
-        },
-    ))
-    .await;
-    let ours = OverdueWork::File {
-        conversation: message.conversation.clone(),
-        ordinal: message.ordinal,
-    };
-    let is_ours = |work: &OverdueWork| *work == ours;
-    assert_due(store, minutes(base, 2), is_ours).await;
-    for (state, due) in [
-        (waiting(30), Some(30)),
-        (
-            FileState::Lost {
-                reason: FileLoss::Gone,
-            },
-            None,
-        ),
-    ] {
-        message.rev += 1;
-        message.file = Some(file_in(state, 1));
-        assert_written(store.update_closed_message(&message, None)).await;
-        match due {
-            Some(minute) => drop(assert_due(store, minutes(base, minute), is_ours).await),
-            None => assert_done(store, base, is_ours).await,
-        }
-    }
-    conversation.take_over();
-    updated(store, &mut conversation).await;
-}
-
-pub async fn the_file_of_a_message_that_was_sent_is_overdue_until_nothing_is_to_be_done<S: Store>(store: &S) {
-    let (fixture, base) = (Fixture::new(), year(19));
-    let mut conversation = begun(store, &fixture).await;
-    let (sending, flight) = claimed(&replied(store, &fixture, &mut conversation).await);
-    claim(store, &sending, &flight).await;
-    let mut sent = accepted(&sending);
-    let next_at = minutes(base, 2);
-    sent.file = Some(file_in(FileState::Waiting { next_at }, 0));
-    assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
-    let ours = OverdueWork::File {
-        conversation: sent.conversation.clone(),
-        ordinal: sent.ordinal,
-    };
-    let is_ours = |work: &OverdueWork| *work == ours;
-    assert_due(store, minutes(base, 2), is_ours).await;
-    sent.file.as_mut().unwrap().record_expired();
-    out(&mut sent).rev += 1;
-    assert_written(store.update_closed_message(&sent, None)).await;
-    assert_done(store, base, is_ours).await;
 }

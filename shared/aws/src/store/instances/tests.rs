@@ -1,5 +1,6 @@
 use super::*;
-use recado_domain::instance::ConnectionUpdate;
+use recado_domain::instance::{ConnectionStatus, ConnectionUpdate};
+use recado_domain::millis::from_unix_millis;
 
 fn id() -> InstanceId {
     InstanceId::parse("front-desk").unwrap()

@@ -1,7 +1,7 @@
 //! Joins an instance with all that its messages need of the configuration.
 
 use super::{build_key, key_of_external, parse_entry_item, read_entry_item};
-use crate::ports::{Instances, PortError, PortResult};
+use crate::ports::{InstanceName, Instances, PortError, PortResult};
 use crate::table::{Key, Record, StoredItem, Table};
 use crate::unreadable_record::keep_readable;
 use recado_domain::config::{Agent, Calendar, ConfigEntry, EntryRef, Instance, InstanceConfig, Tenant};
@@ -13,15 +13,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const WHAT: &str = "the configuration of an instance";
-
-/// What an instance is asked for by.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum InstanceName {
-    /// Its id.
-    Id(InstanceId),
-    /// Its name at its provider.
-    External(Provider, ExternalId),
-}
 
 impl InstanceName {
     /// Returns the key under which one read finds the instance.

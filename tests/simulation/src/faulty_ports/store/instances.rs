@@ -8,8 +8,7 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, DownloadBlock, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{Instances, PortResult, Reservation, SlotTurn, Store};
-use recado_pipeline::records::configuration::InstanceName;
+use recado_pipeline::ports::{InstanceName, Instances, PortResult, Reservation, SlotTurn, Store};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
