@@ -3,7 +3,6 @@
 
 use crate::command_environment::CommandEnvironment;
 use crate::delivery_batches::{BatchArguments, run_batch_command};
-use crate::delivery_table::LogTable;
 use crate::dlq::tables::{format_fields, format_table};
 use crate::installation::{InstallationArguments, InstallationClient};
 use crate::tenant::name_tenant;
@@ -96,13 +95,14 @@ struct ExportArguments {
 }
 
 /// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum ExportForm {
     /// Comma-separated values.
     Csv,
     /// A JSON object on each line.
     Json,
-    /// A table of Parquet, for programs that analyse it. It needs `--output`.
+    /// No form of an export: whoever asks for it is told what makes it.
+    #[value(hide = true)]
     Parquet,
 }
 
@@ -195,12 +195,8 @@ async fn export_log(
     tenant: Option<&str>,
     export: &ExportArguments,
 ) -> Result<()> {
-    let form = match export.format {
-        ExportForm::Csv => "csv",
-        ExportForm::Json | ExportForm::Parquet => "json",
-    };
     let mut query = name_tenant(tenant);
-    query.extend([("format", form), ("limit", "200")]);
+    query.extend([("format", name_form(export)?), ("limit", "200")]);
     for (name, value) in [
         ("month", &export.month),
         ("event", &export.event),
@@ -209,50 +205,43 @@ async fn export_log(
     ] {
         query.extend(value.as_deref().map(|value| (name, value)));
     }
-    if export.format == ExportForm::Parquet {
-        let Some(path) = &export.output else {
-            bail!("--format parquet needs a file: --output log.parquet");
-        };
-        let mut file = LogTable::begin(create_file(path)?)?;
-        request_pages(there, &query, |page| file.add_lines(page).map(|()| true)).await?;
-        return file.finish();
-    }
     let mut out: Box<dyn Write> = match &export.output {
-        Some(path) => Box::new(create_file(path)?),
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Box::new(file)
+        }
         None => Box::new(stdout()),
     };
-    let write = |page: &str| {
-        let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
-        match written {
-            Ok(()) => Ok(true),
-            // Nobody reads any more: `recado deliver export | head` ends here.
-            Err(_) if export.output.is_none() => Ok(false),
-            Err(error) => bail!("the log cannot be written: {error}"),
-        }
-    };
-    request_pages(there, &query, write).await
-}
-
-fn create_file(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Requests the pages of the log, until there is none any more or `take` returns `false`.
-async fn request_pages(
-    there: &InstallationClient,
-    query: &[(&'static str, &str)],
-    mut take: impl FnMut(&str) -> Result<bool>,
-) -> Result<()> {
     let mut cursor: Option<String> = None;
     loop {
-        let mut asked = query.to_vec();
+        let mut asked = query.clone();
         asked.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
         let request = there.build_request(Method::GET, &["deliver", "export"])?;
         let page = there.request_text(request.query(&asked)).await?;
-        let goes_on = take(&page.text)?;
-        cursor = page.next_cursor;
-        if cursor.is_none() || !goes_on {
+        let written = out.write_all(page.text.as_bytes()).and_then(|()| out.flush());
+        match written {
+            Ok(()) => cursor = page.next_cursor,
+            // Nobody reads any more: `recado deliver export | head` ends here.
+            Err(_) if export.output.is_none() => return Ok(()),
+            Err(error) => bail!("the log cannot be written: {error}"),
+        }
+        if cursor.is_none() {
             return Ok(());
         }
     }
+}
+
+/// Returns the API's name of the form of an export. Parquet is refused, also if only the file is named so.
+fn name_form(export: &ExportArguments) -> Result<&'static str> {
+    let extension = export.output.as_deref().and_then(Path::extension);
+    let is_parquet = extension.is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    let form = match export.format {
+        ExportForm::Csv => Some("csv"),
+        ExportForm::Json => Some("json"),
+        ExportForm::Parquet => None,
+    };
+    form.filter(|_| !is_parquet).context(
+        "the log is exported as CSV (--format csv) or JSON lines (--format json), not as Parquet: \
+         for example duckdb makes that of either",
+    )
 }
