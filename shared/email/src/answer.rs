@@ -17,8 +17,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub(crate) struct CarrierAnswer {
     pub(crate) status: StatusCode,
-    /// The type of error that a header names.
-    pub(crate) error_header: Option<String>,
     /// Pause that the carrier asks for.
     pub(crate) retry_after: Option<Duration>,
     /// Body; `Null` if it is no JSON.
@@ -35,11 +33,10 @@ pub(crate) async fn make_request_once(
         .send()
         .await
         .map_err(|error| classify_failure(&error))?;
-    let text_of = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
     let status = answer.status();
-    let error_header = text_of("x-amzn-errortype");
-    let retry_after = text_of(RETRY_AFTER.as_str())
-        .and_then(|text| text.trim().parse().ok())
+    let retry_after = answer.headers().get(RETRY_AFTER);
+    let retry_after = retry_after
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok())
         .map(|seconds| Duration::from_secs(seconds).min(PAUSE_MAX));
     let body = match read_body_within(answer, ANSWER_MAX).await {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
@@ -48,7 +45,6 @@ pub(crate) async fn make_request_once(
     };
     Ok(CarrierAnswer {
         status,
-        error_header,
         retry_after,
         body,
     })

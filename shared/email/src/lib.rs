@@ -1,4 +1,4 @@
-//! The carriers of e-mail behind [`recado_ports::ports::EmailSenders`]: Resend, Amazon SES, mail servers, and the simulated one.
+//! The carriers of e-mail behind [`recado_ports::ports::EmailSenders`]: Resend, mail servers, and the simulated one.
 //!
 //! Each tells four things apart: accepted, certainly not accepted (for good, or for now), and unknown. An outcome is unknown when a
 //! request went out and no clear answer came back; then only Resend may be asked again, which recognizes the e-mail by its id.
@@ -6,7 +6,6 @@
 mod answer;
 mod credentials;
 mod resend;
-mod ses;
 #[cfg_attr(not(feature = "smtp"), path = "smtp_left_out.rs")]
 mod smtp;
 
@@ -28,8 +27,6 @@ pub const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct CarrierSettings {
     /// Base URL of Resend's API.
     pub resend: String,
-    /// Base URL of Amazon SES, in place of that of the sender's region.
-    pub ses: Option<String>,
     /// The mail servers that tenants may name.
     pub mail_servers: MailServerReach,
 }
@@ -38,20 +35,18 @@ impl Default for CarrierSettings {
     fn default() -> Self {
         Self {
             resend: "https://api.resend.com".to_owned(),
-            ses: None,
             mail_servers: MailServerReach::Public,
         }
     }
 }
 
 impl CarrierSettings {
-    /// Reads `RESEND_BASE_URL`, `SES_BASE_URL` and `RECADO_PRIVATE_MAIL_SERVERS`.
+    /// Reads `RESEND_BASE_URL` and `RECADO_PRIVATE_MAIL_SERVERS`.
     pub fn from_environment(reader: &mut VariableReader) -> Self {
         let usual = Self::default();
         let is_private = reader.read_bool("RECADO_PRIVATE_MAIL_SERVERS", false);
         Self {
             resend: reader.read_base_url("RESEND_BASE_URL").unwrap_or(usual.resend),
-            ses: reader.read_base_url("SES_BASE_URL"),
             mail_servers: if is_private {
                 MailServerReach::Private
             } else {
@@ -113,7 +108,6 @@ impl<S: Secrets> EmailSenders for EmailClients<S> {
         let sent = match sender.kind {
             EmailSenderKind::Simulated => Ok(format!("simulated-{}", email.id)),
             EmailSenderKind::Resend => self.send_by_resend(sender, email).await,
-            EmailSenderKind::Ses => self.send_by_ses(sender, email).await,
             EmailSenderKind::Smtp => self.send_by_smtp(sender, email).await,
         };
         self.note_refused_credential(sender, &sent).await;
@@ -127,7 +121,6 @@ impl<S: Secrets> EmailSenders for EmailClients<S> {
         let checked = match sender.kind {
             EmailSenderKind::Simulated => Ok("simulated: its e-mails go nowhere".to_owned()),
             EmailSenderKind::Resend => self.check_resend(sender).await,
-            EmailSenderKind::Ses => self.check_ses(sender).await,
             EmailSenderKind::Smtp => self.check_smtp(sender).await,
         };
         self.note_refused_credential(sender, &checked).await;

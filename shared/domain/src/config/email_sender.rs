@@ -4,7 +4,13 @@ use super::{CredentialRef, ServerParts, parse_mail_server};
 use crate::email::{EmailAddress, Mailbox};
 use crate::ids::{EmailSenderId, TenantId};
 use jiff::SignedDuration;
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Tells what to write in place of a kind that there was once.
+const SES_REFUSED: &str = "there is no kind `ses`: write `smtp`, with the server `smtp://email-smtp.<region>.amazonaws.com:587` and the \
+    SMTP credentials of Amazon SES";
 
 /// A way by which a tenant sends e-mails. Which fields a kind needs and takes: `docs/email.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,17 +28,9 @@ pub struct EmailSender {
     /// Address for answers, if another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<Mailbox>,
-    /// Reference to its key, `env:NAME` or `ssm:/path`: of `resend` the API key, of `ses` `{access key id}:{secret access key}`, of `smtp`
-    /// the password.
+    /// Reference to its key, `env:NAME` or `ssm:/path`: of `resend` the API key, of `smtp` the password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<CredentialRef>,
-    /// `ses`: the region, such as `sa-east-1`.
-    #[cfg_attr(feature = "schema", schema(example = "sa-east-1"))]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// `ses`: the configuration set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub configuration_set: Option<String>,
     /// `smtp`: the server, `smtps://host` or `smtp://host` (STARTTLS), with a port if needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -42,14 +40,12 @@ pub struct EmailSender {
 }
 
 /// The carrier of a sender's e-mails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EmailSenderKind {
     /// Resend, over its HTTP API.
     Resend,
-    /// Amazon SES, over its HTTP API (version 2).
-    Ses,
     /// A mail server.
     Smtp,
     /// Nobody: e-mails count as sent and go nowhere. A sender is this only if its configuration says so.
@@ -87,12 +83,6 @@ pub enum EmailSenderError {
     /// The credential is a secret of another tenant, or of the installation.
     #[error("its credential must be {0}")]
     ForeignCredential(String),
-    /// The region cannot be one.
-    #[error("region must be the name of a region of AWS, such as sa-east-1")]
-    Region,
-    /// The configuration set cannot be one.
-    #[error("configuration_set must have 1 to 64 letters, digits, `-` and `_`")]
-    ConfigurationSet,
     /// The server cannot be one.
     #[error("server must be smtps://host or smtp://host, with a port if needed")]
     Server,
@@ -102,25 +92,54 @@ pub enum EmailSenderError {
 }
 
 impl EmailSenderKind {
+    const ALL: [Self; 3] = [Self::Resend, Self::Smtp, Self::Simulated];
+
     /// Returns the kind as configurations write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Resend => "resend",
-            Self::Ses => "ses",
             Self::Smtp => "smtp",
             Self::Simulated => "simulated",
         }
     }
 
     /// Returns what may be done about an e-mail of this kind whose outcome is unknown. Resend keeps ids for 24 hours
-    /// (<https://resend.com/docs/dashboard/emails/idempotency-keys>); the hour is for clocks and for the request itself. Amazon
-    /// SES and mail servers recognize nothing.
+    /// (<https://resend.com/docs/dashboard/emails/idempotency-keys>); the hour is for clocks and for the request itself. Mail
+    /// servers recognize nothing.
     pub fn repeat_rule(self) -> RepeatRule {
         match self {
             Self::Resend => RepeatRule::Within(SignedDuration::from_hours(23)),
             Self::Simulated => RepeatRule::Within(SignedDuration::MAX),
-            Self::Ses | Self::Smtp => RepeatRule::Never,
+            Self::Smtp => RepeatRule::Never,
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for EmailSenderKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(KindWord)
+    }
+}
+
+/// Reads the word for a kind. It refuses within the text, so that a reader names the field.
+struct KindWord;
+
+impl Visitor<'_> for KindWord {
+    type Value = EmailSenderKind;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<EmailSenderKind, E> {
+        let mut all = EmailSenderKind::ALL.into_iter();
+        all.find(|kind| kind.as_str() == word).ok_or_else(|| {
+            if word == "ses" {
+                E::custom(SES_REFUSED)
+            } else {
+                E::unknown_variant(word, &["resend", "smtp", "simulated"])
+            }
+        })
     }
 }
 
@@ -144,24 +163,6 @@ impl EmailSender {
             let allowed = CredentialRef::describe_allowed_for(tenant);
             return Err(EmailSenderError::ForeignCredential(allowed));
         }
-        let is_region = |text: &str| {
-            let fine = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-            (5..=32).contains(&text.len()) && text.bytes().all(fine) && text.contains('-')
-        };
-        if self.region.as_deref().is_some_and(|text| !is_region(text)) {
-            return Err(EmailSenderError::Region);
-        }
-        let is_set = |text: &str| {
-            let fine = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-            (1..=64).contains(&text.len()) && text.bytes().all(fine)
-        };
-        if self
-            .configuration_set
-            .as_deref()
-            .is_some_and(|text| !is_set(text))
-        {
-            return Err(EmailSenderError::ConfigurationSet);
-        }
         if self.server.is_some() && self.server_parts().is_none() {
             return Err(EmailSenderError::Server);
         }
@@ -177,12 +178,10 @@ impl EmailSender {
 
     /// Checks that each field is there that the kind needs, and none of another kind.
     fn check_fields(&self) -> Result<(), EmailSenderError> {
-        use EmailSenderKind::{Resend, Ses, Smtp};
+        use EmailSenderKind::{Resend, Smtp};
         let kind = self.kind.as_str();
-        let fields: [(&str, bool, &[EmailSenderKind], &[EmailSenderKind]); 5] = [
-            ("credential", self.credential.is_some(), &[Resend, Ses], &[Smtp]),
-            ("region", self.region.is_some(), &[Ses], &[]),
-            ("configuration_set", self.configuration_set.is_some(), &[], &[Ses]),
+        let fields: [(&str, bool, &[EmailSenderKind], &[EmailSenderKind]); 3] = [
+            ("credential", self.credential.is_some(), &[Resend], &[Smtp]),
             ("server", self.server.is_some(), &[Smtp], &[]),
             ("user", self.user.is_some(), &[], &[Smtp]),
         ];

@@ -9,7 +9,7 @@ pub const SUBJECT_MAX: usize = 250;
 /// Largest text, and largest HTML, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 
-/// Longest id, in bytes. Resend takes up to 256 in its header, Amazon SES in a tag.
+/// Longest id, in bytes. Resend takes up to 256 in its header.
 const ID_MAX: usize = 128;
 
 /// Longest unsubscribe link, in bytes.

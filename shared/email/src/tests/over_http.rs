@@ -1,18 +1,9 @@
 use super::*;
 use recado_testkit::servers::scripted::{Does, StandIn};
 use recado_testkit::servers::{Behaviour, EmailStandIn};
-use std::collections::BTreeMap;
-
-const SES_KEY: &str = "AKIASTANDIN:stand-in-secret";
 
 fn resend() -> EmailSender {
     sender(&json!({"kind": "resend", "credential": REFERENCE}))
-}
-
-fn ses() -> EmailSender {
-    sender(
-        &json!({"kind": "ses", "credential": REFERENCE, "region": "sa-east-1", "configuration_set": "main"}),
-    )
 }
 
 #[tokio::test]
@@ -56,41 +47,16 @@ async fn an_email_whose_answer_was_lost_is_sent_once_by_resend_though_asked_twic
 }
 
 #[tokio::test]
-async fn ses_gets_a_signed_request_with_the_whole_email() {
-    let server = EmailStandIn::ses();
-    let clients = clients(keys(SES_KEY), &server.url());
-    let accepted = clients.send_email(&ses(), &email()).await.unwrap();
-    assert_eq!(server.violations(), []);
-    let sent = server.phone();
-    assert_eq!((sent.len(), &sent[0].id), (1, &accepted.carrier_id));
-    assert_eq!(sent[0].callback.as_deref(), Some("d-7f3a"));
-    assert_eq!(
-        sent[0].instance,
-        "=?UTF-8?B?Q2zDrW5pY2EgU8OjbyBKb8Ojbw==?= <hello@clinic.example>"
-    );
-    assert_eq!(sent[0].content["ConfigurationSetName"], "main");
-    let headers = &sent[0].content["Content"]["Simple"]["Headers"];
-    assert_eq!(headers[0]["Name"], "List-Unsubscribe");
-    assert_eq!(headers[1]["Value"], "List-Unsubscribe=One-Click");
-}
-
-#[tokio::test]
 async fn a_wrong_key_is_told_and_forgotten() {
-    let server = EmailStandIn::ses();
-    let wrong = keys("AKIASTANDIN:another-secret");
-    let told = clients(wrong.clone(), &server.url())
-        .send_email(&ses(), &email())
-        .await
-        .unwrap_err();
-    assert!(matches!(told, EmailError::NeedsCredentials(_)), "{told:?}");
-    assert_eq!(wrong.forgotten.load(Ordering::SeqCst), 1);
     let server = EmailStandIn::resend();
     server.expect_credential("re_right");
-    let told = clients(keys("re_wrong"), &server.url())
+    let wrong = keys("re_wrong");
+    let told = clients(wrong.clone(), &server.url())
         .send_email(&resend(), &email())
         .await
         .unwrap_err();
     assert!(matches!(told, EmailError::NeedsCredentials(_)), "{told:?}");
+    assert_eq!(wrong.forgotten.load(Ordering::SeqCst), 1);
     assert_eq!(server.phone(), []);
 }
 
@@ -156,64 +122,21 @@ async fn each_refusal_of_resend_has_its_meaning() {
 }
 
 #[tokio::test]
-async fn each_refusal_of_ses_has_its_meaning() {
-    let server = EmailStandIn::ses();
-    let clients = clients(keys(SES_KEY), &server.url());
-    for (code, name, message, class) in [
-        (400, "BadRequestException", "", "refused"),
-        (
-            400,
-            "MessageRejected",
-            "Email address is not verified. The following identities failed",
-            "not ready",
-        ),
-        (
-            400,
-            "MessageRejected",
-            "Transaction failed: it contains a virus",
-            "refused",
-        ),
-        (400, "MailFromDomainNotVerifiedException", "", "not ready"),
-        (400, "SendingPausedException", "", "not ready"),
-        (
-            400,
-            "AccountSuspendedException:http://internal.amazon.com/",
-            "",
-            "not ready",
-        ),
-        (400, "LimitExceededException", "", "later"),
-        (400, "ThrottlingException", "", "throttled"),
-        (429, "TooManyRequestsException", "", "throttled"),
-        (403, "SignatureDoesNotMatch", "", "credentials"),
-        (403, "ExpiredTokenException", "", "credentials"),
-        (404, "NotFoundException", "", "refused"),
-        (500, "InternalFailure", "", "unknown"),
-        (503, "ServiceUnavailable", "", "unknown"),
-    ] {
-        let headers = BTreeMap::from([("x-amzn-errortype".to_owned(), name.to_owned())]);
-        let body = json!({"message": message});
-        server.next(Behaviour::Status { code, body, headers });
-        let told = clients.send_email(&ses(), &email()).await.unwrap_err();
-        assert_eq!(class_of(&told), class, "{code} {name}: {told:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_lost_answer_is_unknown_and_a_refused_connection_is_not() {
-    let server = EmailStandIn::ses();
-    let patient = clients(keys(SES_KEY), &server.url());
+    let server = EmailStandIn::resend();
+    let patient = clients(keys("re_123"), &server.url());
     for behaviour in [Behaviour::AcceptThenDrop, Behaviour::Drop] {
         server.next(behaviour);
-        let told = patient.send_email(&ses(), &email()).await.unwrap_err();
+        let told = patient.send_email(&resend(), &email()).await.unwrap_err();
         assert_eq!(class_of(&told), "unknown", "{told:?}");
     }
     server.next(Behaviour::Hang(Duration::from_secs(60)));
-    let hasty = clients(keys(SES_KEY), &server.url()).with_timeout(Duration::from_millis(200));
-    let told = hasty.send_email(&ses(), &email()).await.unwrap_err();
+    let hasty = clients(keys("re_123"), &server.url()).with_timeout(Duration::from_millis(200));
+    let told = hasty.send_email(&resend(), &email()).await.unwrap_err();
     assert_eq!(class_of(&told), "unknown", "{told:?}");
     server.let_go();
-    let nobody = clients(keys(SES_KEY), "http://127.0.0.1:9");
-    let told = nobody.send_email(&ses(), &email()).await.unwrap_err();
+    let nobody = clients(keys("re_123"), "http://127.0.0.1:9");
+    let told = nobody.send_email(&resend(), &email()).await.unwrap_err();
     assert_eq!(class_of(&told), "unreachable", "{told:?}");
 }
 
@@ -251,32 +174,6 @@ async fn a_check_sends_nothing_and_tells_what_is_missing() {
             .await
             .unwrap()
             .contains("may only send")
-    );
-    assert_eq!(server.phone(), []);
-    let server = EmailStandIn::ses();
-    let ses_clients = clients(keys(SES_KEY), &server.url());
-    assert!(
-        ses_clients
-            .check_email_sender(&ses())
-            .await
-            .unwrap()
-            .contains("the account sends")
-    );
-    server.next(Behaviour::status(
-        200,
-        json!({"SendingEnabled": true, "ProductionAccessEnabled": false}),
-    ));
-    assert!(
-        ses_clients
-            .check_email_sender(&ses())
-            .await
-            .unwrap()
-            .contains("sandbox")
-    );
-    server.next(Behaviour::status(200, json!({"SendingEnabled": false})));
-    assert_eq!(
-        class_of(&ses_clients.check_email_sender(&ses()).await.unwrap_err()),
-        "not ready"
     );
     assert_eq!((server.phone(), server.violations()), (vec![], vec![]));
 }

@@ -182,10 +182,15 @@ const DAMAGED: [&str; 4] = [
     "printf('%.*c', 1500, '[') || printf('%.*c', 1500, ']')",
 ];
 
+/// The record of a tenant whose sender of e-mails is of a kind that there was once.
+const SENDS_BY_SES: &str =
+    r#"json_set(body, '$.email_senders', json('[{"id":"mail","kind":"ses","from":"a@b.example"}]'))"#;
+
 #[test]
 fn a_damaged_entry_of_the_configuration_is_passed_over_and_can_be_written_anew() {
     for table in ["tenants", "agents", "instances"] {
-        for damaged in DAMAGED {
+        let by_ses = (table == "tenants").then_some(SENDS_BY_SES);
+        for damaged in DAMAGED.into_iter().chain(by_ses) {
             let (store, fixture) = (store(), Fixture::new());
             let entries = ConfigDocument {
                 tenants: vec![fixture.bound.tenant.clone()],

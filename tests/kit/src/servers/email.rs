@@ -1,8 +1,7 @@
-//! Carriers of e-mail: Resend's API, Amazon SES's API (version 2), and a mail server.
+//! Carriers of e-mail: Resend's API, and a mail server.
 
 mod mail_server;
 mod resend;
-mod ses;
 
 pub use mail_server::{Mail, MailServer, Says};
 
@@ -27,15 +26,6 @@ impl EmailStandIn {
     pub fn resend() -> Self {
         let journal = Arc::<Journal>::default();
         Self::anywhere(resend::router(journal.clone()), journal)
-    }
-
-    /// Amazon SES in `sa-east-1`, on any free port. It knows the key `AKIASTANDIN` with the secret `stand-in-secret`.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub fn ses() -> Self {
-        let journal = Arc::<Journal>::default();
-        Self::anywhere(ses::router(journal.clone()), journal)
     }
 
     #[expect(

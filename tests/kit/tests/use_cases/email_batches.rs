@@ -113,7 +113,7 @@ async fn measure_waits(setup: &Setup, carriers: &Carriers, seconds: i64) -> Vec<
 
 #[tokio::test]
 async fn a_certain_refusal_waits_1_5_20_and_60_seconds() {
-    let setup = setup(EmailSenderKind::Ses, DeliveryRules::default()).await;
+    let setup = setup(EmailSenderKind::Smtp, DeliveryRules::default()).await;
     let carriers = Carriers::default();
     for _ in 0..5 {
         carriers.answers(refused_for_now());

@@ -71,8 +71,6 @@ fn sender(kind: EmailSenderKind) -> EmailSender {
         from: Mailbox::parse("Clinic <hello@clinic.example>").unwrap(),
         reply_to: None,
         credential: None,
-        region: None,
-        configuration_set: None,
         server: None,
         user: None,
     }
@@ -250,7 +248,7 @@ async fn an_invitation_by_email_is_given_to_the_carrier_once_and_found_by_its_id
 
 #[tokio::test]
 async fn a_certain_refusal_is_tried_five_times_and_then_a_dead_letter_that_can_be_redriven() {
-    let setup = setup(EmailSenderKind::Ses, DeliveryRules::default()).await;
+    let setup = setup(EmailSenderKind::Smtp, DeliveryRules::default()).await;
     let carriers = Carriers::default();
     for _ in 0..5 {
         carriers.answers(refused_for_now());
@@ -291,7 +289,6 @@ async fn what_is_refused_for_good_is_given_up_at_once() {
 async fn an_unknown_outcome_is_repeated_only_where_the_carrier_recognizes_it() {
     for (kind, given, end) in [
         (EmailSenderKind::Resend, 2, InvitationStatus::Sent),
-        (EmailSenderKind::Ses, 1, InvitationStatus::Failed),
         (EmailSenderKind::Smtp, 1, InvitationStatus::Failed),
     ] {
         let setup = setup(kind, DeliveryRules::default()).await;

@@ -230,7 +230,7 @@ async fn emailed(kind: EmailSenderKind, seconds: i64) -> (Setup, Carriers, Accep
 
 #[tokio::test]
 async fn an_email_of_unknown_outcome_keeps_its_place_whatever_becomes_of_it() {
-    let (setup, carriers, accepted) = Box::pin(emailed(EmailSenderKind::Ses, 3)).await;
+    let (setup, carriers, accepted) = Box::pin(emailed(EmailSenderKind::Smtp, 3)).await;
     let id = accepted.invitation.id.as_str();
     assert_eq!(email_status(&setup, id).await.status, InvitationStatus::Failed);
     let again = try_invite(&setup, to_guest(&setup, "g1")).await.unwrap();

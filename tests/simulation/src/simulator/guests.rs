@@ -126,8 +126,6 @@ pub fn email_sender(bound: &InstanceConfig, knows_again: bool) -> EmailSender {
         from: Mailbox::parse("Party <party@host.example>").expect("a mailbox"),
         reply_to: None,
         credential: knows_again.then(|| credential.try_into().expect("a reference")),
-        region: None,
-        configuration_set: None,
         server: (!knows_again).then(|| "smtps://mail.host.example".to_owned()),
         user: None,
     }

@@ -58,7 +58,7 @@ pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 
 /// Parameters that hold credentials, by the names that `template.yaml` gives them.
-const PARAMETERS: [(&str, &str); 9] = [
+const PARAMETERS: [(&str, &str); 8] = [
     ("/recado/own/evolution-api-key", "evolution-key-of-this-test"),
     ("/recado/own/meta-access-token", "meta-token-of-this-test"),
     ("/recado/own/anthropic-api-key", "anthropic-key-of-this-test"),
@@ -67,13 +67,11 @@ const PARAMETERS: [(&str, &str); 9] = [
     (OWN_KEY, "key-of-their-own"),
     (CLOUD_KEY, "360dialog-key-of-this-test"),
     (RESEND_KEY, "resend-key-of-this-test"),
-    (SES_KEY, "AKIASTANDIN:stand-in-secret"),
 ];
 
-/// The parameters with the keys of [`INVITES`] and of the senders of e-mails.
+/// The parameters with the keys of [`INVITES`] and of the sender of e-mails.
 const CLOUD_KEY: &str = "/recado/instances/clinic/360dialog-key";
 const RESEND_KEY: &str = "/recado/instances/clinic/resend-key";
-const SES_KEY: &str = "/recado/instances/letters/ses-key";
 
 /// The parameter with the key of instances whose Evolution is another than the installation's.
 const OWN_KEY: &str = "/recado/instances/clinic/evolution-key";
@@ -93,8 +91,6 @@ pub(crate) struct Stack {
     pub(crate) vectors: S3VectorsStandIn,
     /// The carrier of e-mails of the tenant `clinic`.
     pub(crate) resend: EmailStandIn,
-    /// The carrier of e-mails of the tenant `letters`.
-    pub(crate) ses: EmailStandIn,
     pub(crate) token: String,
     /// Who wrote to [`OPENING`] when the tests began.
     pub(crate) early: Contact,
@@ -138,9 +134,9 @@ impl Stack {
         let aws = clients(ACCOUNT);
         put_parameters(&aws).await;
         let began = Instant::now();
-        let (dialog360, resend, ses) = (StandIn::dialog360(), EmailStandIn::resend(), EmailStandIn::ses());
+        let (dialog360, resend) = (StandIn::dialog360(), EmailStandIn::resend());
         let vectors = S3VectorsStandIn::start();
-        let outputs = run_deploy(&stand_ins, (&resend, &ses), &vectors);
+        let outputs = run_deploy(&stand_ins, &resend, &vectors);
         println!("deployed in {:.1} s", began.elapsed().as_secs_f64());
         let token = secret(&aws, &outputs, "OperatorTokenSecret").await;
         let master = secret(&aws, &outputs, "WebhookMasterSecret").await;
@@ -152,7 +148,6 @@ impl Stack {
             dialog360,
             vectors,
             resend,
-            ses,
             token,
             early: Contact::new(),
             blocked: Contact::new(),
@@ -219,10 +214,8 @@ impl Stack {
             "tenants": [
                 {"id": "clinic", "time_zone": "UTC", "email_senders": [{"id": "mail", "kind": "resend",
                     "from": "Clinic <hello@clinic.example>", "credential": format!("ssm:{RESEND_KEY}")}]},
-                {"id": "letters", "time_zone": "UTC", "email_senders": [{"id": "mail", "kind": "ses", "region": "sa-east-1",
-                    "from": "Letters <hello@letters.example>", "credential": format!("ssm:{SES_KEY}")}]},
             ],
-            "agents": [{"id": "eva", "tenant": "letters", "model": "claude-sonnet-4-5", "system_prompt": "You answer."}, {
+            "agents": [{
                 "id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5",
                 "system_prompt": "You are the receptionist of a clinic.",
             }, {
@@ -244,7 +237,6 @@ impl Stack {
                 instance(INVITES, &json!({"provider": "360dialog", "external_id": INVITES_NUMBER,
                     "base_url": self.dialog360.url(), "credential": format!("ssm:{CLOUD_KEY}")})),
                 instance(SLOW, &json!({"rate": {"per_second": 1.0, "burst": 5}})),
-                instance("cartas-01", &json!({"tenant": "letters", "agent": "eva"})),
                 instance(REFUSING, &elsewhere(&self.refusing)),
                 instance(BALANCED, &elsewhere(&self.balanced)),
                 instance(TYPING, &json!({"mark_read": true, "typing": true})),
@@ -294,11 +286,7 @@ async fn put_parameters(aws: &Clients) {
 }
 
 /// `sam deploy`, as `tests/emulator/emulator.py` runs it; its outputs.
-fn run_deploy(
-    stand_ins: &StandIns,
-    (resend, ses): (&EmailStandIn, &EmailStandIn),
-    vectors: &S3VectorsStandIn,
-) -> Value {
+fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn, vectors: &S3VectorsStandIn) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
     let emulator = emulator();
     let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
@@ -307,7 +295,6 @@ fn run_deploy(
         format!("META_BASE_URL={}", stand_ins.meta.url()),
         format!("ANTHROPIC_BASE_URL={}", stand_ins.anthropic.url()),
         format!("RESEND_BASE_URL={}", resend.url()),
-        format!("SES_BASE_URL={}", ses.url()),
         format!("RECADO_TRANSCRIPTION_URL={}", crate::files::start_transcriber()),
         "Simulation=off".to_owned(),
         "RECADO_EMBEDDINGS_URL=simulated".to_owned(),
