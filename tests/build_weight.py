@@ -14,12 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # What `cargo run` compiles, what serves people, and the function that strangers reach.
 CRATES_MAX = {
-    ("recado",): 263,
-    ("recado", "--features", "recado/full"): 334,
-    ("webhook",): 340,
+    # async-trait makes the ports objects.
+    ("recado",): 264,
+    ("recado", "--features", "recado/full"): 328,
+    ("webhook",): 334,
 }
 # Compiled once, and read by each crate above it.
-LIBRARY_MB_MAX = 114
+LIBRARY_MB_MAX = 70
 
 
 def main():

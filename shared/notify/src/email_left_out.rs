@@ -6,7 +6,6 @@
 use crate::Notifier;
 use recado_domain::alert::Notification;
 use recado_domain::config::EmailDestination;
-use recado_pipeline::Deps;
 use recado_pipeline::ports::{ChannelError, Secrets};
 
 impl<S: Secrets> Notifier<'_, S> {

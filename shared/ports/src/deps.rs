@@ -146,6 +146,8 @@ pub fn pair_rate(deps: &Deps, bound: &InstanceConfig) -> Option<Rate> {
 }
 
 /// A [`Deps`] with its parts at hand, each in its own type.
+///
+/// The use cases see the parts that [`Self::new`] was given: another part needs another value of this type.
 #[derive(Debug, Clone)]
 pub struct Components<S, Q, P, L, A> {
     /// Store of all records.

@@ -81,7 +81,7 @@ pub struct UnknownAttempt {
 /// Returns a hash of what makes a sender recognize its e-mails: carrier, credential and address.
 fn hash_sender(sender: &EmailSender) -> String {
     let credential = sender.credential.clone().map(String::from);
-    let server = sender.server.as_deref().or(sender.region.as_deref());
+    let server = sender.server.as_deref();
     let from = sender.from.to_string();
     let parts = [
         sender.kind.as_str(),

@@ -53,7 +53,7 @@ pub(crate) fn interrupt<F: Fn(Asks) + Send + Sync + 'static>(
     world: &World,
     happens: F,
 ) -> Components<Embedded, Embedded, Provider, Model, Interrupted<F>> {
-    Components::new(
+    let mut interrupted = Components::new(
         world.store.clone(),
         world.queues.clone(),
         world.providers.clone(),
@@ -63,5 +63,7 @@ pub(crate) fn interrupt<F: Fn(Asks) + Send + Sync + 'static>(
             happens: Arc::new(happens),
         },
         world.settings.clone(),
-    )
+    );
+    interrupted.deps_mut().exclusive_turns = world.exclusive_turns.clone();
+    interrupted
 }

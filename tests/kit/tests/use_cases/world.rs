@@ -941,14 +941,16 @@ pub(crate) type World = Components<Embedded, Embedded, Provider, Model, Time>;
 
 /// The same world for somebody else.
 pub(crate) fn beside(world: &World) -> World {
-    Components::new(
+    let mut beside = Components::new(
         world.store.clone(),
         world.queues.clone(),
         world.providers.clone(),
         Model::default(),
         world.system.clone(),
         world.settings.clone(),
-    )
+    );
+    beside.deps_mut().exclusive_turns = world.exclusive_turns.clone();
+    beside
 }
 
 pub(crate) struct Setup {
