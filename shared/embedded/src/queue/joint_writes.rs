@@ -78,25 +78,24 @@ impl Embedded {
     pub(super) async fn commit_joint_step(&self, step: &StepCommit<'_>) -> PortResult<StepOutcome> {
         let what = step.records.name();
         let faulted = |fault: DbError| fault.into_port_error(what);
-        let (records, queues) = match &step.records {
+        let (records, queues): (_, &[QueueName]) = match &step.records {
             StepRecords::Events(events) => {
                 let recorded = self.record_and_enqueue_events(events).await?;
                 return Ok(StepOutcome::Recorded(recorded));
             }
             StepRecords::Inbound(write) => {
                 let rows = InboundRows::from_write(write).map_err(faulted)?;
-                let queues = [QueueName::Inbound, QueueName::Turns];
-                (RecordRows::Inbound(Box::new(rows)), queues)
+                let rows = RecordRows::Inbound(Box::new(rows));
+                (rows, &[QueueName::Inbound, QueueName::Turns])
             }
             StepRecords::Reply(reply) => {
                 let rows = ReplyRows::from_reply(reply.conversation, reply.parts, reply.beside);
-                let queues = [QueueName::Turns, QueueName::Outbound];
-                (RecordRows::Reply(Box::new(rows.map_err(faulted)?)), queues)
+                let rows = RecordRows::Reply(Box::new(rows.map_err(faulted)?));
+                (rows, &[QueueName::Turns, QueueName::Outbound])
             }
             StepRecords::Settlement(settled) => {
                 let rows = Settlement::from_message(settled.message, settled.landed, settled.link, None)?;
-                let queues = [QueueName::Outbound, QueueName::Outbound];
-                (RecordRows::Settlement(Box::new(rows)), queues)
+                (RecordRows::Settlement(Box::new(rows)), &[QueueName::Outbound])
             }
         };
         let rows = Arc::new(StepRows::from_step(records, &step.jobs).map_err(faulted)?);
@@ -105,7 +104,7 @@ impl Embedded {
             let (rows, now) = (Arc::clone(&rows), self.current_time());
             let work = move |c: &Connection| rows.write_all(c, kinds, now);
             let handled = self.handled_message().filter(|_| step.acknowledges);
-            self.run_acknowledging(handled, &queues, what, work).await
+            self.run_acknowledging(handled, queues, what, work).await
         };
         let may_be_on_its_way = matches!(step.records, StepRecords::Inbound(_)) && self.has_waiting_intake();
         let outcome = commit().await?;

@@ -32,6 +32,15 @@ fn has_time(name: &str, before: Option<Timestamp>) -> Expression {
     }
 }
 
+/// Returns the change that counts one slot more. Who uses it gives `:now`, for an instance that was never asked for one.
+fn count_slot() -> UpdateChange {
+    UpdateChange::default()
+        .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
+        .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
+        .with_value(":none", number_attribute(0))
+        .with_value(":one", number_attribute(1))
+}
+
 /// Builds the reservation of a slot, with the state that the update returned.
 fn slot_reservation(what: &'static str, at: Timestamp, updated: &Item) -> Reservation {
     let state = Box::new(parse_state(what, updated));
@@ -65,15 +74,8 @@ impl<A: System> DynamoStore<A> {
         let idle = while_open(idle, now).with_number(":latest", latest);
         let busy = while_open("#arrival > :now AND #arrival <= :latest", now).with_number(":latest", latest);
         let fresh = rate.reserve_slot(None, now);
-        let first = || {
-            UpdateChange::default()
-                .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
-                .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
-                .with_value(":none", number_attribute(0))
-                .with_value(":one", number_attribute(1))
-        };
-        let restart = first().set_value("arrival", timestamp_attribute(fresh.arrival));
-        let advance = first()
+        let restart = count_slot().set_value("arrival", timestamp_attribute(fresh.arrival));
+        let advance = count_slot()
             .set_to_term("arrival", "#arrival + :interval")
             .with_value(":interval", number_attribute(to_millis(rate.interval())));
         for _ in 0..RETRIES_MAX {
@@ -142,12 +144,8 @@ impl<A: System> DynamoStore<A> {
                 .and_condition(has_time("arrival", before.arrival))
                 .and_condition(has_time("places", before.places));
             let change = match reserved {
-                YieldingSlot::Slot(slot) => UpdateChange::default()
-                    .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
+                YieldingSlot::Slot(slot) => count_slot()
                     .set_value("arrival", timestamp_attribute(slot.arrival))
-                    .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
-                    .with_value(":none", number_attribute(0))
-                    .with_value(":one", number_attribute(1))
                     .with_value(":now", timestamp_attribute(now)),
                 YieldingSlot::Place { .. } => {
                     UpdateChange::default().set_or_remove("places", after.places.map(timestamp_attribute))
