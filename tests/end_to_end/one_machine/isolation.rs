@@ -32,8 +32,9 @@ const FLOOD: usize = 600;
 const ASKED: usize = 20;
 
 /// What of a flood may be done before the last of the quiet tenant's messages: one for each of them, and what workers may have
-/// begun already, 60 for one owner at most. Ten for each would be 200.
-const BETWEEN: usize = ASKED + HELD_MAX;
+/// begun already, 60 for one owner at most. As many again end while a turn begins anew, because the picture of its contact was stored
+/// after it was read. Ten for each would be 200.
+const BETWEEN: usize = ASKED + 2 * HELD_MAX;
 
 /// How many turns or sends of one owner are under way at once, at most: three quarters of 80.
 const HELD_MAX: usize = 60;

@@ -53,25 +53,13 @@ pub(crate) async fn handle_turn_job(
     }
 }
 
-/// Takes the steps of a turn, one a line. Each may end the turn.
+/// Times that a turn is begun before its job is put back because others write its conversation.
+const BEGIN_TRIES: usize = 3;
+
+/// Takes the steps of a turn. Each may end the turn.
 async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), TurnStop> {
-    let (began_at, mut times) = (deps.system().now(), StepTimes::default());
-    let reads = read_conversation(deps, &job.conversation);
-    let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
-    let mut state = TurnState::default();
-    for part in TURN_PARTS {
-        part.note_messages(deps, &newest, &mut state);
-    }
-    let read = (conversation, newest);
-    let held = match prepare_turn(deps, (job, time), read, &mut state, &mut times).await {
-        Ok(held) => held,
-        Err(stop) => {
-            for part in TURN_PARTS {
-                part.follow_early_stop(deps, &mut state, &stop).await?;
-            }
-            return Err(stop);
-        }
-    };
+    let began_at = deps.system().now();
+    let (held, mut times) = begin_turn(deps, job, time).await?;
     let HeldTurn {
         turn,
         place,
@@ -90,6 +78,46 @@ async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), Turn
         answered
     });
     seen.mark_read_during(deps, answers).await
+}
+
+/// Takes the steps up to the lease. They begin anew if somebody else wrote the conversation meanwhile: its contact need not wait until
+/// the job comes back.
+async fn begin_turn<'a>(
+    deps: &'a Deps,
+    job: &'a TurnJob,
+    time: TurnTime,
+) -> Result<(HeldTurn<'a>, StepTimes), TurnStop> {
+    let mut tries = 1;
+    loop {
+        match read_and_prepare_turn(deps, job, time).await {
+            Err(TurnStop::Ended(TurnEnd::ChangedMeanwhile)) if tries < BEGIN_TRIES => tries += 1,
+            begun => return begun,
+        }
+    }
+}
+
+/// Takes the steps up to the lease once, one a line.
+async fn read_and_prepare_turn<'a>(
+    deps: &'a Deps,
+    job: &'a TurnJob,
+    time: TurnTime,
+) -> Result<(HeldTurn<'a>, StepTimes), TurnStop> {
+    let (mut state, mut times) = (TurnState::default(), StepTimes::default());
+    let reads = read_conversation(deps, &job.conversation);
+    let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
+    for part in TURN_PARTS {
+        part.note_messages(deps, &newest, &mut state);
+    }
+    let read = (conversation, newest);
+    match prepare_turn(deps, (job, time), read, &mut state, &mut times).await {
+        Ok(held) => Ok((held, times)),
+        Err(stop) => {
+            for part in TURN_PARTS {
+                part.follow_early_stop(deps, &mut state, &stop).await?;
+            }
+            Err(stop)
+        }
+    }
 }
 
 /// A turn with its lease, and what else it holds until its end.

@@ -16,6 +16,7 @@ use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A tenant with this limit, whose contact wrote, and whose places are those.
 async fn limited(limit: Option<u32>) -> Setup {
@@ -87,14 +88,14 @@ async fn a_turn_waits_uncounted_until_another_gives_its_place_back() {
     assert_eq!(again, PlaceAnswer::Taken, "the place was given back");
 }
 
-#[tokio::test]
-async fn a_turn_that_loses_its_lease_gives_its_place_back() {
-    let setup = limited(Some(1)).await;
+/// Runs the turn of a message while another worker writes its conversation between the place and the lease, so many times.
+async fn run_turn_against_writes(setup: &Setup, times: usize) -> Verdict {
     let job = setup.turn_job(&setup.fixture, None).await;
     let (store, conversation) = (setup.world.store.clone(), job.conversation.clone());
-    // Another worker writes the conversation between the place and the lease.
+    let left = AtomicUsize::new(times);
     let world = interrupt(&setup.world, move |asks| {
-        if asks == Asks::Number {
+        if asks == Asks::Number && left.load(Relaxed) > 0 {
+            left.fetch_sub(1, Relaxed);
             block_on(async {
                 let mut other = succeed(store.find_conversation(&conversation)).await.unwrap();
                 other.raise_revision();
@@ -104,11 +105,27 @@ async fn a_turn_that_loses_its_lease_gives_its_place_back() {
         }
     });
     let body = serde_json::to_string(&TurnsJob::Turn(job.clone())).unwrap();
-    let verdict = handle_turns_message(&world, &body, 1, None).await;
+    handle_turns_message(&world, &body, 1, None).await
+}
+
+#[tokio::test]
+async fn a_turn_that_loses_its_lease_gives_its_place_back() {
+    let setup = limited(Some(1)).await;
+    let verdict = run_turn_against_writes(&setup, usize::MAX).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
     assert!(stored(&setup).await.is_stored(), "it had a place");
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(&setup), 1, "the next turn need not wait");
+}
+
+#[tokio::test]
+async fn a_turn_that_loses_its_lease_begins_anew_at_once() {
+    let setup = limited(None).await;
+    let verdict = run_turn_against_writes(&setup, 1).await;
+    assert_eq!(verdict, Verdict::Done);
+    let conversation = setup.latest_conversation().await.unwrap();
+    assert!(!conversation.owes_answer(), "{conversation:?}");
+    assert_eq!(conversation.lease, None);
 }
 
 #[tokio::test]
