@@ -20,6 +20,16 @@ pub struct Page<T> {
     pub next_cursor: Option<String>,
 }
 
+impl<T> Page<T> {
+    /// Returns the page with each item changed by `change`.
+    pub fn map<R>(self, change: impl FnMut(T) -> R) -> Page<R> {
+        Page {
+            items: self.items.into_iter().map(change).collect(),
+            next_cursor: self.next_cursor,
+        }
+    }
+}
+
 /// Reads a list to its end, `limit` items at once.
 pub(crate) async fn join_pages<T, F>(limit: usize, read_page: impl Fn(PageRequest) -> F) -> PortResult<Vec<T>>
 where

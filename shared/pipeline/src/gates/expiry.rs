@@ -1,6 +1,6 @@
 //! Cancels messages that are not to leave any more, because what they say is over.
 
-use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendContext, SendGate, SendMoment, StepResult, Stop};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::invitations::BATCH_PERMIT;
@@ -26,12 +26,7 @@ impl SendGate for ExpiryGate {
         ]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        _context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
+    async fn check(&self, deps: &Deps, _context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         let Some(end) = message.out.expires_at else {
             return Ok(None);
         };
@@ -60,29 +55,15 @@ impl SendGate for VoidReminderGate {
         &[SendMoment::BeforeClaim]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
-        cancel_void_reminder(deps, context, message).await
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let Some(reminded) = &message.out.reminds_of else {
+            return Ok(None);
+        };
+        let asked_at = deps.system().now();
+        let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
+        if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
+            return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
+        }
+        Err(Stop::Cancel(Reason::Expired))
     }
-}
-
-/// Cancels a reminder whose appointment the contact's journal does not have any more.
-async fn cancel_void_reminder(
-    deps: &Deps,
-    context: SendContext<'_>,
-    message: &Outgoing,
-) -> StepResult<Option<Timestamp>> {
-    let Some(reminded) = &message.out.reminds_of else {
-        return Ok(None);
-    };
-    let asked_at = deps.system().now();
-    let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
-    if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
-        return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
-    }
-    Err(Stop::Cancel(Reason::Expired))
 }

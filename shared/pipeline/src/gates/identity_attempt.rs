@@ -1,11 +1,10 @@
 //! Looks, before a message leaves for its recipient's linked identity, whether that is still needed and allowed.
 
 use crate::hooks::after_commit::AfterCommit;
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{give_up_message, keep_sent_message};
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
@@ -26,12 +25,7 @@ impl SendGate for IdentityGate {
         &[SendMoment::Queued]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         check_identity_attempt(deps, context, message).await?;
         Ok(None)
     }

@@ -2,7 +2,7 @@
 //! its batch may be stopped, and what it reminds of may be off.
 
 use super::identity_attempt::keep_sent;
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -25,12 +25,7 @@ impl SendGate for HeldBackGate {
         &[SendMoment::OtherGroup, SendMoment::BeforeDue]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        _context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
+    async fn check(&self, deps: &Deps, _context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         let is_queued = message.out.state == OutboxState::Queued;
         if is_queued && message.out.is_held_back(deps.system().now()) {
             return Err(Stop::Finished);
@@ -50,12 +45,7 @@ impl SendGate for PausedBatchGate {
         &[SendMoment::OtherGroup]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         let is_queued = message.out.state == OutboxState::Queued;
         let Some(batch) = message.out.batch.as_ref().filter(|_| is_queued) else {
             return Ok(None);
@@ -70,6 +60,9 @@ impl SendGate for PausedBatchGate {
 
 /// Promise: who opts out gets no other attempt, quiet hours are quiet, and who stops a batch waits for [`BATCH_PERMIT`] at most.
 ///
+/// What may not leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may have
+/// been sent before.
+///
 /// Tests: `tests/kit/tests/use_cases/possible_sends.rs#who_opts_out_after_an_attempt_of_unknown_outcome_gets_no_other`,
 /// `tests/kit/tests/use_cases/possible_sends.rs#quiet_hours_that_begin_after_an_attempt_of_unknown_outcome_are_quiet`.
 pub(crate) struct PermissionGate;
@@ -80,40 +73,25 @@ impl SendGate for PermissionGate {
         &[SendMoment::BeforeClaim]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
-        check_permission(deps, context, message).await
-    }
-}
-
-/// Asks whether a message of a batch or an invitation may leave now. What may not leave now is held back, or passed over in a paused
-/// batch. What is not to leave any more is cancelled, also if it may have been sent before.
-async fn check_permission(
-    deps: &Deps,
-    context: SendContext<'_>,
-    message: &Outgoing,
-) -> StepResult<Option<Timestamp>> {
-    // The time before the reads: whoever stops a batch after that waits until the permit is over.
-    let asked_at = deps.system().now();
-    let out = &message.out;
-    if out.batch.is_none() && out.invitation.is_none() {
-        return Ok(None);
-    }
-    let invitation = out.invitation.as_deref();
-    let tenant = &context.bound.tenant;
-    let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
-    if judged != AttemptPermission::Granted && out.is_identity_attempt() {
-        return Err(keep_sent(deps, message, "it may not leave now").await?);
-    }
-    match judged {
-        AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
-        AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
-        AttemptPermission::Paused => Err(Stop::Finished),
-        AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        // The time before the reads: whoever stops a batch after that waits until the permit is over.
+        let asked_at = deps.system().now();
+        let out = &message.out;
+        if out.batch.is_none() && out.invitation.is_none() {
+            return Ok(None);
+        }
+        let invitation = out.invitation.as_deref();
+        let tenant = &context.bound.tenant;
+        let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
+        if judged != AttemptPermission::Granted && out.is_identity_attempt() {
+            return Err(keep_sent(deps, message, "it may not leave now").await?);
+        }
+        match judged {
+            AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
+            AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
+            AttemptPermission::Paused => Err(Stop::Finished),
+            AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
+        }
     }
 }
 

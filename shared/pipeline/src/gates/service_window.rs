@@ -76,7 +76,7 @@ async fn check_service_window(
     let (_, latest) = find_latest_conversation(deps, message.conversation.thread_id().clone()).await?;
     let last_inbound_at = latest
         .as_ref()
-        .and_then(|latest| latest.last_inbound_at)
+        .and_then(|latest| latest.contact.last_inbound_at)
         .max(known);
     if is_window_open(last_inbound_at, deps.system().now()) {
         return Ok(None);

@@ -1,8 +1,8 @@
 //! Asks the provider about a template before it is sent. Answers are kept for a while, so that few sends ask.
 
-use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendContext, SendGate, SendMoment, StepResult, Stop};
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
@@ -23,12 +23,7 @@ impl SendGate for TemplateGate {
         &[SendMoment::BeforeSlot]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         check_own_template(deps, context, message).await?;
         Ok(None)
     }

@@ -1,10 +1,9 @@
 //! Keeps messages back that would take a contact's thread from another program, for example from Meta's own agent: the provider
 //! gives the thread to whoever sends a message that is no template.
 
-use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendContext, SendGate, SendMoment, StepResult, Stop};
 use crate::steps::linked_threads::find_latest_conversation;
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::bypasses_window;
@@ -22,12 +21,7 @@ impl SendGate for ThreadHoldGate {
         &[SendMoment::AfterSlot]
     }
 
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>> {
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         check_thread_hold(deps, context, message).await?;
         Ok(None)
     }

@@ -16,12 +16,7 @@ pub(crate) trait FeatureTimer: Send + Sync {
     fn name_in_report(&self) -> &'static str;
 
     /// Lists the feature's records of the table that were due at `now`, the longest due first, at most `limit`.
-    async fn list_due_records(
-        &self,
-        _deps: &Deps,
-        _now: Timestamp,
-        _limit: usize,
-    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
+    async fn list_due_records(&self, _deps: &Deps, _now: Timestamp, _limit: usize) -> PortResult<DueRecords> {
         Ok(Vec::new())
     }
 
@@ -49,12 +44,13 @@ pub(crate) trait DueRecord: Send + Sync {
     }
 }
 
+/// The due records of a timer.
+pub(crate) type DueRecords = Vec<Box<dyn DueRecord>>;
+
 /// Puts the records of one kind into the list of a timer.
-pub(crate) fn box_records<R: DueRecord + 'static>(
-    records: impl Iterator<Item = R>,
-) -> Vec<Box<dyn DueRecord>> {
+pub(crate) fn box_records<R: DueRecord + 'static>(records: Vec<R>) -> DueRecords {
     let boxed = |record: R| -> Box<dyn DueRecord> { Box::new(record) };
-    records.map(boxed).collect()
+    records.into_iter().map(boxed).collect()
 }
 
 /// The jobs of a feature. A job only says that its record may be due: where it is lost, `reconcile` finds the record.

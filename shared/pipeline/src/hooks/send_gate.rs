@@ -83,6 +83,9 @@ impl From<InvalidTransition> for Stop {
 /// The result of a step of a send job.
 pub(crate) type StepResult<T = ()> = Result<T, Stop>;
 
+/// The answer of a gate: the time until which the message may leave, or `None` without a limit.
+pub(crate) type GateAnswer = StepResult<Option<Timestamp>>;
+
 /// Looks at a message before it leaves, and may keep it back.
 #[async_trait]
 pub(crate) trait SendGate: Send + Sync {
@@ -90,10 +93,5 @@ pub(crate) trait SendGate: Send + Sync {
     fn moments(&self) -> &'static [SendMoment];
 
     /// Lets the message pass, or stops it. Returns the time until which the answer holds; `None` if it holds without a limit.
-    async fn check(
-        &self,
-        deps: &Deps,
-        context: SendContext<'_>,
-        message: &Outgoing,
-    ) -> StepResult<Option<Timestamp>>;
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer;
 }

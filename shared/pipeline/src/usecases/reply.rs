@@ -20,6 +20,7 @@ use recado_domain::wake_up::TurnJob;
 use recado_ports::Deps;
 use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::PortResult;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::mem;
 use steps::check_hours::check_hours;
 use steps::check_limits::check_limits;
@@ -53,13 +54,17 @@ pub(crate) async fn handle_turn_job(
     }
 }
 
-/// Times that a turn is begun before its job is put back because others write its conversation.
-const BEGIN_TRIES: usize = 3;
-
 /// Takes the steps of a turn. Each may end the turn.
 async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), TurnStop> {
     let began_at = deps.system().now();
-    let (held, mut times) = begin_turn(deps, job, time).await?;
+    // If somebody else wrote the conversation meanwhile, the contact need not wait until the job comes back.
+    let begins = retry_lost_write(TurnEnd::ChangedMeanwhile, (), |()| async {
+        match begin_turn(deps, job, time).await {
+            Err(TurnStop::Ended(TurnEnd::ChangedMeanwhile)) => Ok(WriteAttempt::Lost(())),
+            begun => begun.map(WriteAttempt::Done),
+        }
+    });
+    let (held, mut times) = begins.await?;
     let HeldTurn {
         turn,
         place,
@@ -80,24 +85,8 @@ async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), Turn
     seen.mark_read_during(deps, answers).await
 }
 
-/// Takes the steps up to the lease. They begin anew if somebody else wrote the conversation meanwhile: its contact need not wait until
-/// the job comes back.
+/// Takes the steps up to the lease, one a line.
 async fn begin_turn<'a>(
-    deps: &'a Deps,
-    job: &'a TurnJob,
-    time: TurnTime,
-) -> Result<(HeldTurn<'a>, StepTimes), TurnStop> {
-    let mut tries = 1;
-    loop {
-        match read_and_prepare_turn(deps, job, time).await {
-            Err(TurnStop::Ended(TurnEnd::ChangedMeanwhile)) if tries < BEGIN_TRIES => tries += 1,
-            begun => return begun,
-        }
-    }
-}
-
-/// Takes the steps up to the lease once, one a line.
-async fn read_and_prepare_turn<'a>(
     deps: &'a Deps,
     job: &'a TurnJob,
     time: TurnTime,

@@ -40,7 +40,7 @@ impl ConversationFilter {
 
     /// Returns whether a conversation has the wanted label, or none is wanted.
     pub fn matches_label(&self, conversation: &Conversation) -> bool {
-        let labels = &conversation.annotations.labels;
+        let labels = &conversation.people.annotations.labels;
         self.label.as_ref().is_none_or(|label| labels.contains(label))
     }
 }

@@ -4,8 +4,8 @@ use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_led,
-    list_led_versions, list_records, put_record,
+    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
+    list_versions, put_record,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification};
@@ -114,9 +114,7 @@ pub async fn list_live_alerts(
         query = query.with_prefix(&tenant_prefix(tenant));
     }
     let page = PageRequest { limit, cursor: None };
-    Ok(list_led_versions(table, query, &page, |_: &Alert| true)
-        .await?
-        .items)
+    Ok(list_versions(table, query, &page, |_: &Alert| true).await?.items)
 }
 
 /// Lists the alerts of a tenant or of all (`None`) that ended and are not expired, the latest end first.
@@ -133,7 +131,7 @@ pub async fn list_ended_alerts(
     }
     check_cursor(Alert::KIND, page, |text| is_ended_place(text, ""))?;
     let all = Query::new(Partition::new(ENDED, None), page.limit).in_reverse();
-    list_led(table, all, page, |_| true).await
+    list_records(table, all, page, |_| true).await
 }
 
 /// Returns whether a text is the place of an ended alert: this prefix, the time of its end, and its id.

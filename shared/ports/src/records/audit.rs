@@ -3,9 +3,7 @@
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, list_led, list_records,
-};
+use crate::table::{Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, list_records};
 use jiff::Timestamp;
 use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
 use recado_domain::ids::{Nonce, TenantId, TokenName};
@@ -144,13 +142,6 @@ pub async fn list_audit(
         ..Query::new(partition, page.limit).in_reverse()
     };
     let is_wanted = |entry: &Dated<AuditEntry>| filter.matches_entry(&entry.record);
-    let found = if filter.tenant.is_some() {
-        list_records(table, query, page, is_wanted).await?
-    } else {
-        list_led(table, query, page, is_wanted).await?
-    };
-    Ok(Page {
-        items: found.items.into_iter().map(|entry| entry.record).collect(),
-        next_cursor: found.next_cursor,
-    })
+    let found = list_records(table, query, page, is_wanted).await?;
+    Ok(found.map(|entry| entry.record))
 }

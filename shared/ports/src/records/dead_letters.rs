@@ -5,8 +5,8 @@ use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_led,
-    list_records, parse_lead,
+    Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records,
+    parse_lead,
 };
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
@@ -277,11 +277,7 @@ pub async fn list_dead_letters(
         ..Query::new(partition, page.limit).in_reverse()
     };
     let is_wanted = |dead_letter: &DeadLetter| filter.matches_letter(dead_letter);
-    if is_of_owner {
-        list_records(table, query, page, is_wanted).await
-    } else {
-        list_led(table, query, page, is_wanted).await
-    }
+    list_records(table, query, page, is_wanted).await
 }
 
 /// Counts the dead letters of `tenant`, or all (`None`), by instance, in one pass.

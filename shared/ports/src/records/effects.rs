@@ -6,7 +6,7 @@ use crate::page::join_pages;
 use crate::ports::{EffectGuard, PageRequest, PortResult, Store, WRITE_TRIES};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
-    find_with_version, list_led, list_records, remove_record,
+    find_with_version, list_records, remove_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -240,7 +240,7 @@ pub async fn list_booked_journals(
     let booked = Query::new(Partition::new(BOOKED, Some(tenant)), limit);
     let page = PageRequest { limit, cursor: None };
     let is_booked = |journal: &Journal| journal.first_booked_at().is_some();
-    Ok(list_led(table, booked, &page, is_booked).await?.items)
+    Ok(list_records(table, booked, &page, is_booked).await?.items)
 }
 
 /// Lists the threads whose journals are due at `now`, at most `limit`, the longest due first, with their tenants. The list may be some

@@ -10,8 +10,8 @@ pub use failed_events::{
 use crate::ports::{PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_led,
-    list_records, remove_record, save_record_with,
+    Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records,
+    remove_record, save_record_with,
 };
 use failed_events::{delete_failed_events, list_event_writes};
 use recado_domain::clock_rollback::ClockRollback;
@@ -64,14 +64,13 @@ pub async fn list_endpoint_states(
     limit: usize,
 ) -> PortResult<Vec<EndpointState>> {
     let page = PageRequest { limit, cursor: None };
-    let found = if tenant.is_some() {
-        let own = Query::new(Partition::new(EndpointState::KIND, tenant), limit);
-        list_records::<EndpointState>(table, own, &page, |_| true).await?
+    let name = if tenant.is_some() {
+        EndpointState::KIND
     } else {
-        let all = Query::new(Partition::new(ALL, None), limit);
-        list_led::<EndpointState>(table, all, &page, |_| true).await?
+        ALL
     };
-    Ok(found.items)
+    let query = Query::new(Partition::new(name, tenant), limit);
+    Ok(list_records(table, query, &page, |_| true).await?.items)
 }
 
 /// Stores a state and events that the endpoint did not accept in one transaction: at most [`FAILED_EVENTS_PER_WRITE`] events. A state that

@@ -6,7 +6,7 @@ use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many,
-    find_with_version, list_led, list_records, parse_lead, remove_record, save_record,
+    find_with_version, list_records, parse_lead, remove_record, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
@@ -55,7 +55,7 @@ impl Record for Guest {
 }
 
 /// Returns the beginning of the places of an occasion's guests. No id contains a `#`.
-fn prefix_of_occasion(occasion: &OccasionId) -> String {
+pub(super) fn prefix_of_occasion(occasion: &OccasionId) -> String {
     format!("{occasion}#")
 }
 
@@ -163,7 +163,7 @@ pub async fn list_guests_of_phone(
     let all = Query::new(Partition::new(BY_PHONE, Some(tenant)), GUESTS);
     let all = &all.with_prefix(&prefix_of_phone(phone));
     join_pages(GUESTS, |page| async move {
-        list_led(table, all.clone(), &page, |_: &Guest| true).await
+        list_records(table, all.clone(), &page, |_: &Guest| true).await
     })
     .await
 }

@@ -3,12 +3,13 @@
 use super::claims::{
     HeldClaim, InvitationClaim, expect_free_claims, read_free_claims, save_with_claims, write_claims,
 };
+use super::guests::prefix_of_occasion;
 use super::list_due_ids;
 use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Change, Condition, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led,
-    find_versions, find_with_version, list_led, list_records, save_record,
+    find_versions, find_with_version, list_records, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -78,11 +79,6 @@ impl Record for Invitation {
         }
         was_held
     }
-}
-
-/// Returns the beginning of the places of an occasion's invitations. No id contains a `#`.
-fn prefix_of_occasion(occasion: &OccasionId) -> String {
-    format!("{occasion}#")
 }
 
 /// Returns the beginning of the places of a guest's invitations.
@@ -265,7 +261,7 @@ pub async fn list_invitations(
         |guest| prefix_of_guest(occasion, guest),
     );
     let query = Query::new(Partition::new(BY_GUEST, Some(tenant)), page.limit).with_prefix(&prefix);
-    list_led(table, query, page, |_| true).await
+    list_records(table, query, page, |_| true).await
 }
 
 /// Lists the invitations whose e-mails are due at `now`, at most `limit`, the longest due first. The list may be some seconds old.

@@ -3,7 +3,7 @@
 use super::alerts::tenant_prefix;
 use crate::ports::{PageRequest, PortResult};
 use crate::table::{
-    Key, Kind, Lead, Partition, Query, Record, Table, Versioned, find_versions, list_led_versions,
+    Key, Kind, Lead, Partition, Query, Record, Table, Versioned, find_versions, list_versions,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Notification, NotificationState};
@@ -72,5 +72,5 @@ pub async fn list_notifications(
     let query = Query::new(Partition::new(BY_STATE, None), limit).with_prefix(&prefix);
     let page = PageRequest { limit, cursor: None };
     let is_wanted = |notification: &Notification| notification.state == state;
-    Ok(list_led_versions(table, query, &page, is_wanted).await?.items)
+    Ok(list_versions(table, query, &page, is_wanted).await?.items)
 }

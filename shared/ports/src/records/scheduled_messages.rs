@@ -6,7 +6,7 @@ use crate::page::join_pages;
 use crate::ports::{CommitOutcome, PortResult, WriteOutcome};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
-    find_with_version, list_led_versions, save_record,
+    find_with_version, list_versions, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -101,7 +101,7 @@ pub async fn list_pending_scheduled(
     let all = &all.with_prefix(&prefix_of_instance(instance));
     let is_pending = |scheduled: &ScheduledMessage| scheduled.send_due_at().is_some();
     join_pages(PAGE, |page| async move {
-        list_led_versions(table, all.clone(), &page, is_pending).await
+        list_versions(table, all.clone(), &page, is_pending).await
     })
     .await
 }

@@ -3,8 +3,8 @@
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
-    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_with_version, list_led,
-    list_records, remove_record, save_record,
+    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_with_version, list_records,
+    remove_record, save_record,
 };
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
@@ -68,7 +68,7 @@ pub async fn list_tokens(
         })
     })?;
     let all = Partition::new(ALL, None);
-    list_led(table, Query::new(all, page.limit), page, |_| true).await
+    list_records(table, Query::new(all, page.limit), page, |_| true).await
 }
 
 /// Deletes the token with this name of `tenant`, or of the installation (`None`). `false`: there is no such token.

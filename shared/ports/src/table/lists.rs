@@ -30,8 +30,8 @@ pub async fn find_versions<T: Record>(table: &dyn Table, keys: &[Key]) -> PortRe
     Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
 }
 
-/// Lists the records of a partition that `query` finds and `is_wanted` accepts, as many as `page` asks for. The partition must be one of
-/// the kind's own. The cursor of a page is the place of the last record that was looked at.
+/// Lists the records that `query` finds and `is_wanted` accepts, as many as `page` asks for. In a partition of another name than that of
+/// the kind lie leads: they lead to the records. The cursor of a page is the place of the last item that was looked at.
 pub async fn list_records<T: Record>(
     table: &dyn Table,
     query: Query,
@@ -39,10 +39,7 @@ pub async fn list_records<T: Record>(
     is_wanted: impl Fn(&T) -> bool + Send + Sync,
 ) -> PortResult<Page<T>> {
     let found = list_versions::<T>(table, query, page, is_wanted).await?;
-    Ok(Page {
-        items: found.items.into_iter().map(|found| found.record).collect(),
-        next_cursor: found.next_cursor,
-    })
+    Ok(found.map(|found| found.record))
 }
 
 /// Lists records as [`list_records`] does, with their versions.
@@ -55,15 +52,33 @@ pub async fn list_versions<T: Record>(
     let (mut found, mut query) = (Vec::new(), build_page_query(query, page));
     loop {
         let items = table.page(&query).await?;
-        for item in &items.items {
-            let record = keep_readable(parse_item::<T>(item)).filter(|found| is_wanted(&found.record));
-            found.extend(record.map(|record| (item.key.sort.clone(), record)));
-        }
+        let records = if query.partition.name == T::KIND {
+            let read = |item: &StoredItem| Some((item.key.sort.clone(), keep_readable(parse_item(item))?));
+            items.items.iter().filter_map(read).collect()
+        } else {
+            read_led_records(table, &items.items).await?
+        };
+        found.extend(records.into_iter().filter(|(_, found)| is_wanted(&found.record)));
         if found.len() > page.limit || items.next.is_none() {
             return Ok(cut_found_page(found, page, items.next.is_some()));
         }
         query.after = items.next;
     }
+}
+
+/// Reads the records to which leads lead, each with the place of its lead.
+async fn read_led_records<T: Record>(
+    table: &dyn Table,
+    leads: &[StoredItem],
+) -> PortResult<Vec<(String, Versioned<T>)>> {
+    let place = |lead: &StoredItem| Some((lead.key.sort.clone(), keep_readable(parse_lead::<T>(lead))?));
+    let places: Vec<(String, Key)> = leads.iter().filter_map(place).collect();
+    let keys: Vec<Key> = places.iter().map(|(_, own)| own.clone()).collect();
+    let mut records = read_records_by_key::<T>(table, &keys).await?;
+    let led = places.into_iter();
+    Ok(led
+        .filter_map(|(sort, own)| Some((sort, records.remove(&own)?)))
+        .collect())
 }
 
 /// Reads the record that the lead at `key` leads to. `None`: there is no such lead, or its record is gone.
@@ -81,48 +96,6 @@ pub async fn find_led<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Opt
             return parse_item(&item).map(Some);
         }
         seen = Some(lead.version);
-    }
-}
-
-/// Lists the records to which the leads lead that `query` finds, as [`list_records`] does.
-pub async fn list_led<T: Record>(
-    table: &dyn Table,
-    query: Query,
-    page: &PageRequest,
-    is_wanted: impl Fn(&T) -> bool + Send + Sync,
-) -> PortResult<Page<T>> {
-    let found = list_led_versions::<T>(table, query, page, is_wanted).await?;
-    Ok(Page {
-        items: found.items.into_iter().map(|found| found.record).collect(),
-        next_cursor: found.next_cursor,
-    })
-}
-
-/// Lists records as [`list_led`] does, with their versions.
-pub async fn list_led_versions<T: Record>(
-    table: &dyn Table,
-    query: Query,
-    page: &PageRequest,
-    is_wanted: impl Fn(&T) -> bool + Send + Sync,
-) -> PortResult<Page<Versioned<T>>> {
-    let (mut found, mut query) = (Vec::new(), build_page_query(query, page));
-    loop {
-        let leads = table.page(&query).await?;
-        let places = leads.items.iter().filter_map(|lead| {
-            let own = keep_readable(parse_lead::<T>(lead))?;
-            Some((lead.key.sort.clone(), own))
-        });
-        let places: Vec<(String, Key)> = places.collect();
-        let keys: Vec<Key> = places.iter().map(|(_, own)| own.clone()).collect();
-        let mut records = read_records_by_key::<T>(table, &keys).await?;
-        for (sort, own) in places {
-            let record = records.remove(&own).filter(|found| is_wanted(&found.record));
-            found.extend(record.map(|record| (sort, record)));
-        }
-        if found.len() > page.limit || leads.next.is_none() {
-            return Ok(cut_found_page(found, page, leads.next.is_some()));
-        }
-        query.after = leads.next;
     }
 }
 

@@ -7,7 +7,7 @@ use recado_dynamo_simulation::{Fault, Options};
 use recado_pipeline::ports::PageRequest;
 use recado_pipeline::table::{
     Condition, Kind, Partition, Query, Record, Refusal, SaveOutcome, StoredItem, Table, Version, Versioned,
-    Write, find_led, find_record, list_led, save_record,
+    Write, find_led, find_record, list_records, save_record,
 };
 use recado_testkit::builders::at;
 use recado_testkit::own_kinds::{Note, Slip};
@@ -256,7 +256,7 @@ fn a_record_is_led_to_whole_or_not_at_all() {
                 limit: 10,
                 cursor: None,
             };
-            let listed = for_now(block_on(list_led::<Note>(store, all, &page, |_| true)));
+            let listed = for_now(block_on(list_records::<Note>(store, all, &page, |_| true)));
             let listed = listed.and_then(|mut page| page.items.pop());
             for found in [by_name, by_number.map(|found| found.record), listed] {
                 looks[usize::from(found.is_some())] += 1;

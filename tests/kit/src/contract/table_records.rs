@@ -10,7 +10,7 @@ use recado_domain::millis::add_millis;
 use recado_ports::ports::{PageRequest, PortError, Store};
 use recado_ports::table::{
     Key, Partition, Query, Record, SaveOutcome, Versioned, find_led, find_many, find_record,
-    find_with_version, list_led, list_records, put_record, remove_record,
+    find_with_version, list_records, put_record, remove_record,
 };
 
 /// More pages than any list here has.
@@ -76,7 +76,7 @@ async fn list_wanted<S: Store>(
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
         let page = PageRequest { limit, cursor };
-        let page = succeed(list_led::<Note>(store, query.clone(), &page, &is_wanted)).await;
+        let page = succeed(list_records::<Note>(store, query.clone(), &page, &is_wanted)).await;
         assert!(page.items.len() <= limit, "{page:?}");
         all.extend(page.items.into_iter().map(|note| note.name));
         cursor = page.next_cursor;

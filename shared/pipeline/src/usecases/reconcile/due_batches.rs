@@ -1,7 +1,7 @@
 //! Starts batches whose time has come, and expansions from which nothing was heard. A reminder of an occasion gets its recipients here:
 //! the guests who have one of its statuses now.
 
-use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
+use crate::hooks::feature_timer::{DueRecord, DueRecords, FeatureTimer, box_records};
 use crate::steps::batch_job::{enqueue_batch, restart_batch};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::occasion_reminders::{end_reminder, find_planned, plan_reminders};
@@ -34,34 +34,23 @@ impl FeatureTimer for DueBatches {
         "batches"
     }
 
-    async fn list_due_records(
-        &self,
-        deps: &Deps,
-        now: Timestamp,
-        limit: usize,
-    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
-        let due = list_due_batches(deps.store(), now, limit).await?.into_iter();
-        Ok(box_records(due.map(|(tenant, batch)| DueBatch { tenant, batch })))
+    async fn list_due_records(&self, deps: &Deps, now: Timestamp, limit: usize) -> PortResult<DueRecords> {
+        Ok(box_records(list_due_batches(deps.store(), now, limit).await?))
     }
 }
 
 /// A batch that is due.
-struct DueBatch {
-    tenant: TenantId,
-    batch: BatchId,
-}
-
 #[async_trait]
-impl DueRecord for DueBatch {
+impl DueRecord for (TenantId, BatchId) {
     async fn handle_due_record(&self, deps: &Deps, _until: Timestamp) -> PortResult<bool> {
-        handle_due_batch(deps, &self.tenant, &self.batch).await
+        handle_due_batch(deps, &self.0, &self.1).await
     }
 
     async fn find_owing_instance(&self, deps: &Deps) -> PortResult<Option<InstanceId>> {
-        let Some(batch) = find_batch(deps.store(), &self.tenant, &self.batch).await? else {
+        let Some(batch) = find_batch(deps.store(), &self.0, &self.1).await? else {
             return Ok(None);
         };
-        let occasion = find_occasion(deps.store(), &self.tenant, &batch.record.occasion).await?;
+        let occasion = find_occasion(deps.store(), &self.0, &batch.record.occasion).await?;
         Ok(occasion.map(|occasion| occasion.instance))
     }
 }

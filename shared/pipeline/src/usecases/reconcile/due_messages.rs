@@ -1,6 +1,6 @@
 //! Hands scheduled messages over to be sent when they are due.
 
-use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
+use crate::hooks::feature_timer::{DueRecord, DueRecords, FeatureTimer, box_records};
 use crate::steps::due_message::release_due_message;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -19,31 +19,20 @@ impl FeatureTimer for DueMessages {
         "scheduled"
     }
 
-    async fn list_due_records(
-        &self,
-        deps: &Deps,
-        now: Timestamp,
-        limit: usize,
-    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
-        let due = list_due_scheduled(deps.store(), now, limit).await?.into_iter();
-        Ok(box_records(due.map(|(tenant, id)| DueMessage { tenant, id })))
+    async fn list_due_records(&self, deps: &Deps, now: Timestamp, limit: usize) -> PortResult<DueRecords> {
+        Ok(box_records(list_due_scheduled(deps.store(), now, limit).await?))
     }
 }
 
 /// A scheduled message that is due.
-struct DueMessage {
-    tenant: TenantId,
-    id: ScheduledId,
-}
-
 #[async_trait]
-impl DueRecord for DueMessage {
+impl DueRecord for (TenantId, ScheduledId) {
     async fn handle_due_record(&self, deps: &Deps, _until: Timestamp) -> PortResult<bool> {
-        release_due_message(deps, &self.tenant, &self.id).await
+        release_due_message(deps, &self.0, &self.1).await
     }
 
     async fn find_owing_instance(&self, deps: &Deps) -> PortResult<Option<InstanceId>> {
-        let found = find_scheduled(deps.store(), &self.tenant, &self.id).await?;
+        let found = find_scheduled(deps.store(), &self.0, &self.1).await?;
         Ok(found.map(|found| found.record.instance))
     }
 }

@@ -1,7 +1,7 @@
 //! Settles effects of agents' tools whose end nobody stored in time, also where people answer or the conversation is resolved.
 
 use super::due_bookings::look_at_due_bookings;
-use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
+use crate::hooks::feature_timer::{DueRecord, DueRecords, FeatureTimer, box_records};
 use crate::steps::effects::{SettlingEnd, find_tool_of_effect, leave_note, remove_fence_left, settle_effect};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
@@ -30,29 +30,16 @@ impl FeatureTimer for OverdueEffects {
         "effects"
     }
 
-    async fn list_due_records(
-        &self,
-        deps: &Deps,
-        now: Timestamp,
-        limit: usize,
-    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
-        let due = list_due_journals(deps.store(), now, limit).await?.into_iter();
-        Ok(box_records(
-            due.map(|(tenant, thread)| DueJournal { tenant, thread }),
-        ))
+    async fn list_due_records(&self, deps: &Deps, now: Timestamp, limit: usize) -> PortResult<DueRecords> {
+        Ok(box_records(list_due_journals(deps.store(), now, limit).await?))
     }
 }
 
 /// A thread whose journal is due.
-struct DueJournal {
-    tenant: TenantId,
-    thread: ThreadId,
-}
-
 #[async_trait]
-impl DueRecord for DueJournal {
+impl DueRecord for (TenantId, ThreadId) {
     async fn handle_due_record(&self, deps: &Deps, until: Timestamp) -> PortResult<bool> {
-        settle_due_effects(deps, (&self.tenant, &self.thread), until).await
+        settle_due_effects(deps, (&self.0, &self.1), until).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Enqueues the jobs of e-mails that are overdue.
 
-use crate::hooks::feature_timer::{DueRecord, FeatureTimer, box_records};
+use crate::hooks::feature_timer::{DueRecord, DueRecords, FeatureTimer, box_records};
 use crate::steps::email_outbox::wake_overdue_email;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -18,28 +18,15 @@ impl FeatureTimer for OverdueEmails {
         "send_jobs"
     }
 
-    async fn list_due_records(
-        &self,
-        deps: &Deps,
-        now: Timestamp,
-        limit: usize,
-    ) -> PortResult<Vec<Box<dyn DueRecord>>> {
-        let due = list_due_emails(deps.store(), now, limit).await?.into_iter();
-        Ok(box_records(
-            due.map(|(tenant, invitation)| OverdueEmail { tenant, invitation }),
-        ))
+    async fn list_due_records(&self, deps: &Deps, now: Timestamp, limit: usize) -> PortResult<DueRecords> {
+        Ok(box_records(list_due_emails(deps.store(), now, limit).await?))
     }
 }
 
 /// An invitation whose e-mail is to be sent. It needs no instance.
-struct OverdueEmail {
-    tenant: TenantId,
-    invitation: InvitationId,
-}
-
 #[async_trait]
-impl DueRecord for OverdueEmail {
+impl DueRecord for (TenantId, InvitationId) {
     async fn handle_due_record(&self, deps: &Deps, _until: Timestamp) -> PortResult<bool> {
-        wake_overdue_email(deps, &self.tenant, &self.invitation).await
+        wake_overdue_email(deps, &self.0, &self.1).await
     }
 }

@@ -34,10 +34,7 @@ pub async fn list_failed_events(
 ) -> Result<Page<FailedEvent>, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
     let found = endpoints::list_failed_events(deps.store(), &tenant.id, &endpoint.id, page).await?;
-    Ok(Page {
-        items: found.items.into_iter().map(|found| found.record).collect(),
-        next_cursor: found.next_cursor,
-    })
+    Ok(found.map(|found| found.record))
 }
 
 /// Lets failed events be tried again at once and for as long as the first time. Returns how many.

@@ -6,7 +6,7 @@ use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
-    find_with_version, list_led_versions, list_versions, remove_record, save_record,
+    find_with_version, list_versions, remove_record, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -120,7 +120,7 @@ pub async fn list_due_failed_events(
     let page = PageRequest { limit, cursor: None };
     // An event may have failed once more since what leads to it was read.
     let is_due = |failed: &FailedEvent| failed.next_at.is_some_and(|next| next <= now);
-    Ok(list_led_versions(table, due, &page, is_due).await?.items)
+    Ok(list_versions(table, due, &page, is_due).await?.items)
 }
 
 /// Replaces an event that was read. [`WriteOutcome::Conflict`]: it is another by now, or is not stored any more, and nothing was written.
