@@ -95,7 +95,7 @@ def fill_database(database, conversations):
         found = connection.execute("SELECT id, thread FROM conversations LIMIT 1").fetchone()
         copy_conversation(connection, *found, conversations - 1)
         connection.execute(
-            "UPDATE conversations SET last_at = last_at - seq * 1000, body = json_set(body, '$.name', contact_name(seq), '$.phone', '+55119' || (10000000 + seq)) WHERE seq > 1"
+            "UPDATE conversations SET last_at = last_at - seq * 1000, body = json_set(body, '$.contact.name', contact_name(seq), '$.contact.phone', '+55119' || (10000000 + seq)) WHERE seq > 1"
         )
         connection.execute(f"UPDATE messages SET body = replace(body, '{MARK}', some_words(seq))")
         # No turn of a copy is to run beside the measurement.

@@ -146,7 +146,7 @@ fn debounce_until<'a>(
     let mut all = known;
     let before = PrecedingMessages {
         goes_on: all.any(waits_before),
-        asked: conversation.asked,
+        asked: conversation.questions.asked,
     };
     let silence = situation.debounce?.silence_after(&newest.content, before);
     let silence = conversation.bound_silence(silence, newest.stored_at, situation.debounce_max);
@@ -283,7 +283,7 @@ fn explain_open_answer(conversation: &Conversation, situation: &AnswerSituation<
         ..reason.into()
     };
     if conversation.mode == ConversationMode::Manual {
-        let handover = conversation.handover.as_ref();
+        let handover = conversation.people.handover.as_ref();
         return ExplainedAnswer {
             until: conversation.return_due_at(),
             since: Some(handover.map_or(conversation.created_at, |handover| handover.at)),
@@ -319,15 +319,20 @@ fn explain_open_answer(conversation: &Conversation, situation: &AnswerSituation<
     }
     match bound.opening_state_at(situation.now) {
         // The instance is open, and others that waited for the opening are answered first.
-        OpeningState::Open if conversation.scheduled_for.is_some_and(|at| at > situation.now) => {
+        OpeningState::Open
+            if conversation
+                .opening
+                .scheduled_for
+                .is_some_and(|at| at > situation.now) =>
+        {
             ExplainedAnswer {
-                until: conversation.scheduled_for,
+                until: conversation.opening.scheduled_for,
                 ..waits(AnswerReason::OutOfHours)
             }
         }
         OpeningState::Open => waits(AnswerReason::Debounce),
         OpeningState::OpensAt(at) => ExplainedAnswer {
-            until: Some(conversation.scheduled_for.unwrap_or(at)),
+            until: Some(conversation.opening.scheduled_for.unwrap_or(at)),
             ..waits(AnswerReason::OutOfHours)
         },
         OpeningState::NeverOpens => waits(AnswerReason::OutOfHours),
@@ -336,7 +341,7 @@ fn explain_open_answer(conversation: &Conversation, situation: &AnswerSituation<
 
 /// Explains an answer that is no longer owed and for which no reply is found.
 fn explain_closed_answer(message: &Message, conversation: &Conversation) -> ExplainedAnswer {
-    let handover = conversation.handover.as_ref();
+    let handover = conversation.people.handover.as_ref();
     if message.ordinal <= conversation.human {
         return AnswerReason::Person.into();
     }

@@ -47,10 +47,10 @@ impl ClockRollback {
     pub fn correct_conversation(self, conversation: &mut Conversation) -> bool {
         let mut changed = self.clamp_known_times([
             &mut conversation.waiting_since,
-            &mut conversation.scheduled_for,
-            &mut conversation.closed_told_at,
-            &mut conversation.nudged_at,
-            &mut conversation.pair_arrival,
+            &mut conversation.opening.scheduled_for,
+            &mut conversation.opening.closed_told_at,
+            &mut conversation.nudges.nudged_at,
+            &mut conversation.contact.pair_arrival,
             &mut conversation.agent_returns_at,
             &mut conversation.limits.paused_until,
         ]);
@@ -59,13 +59,13 @@ impl ClockRollback {
             changed |= self.clamp_times([&mut lease.since, &mut lease.until]);
             changed |= self.clamp_known_times([&mut lease.left_since]);
         }
-        if let Some(reengaged) = &mut conversation.reengaged {
+        if let Some(reengaged) = &mut conversation.features.reengaged {
             changed |= self.clamp_time(&mut reengaged.at);
         }
-        if let Some(hold) = &mut conversation.thread_hold {
+        if let Some(hold) = &mut conversation.features.thread_hold {
             changed |= self.clamp_time(&mut hold.at);
         }
-        if let Some(picture) = &mut conversation.picture {
+        if let Some(picture) = &mut conversation.contact.picture {
             changed |= self.clamp_time(&mut picture.asked_at);
         }
         conversation.rev += u64::from(changed);

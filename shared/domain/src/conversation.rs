@@ -15,10 +15,12 @@ mod decision;
 mod dropped_drafts;
 mod erasure;
 mod failed_reply;
+mod features;
 mod handover;
 mod limits;
 mod linked_identity;
 mod picture;
+mod questions;
 mod reengagement;
 mod resolving;
 mod retention;
@@ -31,25 +33,28 @@ mod unread_turns;
 mod unsent_use;
 
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, InstanceId, MessageId, Ordinal, StepId, TenantId};
-use crate::invitations::InvitedGuest;
+use crate::ids::{ConversationId, InstanceId, Ordinal, TenantId};
 use crate::millis;
 use crate::reason::Reason;
-use crate::thread_hold::ThreadHold;
 pub use annotations::{AnnotationError, Annotations, ConversationLabel, PersonNote};
+pub use closure::OpeningWait;
+pub use contact::ContactFacts;
 pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
 pub use failed_reply::FailedReply;
-pub use handover::Handover;
+pub use features::FeatureNotes;
+pub use handover::{Handover, PeopleNotes};
 use jiff::Timestamp;
 pub use limits::{AgentPause, RecentReplies, UsedLimits};
-pub use linked_identity::JOINED_MAX;
+pub use linked_identity::{JOINED_MAX, LinkedConversations};
 pub use picture::ContactPicture;
+pub use questions::OpenQuestions;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
+pub use retention::KeptHistory;
 use serde::{Deserialize, Serialize};
 pub use session::ContactSession;
 pub use silences::SilentSpan;
-pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
+pub use turn::{ConversationError, Draft, OwedNudges, TurnAttempts, TurnDecision, TurnLease};
 pub use unread_turns::UNREAD_TURNS_MAX;
 pub use unsent_use::{ConversationUse, UnsentUse};
 
@@ -86,29 +91,16 @@ pub struct Conversation {
     pub instance: InstanceId,
     /// The contact's address, to which replies go.
     pub address: ContactAddress,
-    /// The contact's identity without a number that was learnt to belong to `address`, so that it is not learnt again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known_as: Option<ContactAddress>,
-    /// The contact's phone number, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phone: Option<String>,
-    /// The name that the contact gives itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The contact's picture, as the provider last told it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub picture: Option<ContactPicture>,
+    /// What is known of the contact. Most of it goes on in the next conversation.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub contact: ContactFacts,
     /// The mode: `Ai` if the agent answers, `Manual` if people answer.
     pub mode: ConversationMode,
     /// The status: `Active` or `Resolved`.
     pub status: ConversationStatus,
-    /// The last takeover, give-back or resolve, which led to the mode and the status.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handover: Option<Handover>,
-    /// The person who took the conversation over or answered last, and since when it is that person. `None` while the
-    /// agent has the conversation, and if no person acted yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken: Option<Handover>,
+    /// The people who took part, and what they wrote for each other.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub people: PeopleNotes,
     /// Number that grows at every takeover, give-back and resolve. A reply of an older epoch is void.
     pub epoch: u64,
     /// The newest ordinal given to a message.
@@ -116,24 +108,12 @@ pub struct Conversation {
     /// The newest ordinal of a message from the contact.
     #[serde(default)]
     pub last_inbound: Ordinal,
-    /// Time of the contact's last message, in this conversation or an earlier one. Meta's 24 hours count from it.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub last_inbound_at: Option<Timestamp>,
-    /// Time of the message that began the contact's session of 24 hours, by the provider's clock.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub session_started_at: Option<Timestamp>,
-    /// The guest as whom the contact was invited last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub invited: Option<InvitedGuest>,
-    /// The ordinal of the newest question with options, until the contact's next message after it; 0: none.
-    #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
-    pub open_question: Ordinal,
-    /// The same of the conversation that this one replaced, until the contact's next message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left_question: Option<MessageId>,
-    /// The business's newest message asked a question that a short message answers. Records without it: unknown, taken for no.
+    /// What features keep beside the turn-taking.
     #[serde(default, skip_serializing_if = "crate::is_default")]
-    pub asked: bool,
+    pub features: FeatureNotes,
+    /// The questions that wait for the contact's next message.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub questions: OpenQuestions,
     /// The newest ordinal of a message that wants an answer.
     pub turn_upto: Ordinal,
     /// The ordinal up to which messages are answered.
@@ -146,15 +126,9 @@ pub struct Conversation {
     /// Arrival time of the oldest message that is not answered.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<Timestamp>,
-    /// Time of the turn that waits for an opening: the opening, or later if others wait for it, too.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub scheduled_for: Option<Timestamp>,
-    /// The opening that the turn waits for, while it is scheduled.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub opens_at: Option<Timestamp>,
-    /// Time at which the contact was last told that the instance is closed.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub closed_told_at: Option<Timestamp>,
+    /// The wait of a turn for an opening.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub opening: OpeningWait,
     /// The lease of the worker that drafts the reply now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<TurnLease>,
@@ -182,15 +156,6 @@ pub struct Conversation {
     /// The use that the contact made of the agent's limits.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub limits: UsedLimits,
-    /// The agent's note of its last hand-over, until the agent has the conversation again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hand_over_note: Option<HandOverNote>,
-    /// The labels and notes that people wrote beside it.
-    #[serde(default, skip_serializing_if = "crate::is_default")]
-    pub annotations: Annotations,
-    /// The step of the agent's script; `None` before the first reply, and if the agent has no steps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<StepId>,
     /// Time at which the agent answers again unless a person writes before it. `None`: not by itself.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub agent_returns_at: Option<Timestamp>,
@@ -200,43 +165,15 @@ pub struct Conversation {
     /// Time at which the newest message was stored.
     #[serde(with = "millis")]
     pub last_message_at: Timestamp,
-    /// `true` if the thread may have a journal of effects: an agent with acting tools drafted a reply.
+    /// The times that `reconcile` asked for the owed answer.
     #[serde(default, skip_serializing_if = "crate::is_default")]
-    pub has_journal: bool,
-    /// Time at which `reconcile` last asked for the owed answer.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub nudged_at: Option<Timestamp>,
-    /// Number of times in a row that `reconcile` asked in vain: the instance never opens, or is no longer configured.
+    pub nudges: OwedNudges,
+    /// The person's conversations under other identities.
     #[serde(default, skip_serializing_if = "crate::is_default")]
-    pub idle_nudges: u32,
-    /// The theoretical arrival time (see [`crate::rate`]) of the contact's own rate limit, if the provider has one.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub pair_arrival: Option<Timestamp>,
-    /// Time since which the contact wants no marketing messages.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub marketing_stopped_at: Option<Timestamp>,
-    /// The last use of the instance's re-engagement template for the contact.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reengaged: Option<ReengagementRecord>,
-    /// The newest known holder of the contact's thread; `None` if it was always ours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread_hold: Option<ThreadHold>,
-    /// The conversation, under another identity of the same person, in which the person's messages go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_to: Option<ConversationId>,
-    /// The person's conversations under other identities that this one replaced, while something may be owed or open there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<ConversationId>,
-    /// The person's conversations under other identities that this conversation replaced while they went on, the latest last.
-    /// Their history is read together with this one's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub joined: Vec<ConversationId>,
-    /// The first ordinal of the history: earlier messages are no longer kept, or kept only because something is owed.
-    #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
-    pub kept_from: Ordinal,
-    /// Time from which the retention period of the oldest message counts, if it is not `created_at`.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub oldest_at: Option<Timestamp>,
+    pub linked: LinkedConversations,
+    /// The part of the history that is kept.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub kept: KeptHistory,
     /// Time at which the contact was erased. The record is a tombstone from then on.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub erased_at: Option<Timestamp>,
@@ -282,7 +219,7 @@ impl Conversation {
 
     /// Returns `true` if the contact ever wrote here.
     pub fn has_contact_written(&self) -> bool {
-        self.last_inbound_at.is_some() || !self.last_inbound.is_zero()
+        self.contact.last_inbound_at.is_some() || !self.last_inbound.is_zero()
     }
 
     /// Gives an ordinal to a message that changes nothing else. Examples are an old message typed on the phone, and a
@@ -328,9 +265,9 @@ impl Conversation {
         let failed = self.failed_reply.filter(|_| self.failed_since().is_some());
         self.reset_unread_turns();
         self.limits = UsedLimits::default();
-        self.hand_over_note = None;
+        self.people.hand_over_note = None;
         self.agent_returns_at = None;
-        self.taken = None;
+        self.people.taken = None;
         if self.mode == ConversationMode::Ai {
             if let Some(failed) = failed {
                 self.reopen_failed(failed);

@@ -94,10 +94,10 @@ pub use jiff::{SignedDuration, Timestamp};
 
 /// The format of the records, in both stores. It grows with every change after which an older program could not read them:
 /// such a program refuses the store then.
-pub const RECORD_FORMAT: u32 = 6;
+pub const RECORD_FORMAT: u32 = 7;
 
 /// The oldest format of a store that this program opens: that of 0.2.0, the first release.
-pub const OLDEST_RECORD_FORMAT: u32 = 6;
+pub const OLDEST_RECORD_FORMAT: u32 = 7;
 
 /// The oldest format of the records of an export that this program takes. Builds before the first release wrote it.
 pub const OLDEST_EXPORT_FORMAT: u32 = 5;

@@ -73,16 +73,16 @@ pub(crate) fn reset_queue_dedup(connection: &Connection, back: ClockRollback) ->
 /// The fields of a conversation that may lie ahead where none of its columns does.
 const CONVERSATION_TIMES: [&str; 11] = [
     "lease.until",
-    "pair_arrival",
-    "reengaged.at",
-    "picture.asked_at",
-    "thread_hold.at",
+    "contact.pair_arrival",
+    "features.reengaged.at",
+    "contact.picture.asked_at",
+    "features.thread_hold.at",
     "limits.paused_until",
     "agent_returns_at",
-    "closed_told_at",
-    "nudged_at",
+    "opening.closed_told_at",
+    "nudges.nudged_at",
     "waiting_since",
-    "scheduled_for",
+    "opening.scheduled_for",
 ];
 
 pub(crate) fn reset_conversations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {

@@ -3,6 +3,7 @@
 use crate::error::MovingError;
 use crate::file_copies::read_list;
 use crate::folder::open_file;
+use crate::former_conversations::{PARTS_SINCE, nest_former_fields};
 use crate::key_owners::KeyOwners;
 use crate::kinds::MovedKinds;
 use crate::manifest::{ExportManifest, records_path};
@@ -105,7 +106,7 @@ async fn put_records<S: MovableRecords>(
         }
         let mut records = Vec::with_capacity(BATCH);
         if listed.is_some() {
-            for record in read_records(kinds, folder, kind, now)? {
+            for record in read_records(kinds, folder, (kind, report.manifest.records), now)? {
                 let Some(record) = record? else {
                     report.expired += 1;
                     continue;
@@ -127,20 +128,26 @@ async fn put_records<S: MovableRecords>(
     Ok(expected)
 }
 
-/// Reads the records of a kind. One that has expired at `now` is `None`.
+/// Reads the records of a kind, which are of `format`. One that has expired at `now` is `None`.
 fn read_records<'a>(
     kinds: MovedKinds<'a>,
     folder: &Path,
-    kind: RecordKind,
+    (kind, format): (RecordKind, u32),
     now: Timestamp,
 ) -> Result<impl Iterator<Item = Result<Option<MovedRecord>, MovingError>> + use<'a>, MovingError> {
     let path = records_path(folder, kind);
     let lines = open_file(&path)?.lines().enumerate();
+    let is_former = kind == RecordKind::Conversation && format < PARTS_SINCE;
     Ok(lines.map(move |(number, line)| {
         let line = line.map_err(|source| MovingError::of_file(&path, source))?;
         let damaged = |why: String| {
             let what = format!("has a line {} that cannot be read ({why})", number + 1);
             MovingError::damaged(kind.as_str(), what)
+        };
+        let line = if is_former {
+            nest_former_fields(&line).map_err(|error| damaged(error.to_string()))?
+        } else {
+            line
         };
         let record = kind
             .parse_record(&line)

@@ -10,6 +10,7 @@ mod error;
 mod export;
 mod file_copies;
 mod folder;
+mod former_conversations;
 mod import;
 mod key_owners;
 mod kinds;

@@ -263,6 +263,11 @@ fn an_export_of_format_5_is_imported_whole() {
             .unwrap();
         assert_eq!((report.records, report.expired), (181, 0));
         assert_eq!(report.records, manifest.count_records());
+        // Since format 7 the fields of a conversation lie in parts.
+        let named = read_records(&to).await.into_iter().filter(
+            |record| matches!(record, MovedRecord::Conversation(found) if found.contact.name.is_some()),
+        );
+        assert_eq!(named.count(), 3);
     });
 }
 

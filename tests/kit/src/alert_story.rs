@@ -185,7 +185,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     needed_person(&scene, answered).await;
     missing_keys(&scene).await;
     failing_model::failing_model(&scene).await;
-    acknowledgement::missing_acknowledgement(&scene).await;
+    Box::pin(acknowledgement::missing_acknowledgement(&scene)).await;
     number_quality::judged_number(&scene).await;
     budget::used_up_budget(&scene).await;
     webhooks::failing_endpoint(&scene).await;

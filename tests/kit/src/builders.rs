@@ -214,7 +214,7 @@ impl Fixture {
             covers,
             stored_at,
         );
-        out.last_inbound_at = conversation.last_inbound_at;
+        out.last_inbound_at = conversation.contact.last_inbound_at;
         Message {
             role: match author {
                 Author::Ai => Role::Assistant,

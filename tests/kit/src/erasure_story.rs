@@ -353,7 +353,7 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
         let mut thread = identity_key().derive_thread_id(fixture.instance(), address);
         loop {
             let latest = succeed(self.deps.store.find_latest_conversation(&thread)).await;
-            match latest.and_then(|latest| latest.moved_to) {
+            match latest.and_then(|latest| latest.linked.moved_to) {
                 Some(moved_to) => thread = moved_to.thread_id().clone(),
                 None => return thread,
             }

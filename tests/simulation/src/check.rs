@@ -147,7 +147,7 @@ where
                 break;
             }
             let found = block_on(sim.store.find_conversation(&id)).expect("conversations are read");
-            let Some(moved_to) = found.and_then(|conversation| conversation.moved_to) else {
+            let Some(moved_to) = found.and_then(|conversation| conversation.linked.moved_to) else {
                 break;
             };
             id = moved_to;

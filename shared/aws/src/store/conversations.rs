@@ -84,7 +84,7 @@ fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conve
         .collect();
     messages.sort_by_key(|message| message.ordinal);
     let conversation = records::parse_conversation(what, record)?;
-    messages.retain(|message| message.ordinal >= conversation.kept_from);
+    messages.retain(|message| message.ordinal >= conversation.kept.kept_from);
     Ok(Some((conversation, messages)))
 }
 

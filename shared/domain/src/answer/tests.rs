@@ -158,19 +158,19 @@ fn what_waits_says_for_whom_since_when_and_until_when() {
         (AnswerReason::OutOfHours, Some(opening))
     );
     // The instance has opened, and others are answered first.
-    conversation.scheduled_for = Some(at(1_001));
+    conversation.opening.scheduled_for = Some(at(1_001));
     let answer = explain(&conversation, &[]);
     assert_eq!(
         (answer.reason, answer.until),
         (AnswerReason::OutOfHours, Some(at(1_001)))
     );
-    conversation.scheduled_for = Some(at(1_000));
+    conversation.opening.scheduled_for = Some(at(1_000));
     assert_eq!(
         explain(&conversation, &[]).reason,
         AnswerReason::Debounce,
         "it is its turn"
     );
-    conversation.scheduled_for = None;
+    conversation.opening.scheduled_for = None;
     let mut no_agent = bound(&json!({}));
     no_agent.agent.disabled = true;
     let answer = explain_at(&conversation, &[], Some(&no_agent), false);
@@ -358,7 +358,7 @@ fn a_debounce_says_until_when_it_runs_from_the_newest_message_on() {
     let mut day = message(2, Role::User);
     (day.stored_at, day.content) = (at(700), Content::from_text("terça"));
     let unasked = until(&conversation, std::slice::from_ref(&day), 800);
-    conversation.asked = true;
+    conversation.questions.asked = true;
     assert_eq!(until(&conversation, &[day], 800), Some(at(2_750)), "an answer");
     assert!(unasked > Some(at(2_750)), "a fragment");
     conversation.receive_message(true, at(19_900)).unwrap();
@@ -391,7 +391,7 @@ fn words_typed_on_the_phone_answer_what_their_author_had_seen() {
 fn a_resolved_conversation_owes_nothing_and_says_who_resolved_it() {
     let mut conversation = asked();
     conversation.resolve_if_seen(Ordinal(1)).unwrap();
-    conversation.handover = Some(Handover {
+    conversation.people.handover = Some(Handover {
         by: TokenName::phone(),
         at: at(40),
     });

@@ -45,7 +45,7 @@ impl Conversation {
     /// Returns the time at which the agent's return is overdue.
     pub(super) fn return_overdue_at(&self) -> Option<Timestamp> {
         let due = self.return_due_at()?;
-        let asked = self.nudged_at.filter(|nudged| *nudged >= due);
+        let asked = self.nudges.nudged_at.filter(|nudged| *nudged >= due);
         Some(add_duration(asked.unwrap_or(due), OVERDUE_AFTER))
     }
 

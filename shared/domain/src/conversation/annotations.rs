@@ -113,21 +113,21 @@ impl Conversation {
         add: &BTreeSet<ConversationLabel>,
         remove: &BTreeSet<ConversationLabel>,
     ) -> Result<bool, AnnotationError> {
-        let kept = self.annotations.labels.difference(remove);
+        let kept = self.people.annotations.labels.difference(remove);
         let labels: BTreeSet<ConversationLabel> = kept.chain(add).cloned().collect();
-        if labels == self.annotations.labels {
+        if labels == self.people.annotations.labels {
             return Ok(false);
         }
         if labels.len() > LABELS_MAX {
             return Err(AnnotationError::TooManyLabels);
         }
-        self.annotations.labels = labels;
+        self.people.annotations.labels = labels;
         Ok(true)
     }
 
     /// Returns the newest note, if it is this person's and says the same: a request that is repeated adds no second one.
     pub fn find_repeated_note(&self, by: &TokenName, text: &str) -> Option<&PersonNote> {
-        let newest = self.annotations.notes.last()?;
+        let newest = self.people.annotations.notes.last()?;
         (newest.by == *by && newest.text == text.trim()).then_some(newest)
     }
 
@@ -143,14 +143,14 @@ impl Conversation {
         if !(1..=NOTE_CHARACTERS_MAX).contains(&length) {
             return Err(AnnotationError::NoteLength);
         }
-        let notes = &mut self.annotations.notes;
+        let notes = &mut self.people.annotations.notes;
         let used: usize = notes.iter().map(|note| note.text.chars().count()).sum();
         if notes.len() >= NOTES_MAX || used + length > ALL_NOTES_CHARACTERS_MAX {
             return Err(AnnotationError::NotesFull);
         }
-        self.annotations.last_note += 1;
+        self.people.annotations.last_note += 1;
         let note = PersonNote {
-            number: self.annotations.last_note,
+            number: self.people.annotations.last_note,
             by: by.clone(),
             at,
             text: text.to_owned(),
@@ -161,9 +161,9 @@ impl Conversation {
 
     /// Removes a note. Returns `false` if there is none of this number.
     pub fn remove_person_note(&mut self, number: u64) -> bool {
-        let before = self.annotations.notes.len();
-        self.annotations.notes.retain(|note| note.number != number);
-        self.annotations.notes.len() < before
+        let before = self.people.annotations.notes.len();
+        self.people.annotations.notes.retain(|note| note.number != number);
+        self.people.annotations.notes.len() < before
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
             Ok(false)
         );
         assert_eq!(c.change_labels(&labels(&["new"]), &labels(&["refund"])), Ok(true));
-        assert_eq!(c.annotations.labels, labels(&["new", "vip"]));
+        assert_eq!(c.people.annotations.labels, labels(&["new", "vip"]));
         let many: Vec<String> = (0..9).map(|number| format!("l{number}")).collect();
         let many = many.iter().map(String::as_str).collect::<Vec<_>>();
         assert_eq!(
@@ -221,7 +221,7 @@ mod tests {
             Err(AnnotationError::TooManyLabels)
         );
         assert_eq!(
-            c.annotations.labels,
+            c.people.annotations.labels,
             labels(&["new", "vip"]),
             "nothing of it was done"
         );

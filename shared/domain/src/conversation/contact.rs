@@ -1,29 +1,60 @@
 //! Knowledge about the contact, which is carried over when a new conversation follows a resolved one.
 
-use super::{Conversation, ConversationStatus};
+use super::{ContactPicture, Conversation, ConversationStatus};
 use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::ids::{ConversationId, ThreadId};
 use crate::invitations::InvitedGuest;
+use crate::millis;
 use crate::opt_out::{OptOutWord, recognize_preference};
 use crate::rate::Rate;
 use crate::service_window;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What is known of the contact of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContactFacts {
+    /// The contact's identity without a number that was learnt to belong to `address`, so that it is not learnt again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<ContactAddress>,
+    /// The contact's phone number, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// The name that the contact gives itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The contact's picture, as the provider last told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<ContactPicture>,
+    /// Time of the contact's last message, in this conversation or an earlier one. Meta's 24 hours count from it.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub last_inbound_at: Option<Timestamp>,
+    /// Time of the message that began the contact's session of 24 hours, by the provider's clock.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub session_started_at: Option<Timestamp>,
+    /// Time since which the contact wants no marketing messages.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub marketing_stopped_at: Option<Timestamp>,
+    /// The theoretical arrival time (see [`crate::rate`]) of the contact's own rate limit, if the provider has one.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub pair_arrival: Option<Timestamp>,
+}
 
 impl Conversation {
     /// Reserves the next message's slot in the contact's own rate limit at `now`. Returns the time at which the message
     /// may leave; `None` if it may leave at once.
     pub fn reserve_pair_slot(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-        let slot = rate.reserve_slot(self.pair_arrival, now);
-        self.pair_arrival = Some(slot.arrival);
+        let slot = rate.reserve_slot(self.contact.pair_arrival, now);
+        self.contact.pair_arrival = Some(slot.arrival);
         (slot.at > now).then_some(slot.at)
     }
 
     /// Records when a message of the contact was written, which may be long before it arrived.
     pub fn record_contact_activity(&mut self, written_at: Timestamp) {
         self.begin_session(written_at);
-        self.last_inbound_at = self.last_inbound_at.max(Some(written_at));
+        self.contact.last_inbound_at = self.contact.last_inbound_at.max(Some(written_at));
     }
 
     /// Records what a message, written at `written_at`, says about the contact. That is the time of the contact's
@@ -35,10 +66,10 @@ impl Conversation {
         }
         match recognize_preference(content) {
             Some((OptOutWord::Stop, _)) => {
-                self.marketing_stopped_at = self.marketing_stopped_at.max(Some(written_at));
+                self.contact.marketing_stopped_at = self.contact.marketing_stopped_at.max(Some(written_at));
             }
-            Some((OptOutWord::Resume, _)) if self.marketing_stopped_at <= Some(written_at) => {
-                self.marketing_stopped_at = None;
+            Some((OptOutWord::Resume, _)) if self.contact.marketing_stopped_at <= Some(written_at) => {
+                self.contact.marketing_stopped_at = None;
             }
             _ => {}
         }
@@ -76,35 +107,40 @@ impl Conversation {
         }
     }
 
-    /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
-    /// contact's rate limit and what it used of the agent's, the service window with the template that went out after it, the session, as whom it was invited, what the contact was told of a closure, the marketing
-    /// opt-out, the
-    /// linked identity, the mark of a journal of effects and the conversations under that identity. Of an erased contact, only the opt-out is copied.
+    /// Copies from the resolved conversation what belongs to the contact rather than to a conversation, but for the name, which each
+    /// message tells. That is also what the contact used of the agent's limits, as whom it was invited, what it was told of a closure, the
+    /// last re-engagement, the mark of a journal of effects, and the conversations under other identities. Of an erased contact, only the
+    /// opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {
-        self.marketing_stopped_at = resolved.marketing_stopped_at;
+        self.contact.marketing_stopped_at = resolved.contact.marketing_stopped_at;
         if resolved.erased_at.is_some() {
             return;
         }
-        self.known_as.clone_from(&resolved.known_as);
-        self.beside.clone_from(&resolved.beside);
-        self.picture.clone_from(&resolved.picture);
-        self.pair_arrival = resolved.pair_arrival;
+        self.contact = ContactFacts {
+            phone: self.contact.phone.take(),
+            name: self.contact.name.take(),
+            ..resolved.contact.clone()
+        };
         self.limits = resolved.limits;
-        self.last_inbound_at = resolved.last_inbound_at;
-        self.session_started_at = resolved.session_started_at;
-        self.invited = resolved.invited.clone().map(InvitedGuest::without_ordinal);
-        self.reengaged.clone_from(&resolved.reengaged);
-        self.closed_told_at = resolved.closed_told_at;
-        self.has_journal = resolved.has_journal;
+        self.linked.beside.clone_from(&resolved.linked.beside);
+        self.opening.closed_told_at = resolved.opening.closed_told_at;
+        self.features.invited = resolved
+            .features
+            .invited
+            .clone()
+            .map(InvitedGuest::without_ordinal);
+        self.features.reengaged.clone_from(&resolved.features.reengaged);
+        self.features.has_journal = resolved.features.has_journal;
     }
+
     /// Stores the contact's name and, if none is known, the phone number. An empty name is ignored, and a name is cut
     /// to 200 characters.
     pub fn update_contact_details(&mut self, name: Option<&str>, phone: Option<&str>) {
         if let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) {
-            self.name = Some(name.chars().take(200).collect());
+            self.contact.name = Some(name.chars().take(200).collect());
         }
-        if self.phone.is_none() {
-            self.phone = phone.map(str::to_owned);
+        if self.contact.phone.is_none() {
+            self.contact.phone = phone.map(str::to_owned);
         }
     }
 }

@@ -41,18 +41,18 @@ impl Conversation {
         decision: Option<&AgentDecision>,
         at: Timestamp,
     ) -> CommittedDecision {
-        self.step = step;
+        self.features.step = step;
         match decision {
             None => CommittedDecision::GoesOn,
             Some(AgentDecision::MoveToStep(next)) => {
-                self.step = Some(next.clone());
+                self.features.step = Some(next.clone());
                 CommittedDecision::GoesOn
             }
             Some(AgentDecision::HandOver { note }) => {
                 self.reset_unread_turns();
                 self.needs_person = Some(Reason::HandedOver);
                 let text = note.clone();
-                self.hand_over_note = Some(HandOverNote { text, at });
+                self.people.hand_over_note = Some(HandOverNote { text, at });
                 CommittedDecision::LastWords
             }
             Some(AgentDecision::Resolve) if self.owes_answer() => CommittedDecision::Dropped,
@@ -71,7 +71,7 @@ impl Conversation {
         if self.status == ConversationStatus::Resolved || !self.note_for_people(text, at) {
             return false;
         }
-        if let Some(note) = &mut self.hand_over_note {
+        if let Some(note) = &mut self.people.hand_over_note {
             note.at = at;
         }
         if self.mode == ConversationMode::Ai {
@@ -86,9 +86,9 @@ impl Conversation {
         if self.erased_at.is_some() {
             return false;
         }
-        let Some(note) = &mut self.hand_over_note else {
+        let Some(note) = &mut self.people.hand_over_note else {
             let text = text.to_owned();
-            self.hand_over_note = Some(HandOverNote { text, at });
+            self.people.hand_over_note = Some(HandOverNote { text, at });
             return true;
         };
         if note.text.contains(text) {
@@ -101,15 +101,15 @@ impl Conversation {
 
     /// Returns the time of the agent's hand-over, if no person has acted since.
     pub(super) fn untaken_hand_over(&self) -> Option<Timestamp> {
-        let note = self.hand_over_note.as_ref()?;
+        let note = self.people.hand_over_note.as_ref()?;
         (self.needs_person == Some(Reason::HandedOver)).then_some(note.at)
     }
 
     /// Takes the agent's hand-over of `left` over, in whose place this conversation comes. If people have this one, the
     /// hand-over is taken.
     pub(super) fn continue_hand_over(&mut self, left: &Self) {
-        if left.untaken_hand_over().is_some() && self.hand_over_note.is_none() {
-            self.hand_over_note.clone_from(&left.hand_over_note);
+        if left.untaken_hand_over().is_some() && self.people.hand_over_note.is_none() {
+            self.people.hand_over_note.clone_from(&left.people.hand_over_note);
             if self.mode == ConversationMode::Ai {
                 self.needs_person = left.needs_person;
             }
@@ -163,13 +163,16 @@ mod tests {
             Some(from_unix_millis(9)),
             "the answer is owed"
         );
-        assert_eq!(taken.hand_over_note, c.hand_over_note, "who takes it reads why");
+        assert_eq!(
+            taken.people.hand_over_note, c.people.hand_over_note,
+            "who takes it reads why"
+        );
         let mut answered = c.clone();
         answered.record_operator_answer(Ordinal(9), true, from_unix_millis(10));
         assert_eq!(answered.person_owed_since(), None);
         let mut back = c.clone();
         assert!(back.give_back_to_agent(Ordinal(1), from_unix_millis(10)));
-        assert!(back.agent_owes_answer() && back.hand_over_note.is_none());
+        assert!(back.agent_owes_answer() && back.people.hand_over_note.is_none());
         c.resolve_if_seen(Ordinal(9)).unwrap();
         assert_eq!((c.person_owed_since(), c.needs_person), (None, None));
     }
@@ -183,7 +186,10 @@ mod tests {
             CommittedDecision::LastWords
         );
         assert_eq!((c.status, c.epoch), (ConversationStatus::Resolved, 0));
-        assert_eq!(c.handover.map(|handover| handover.by), Some(TokenName::agent()));
+        assert_eq!(
+            c.people.handover.map(|handover| handover.by),
+            Some(TokenName::agent())
+        );
         newer.receive_message(true, from_unix_millis(4)).unwrap();
         assert_eq!(
             commit(&mut newer, &draft, &AgentDecision::Resolve),
@@ -211,10 +217,10 @@ mod tests {
             c.apply_decision(step("ask"), None, from_unix_millis(5)),
             CommittedDecision::GoesOn
         );
-        assert_eq!(c.step, step("ask"));
+        assert_eq!(c.features.step, step("ask"));
         let moved = AgentDecision::MoveToStep(step("pay").unwrap());
         c.apply_decision(step("ask"), Some(&moved), from_unix_millis(6));
-        assert_eq!(c.step, step("pay"));
+        assert_eq!(c.features.step, step("pay"));
     }
 
     #[test]
@@ -230,8 +236,8 @@ mod tests {
         peoples.take_over();
         peoples.absorb_conversation(&left);
         assert_eq!(
-            (peoples.needs_person, peoples.hand_over_note),
-            (None, left.hand_over_note)
+            (peoples.needs_person, peoples.people.hand_over_note),
+            (None, left.people.hand_over_note)
         );
     }
 

@@ -1,7 +1,10 @@
 //! The erasure of a contact. The newest conversation of a thread becomes a tombstone: it says that the contact was erased
 //! and when, and lets the next conversation get the next number.
 
-use super::{Annotations, Conversation, ConversationStatus, UsedLimits};
+use super::{
+    ContactFacts, Conversation, ConversationStatus, FeatureNotes, LinkedConversations, PeopleNotes,
+    UsedLimits,
+};
 use crate::contact::ContactAddress;
 use crate::ids::Ordinal;
 use jiff::Timestamp;
@@ -21,29 +24,21 @@ impl Conversation {
     /// Removes what is left of the contact from the tombstone. Only the opt-out of marketing stays.
     pub fn finish_erasure(&mut self) {
         self.address = ContactAddress::removed();
-        self.known_as = None;
-        self.phone = None;
-        self.name = None;
-        self.picture = None;
-        self.last_inbound_at = None;
-        self.session_started_at = None;
-        self.invited = None;
-        self.pair_arrival = None;
-        self.reengaged = None;
-        self.closed_told_at = None;
+        self.contact = ContactFacts {
+            marketing_stopped_at: self.contact.marketing_stopped_at,
+            ..ContactFacts::default()
+        };
+        self.features = FeatureNotes {
+            thread_hold: self.features.thread_hold.take(),
+            ..FeatureNotes::default()
+        };
+        self.opening.closed_told_at = None;
         self.close_questions();
-        self.handover = None;
-        self.taken = None;
-        self.hand_over_note = None;
-        self.annotations = Annotations::default();
-        self.step = None;
+        self.people = PeopleNotes::default();
+        self.linked = LinkedConversations::default();
         self.silences = Vec::new();
         self.unsent_use = Vec::new();
         self.limits = UsedLimits::default();
-        self.has_journal = false;
-        self.moved_to = None;
-        self.beside = Vec::new();
-        self.joined = Vec::new();
         let end = self.last.next_ordinal();
         self.trim_history(end, self.erased_at.unwrap_or(self.last_message_at));
         self.human = self.human.min(Ordinal(end.0.saturating_sub(1)));
@@ -68,7 +63,7 @@ mod tests {
         let mut c = conversation();
         c.receive_message(true, from_unix_millis(1)).unwrap();
         c.update_contact_details(Some("Bia"), Some("+5511999998888"));
-        c.known_as = ContactAddress::parse("123456789@lid");
+        c.contact.known_as = ContactAddress::parse("123456789@lid");
         c.record_contact_activity(from_unix_millis(1));
         let ana = TokenName::parse("ana").unwrap();
         c.add_person_note(&ana, "Bia pays later", from_unix_millis(2))
@@ -78,7 +73,10 @@ mod tests {
         let epoch = c.epoch;
         c.begin_erasure(from_unix_millis(5));
         assert!(!c.owes_answer() && c.epoch > epoch && c.listed_status().is_none() && !c.is_erased());
-        assert!(c.known_as.is_some(), "the other identity is still to be erased");
+        assert!(
+            c.contact.known_as.is_some(),
+            "the other identity is still to be erased"
+        );
         c.finish_erasure();
         let text = serde_json::to_string(&c).unwrap();
         for personal in ["5511", "Bia", "bia", "123456789"] {
@@ -94,13 +92,16 @@ mod tests {
     fn the_next_conversation_begins_anew_and_still_wants_no_marketing() {
         let mut c = conversation();
         c.receive_message(true, from_unix_millis(1)).unwrap();
-        c.known_as = ContactAddress::parse("123456789@lid");
+        c.contact.known_as = ContactAddress::parse("123456789@lid");
         c.record_contact_activity(from_unix_millis(1));
-        c.marketing_stopped_at = Some(from_unix_millis(1));
+        c.contact.marketing_stopped_at = Some(from_unix_millis(1));
         c.begin_erasure(from_unix_millis(5));
         let mut next = conversation();
         next.carry_over(&c);
-        assert_eq!(next.marketing_stopped_at, Some(from_unix_millis(1)));
-        assert_eq!((next.known_as, next.last_inbound_at), (None, None));
+        assert_eq!(next.contact.marketing_stopped_at, Some(from_unix_millis(1)));
+        assert_eq!(
+            (next.contact.known_as, next.contact.last_inbound_at),
+            (None, None)
+        );
     }
 }

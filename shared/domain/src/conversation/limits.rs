@@ -142,7 +142,7 @@ impl Conversation {
     pub fn pause_agent(&mut self, pause: AgentPause) {
         self.needs_person = Some(pause.reason);
         self.limits.paused_until = Some(pause.until);
-        self.scheduled_for = None;
+        self.opening.scheduled_for = None;
     }
 
     /// Leaves what the agent owes to a person, because the records come from a backup: it may have been answered since. The agent
@@ -151,7 +151,7 @@ impl Conversation {
         let owed = self.agent_owes_answer();
         if owed {
             self.needs_person = Some(Reason::UnknownOutcome);
-            self.scheduled_for = None;
+            self.opening.scheduled_for = None;
         }
         self.agent_returns_at.take().is_some() || owed
     }

@@ -3,22 +3,41 @@
 
 use super::{Conversation, ConversationMode, ConversationStatus};
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, MessageId, Ordinal};
+use crate::ids::{ConversationId, Ordinal};
 use crate::invitations::InvitedGuest;
+use serde::{Deserialize, Serialize};
 
 /// Greatest number of replaced conversations whose history is read together with a conversation's own.
 pub const JOINED_MAX: usize = 4;
 
+/// The conversations of the same person under other identities.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkedConversations {
+    /// The conversation, under another identity of the same person, in which the person's messages go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<ConversationId>,
+    /// The person's conversations under other identities that this one replaced, while something may be owed or open there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<ConversationId>,
+    /// The person's conversations under other identities that this conversation replaced while they went on, the latest last.
+    /// Their history is read together with this one's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<ConversationId>,
+}
+
 impl Conversation {
     /// Returns `other` if it is an identity not yet recorded for the contact.
     pub fn find_new_identity<'a>(&self, other: Option<&'a ContactAddress>) -> Option<&'a ContactAddress> {
-        other.filter(|other| self.known_as.as_ref() != Some(other))
+        other.filter(|other| self.contact.known_as.as_ref() != Some(other))
     }
 
     /// Returns `true` if the contact may still be the person of the identity `also`: no other identity was learnt
     /// since.
     pub fn may_have_identity(&self, also: &ContactAddress) -> bool {
-        self.known_as.as_ref().is_none_or(|known_as| known_as == also)
+        self.contact
+            .known_as
+            .as_ref()
+            .is_none_or(|known_as| known_as == also)
     }
 
     /// Resolves this conversation, in which nobody has written yet, and makes it point to `other`, the person's
@@ -31,73 +50,70 @@ impl Conversation {
     /// Makes `other` the conversation for the person's future messages. Answers that are owed here are still given
     /// here.
     pub fn mark_moved_to(&mut self, other: &ConversationId) {
-        self.moved_to = Some(other.clone());
+        self.linked.moved_to = Some(other.clone());
     }
 
     /// Takes the place of `left`, the same person's conversation under another identity. Of the contact's data, the
     /// later times are kept, and outgoing messages here wait for those that were made in `left` before.
     pub fn absorb_conversation(&mut self, left: &Self) {
-        self.pair_arrival = self.pair_arrival.max(left.pair_arrival);
-        if left.last_inbound_at > self.last_inbound_at {
-            self.session_started_at = left.session_started_at;
+        self.contact.pair_arrival = self.contact.pair_arrival.max(left.contact.pair_arrival);
+        if left.contact.last_inbound_at > self.contact.last_inbound_at {
+            self.contact.session_started_at = left.contact.session_started_at;
         }
-        self.last_inbound_at = self.last_inbound_at.max(left.last_inbound_at);
-        if self.invited.is_none() {
-            self.invited = left.invited.clone().map(InvitedGuest::without_ordinal);
+        self.contact.last_inbound_at = self.contact.last_inbound_at.max(left.contact.last_inbound_at);
+        if self.features.invited.is_none() {
+            self.features.invited = left.features.invited.clone().map(InvitedGuest::without_ordinal);
         }
-        self.marketing_stopped_at = self.marketing_stopped_at.max(left.marketing_stopped_at);
-        let at = |conversation: &Self| conversation.reengaged.as_ref().map(|reengaged| reengaged.at);
+        self.contact.marketing_stopped_at = self
+            .contact
+            .marketing_stopped_at
+            .max(left.contact.marketing_stopped_at);
+        let at = |conversation: &Self| {
+            conversation
+                .features
+                .reengaged
+                .as_ref()
+                .map(|reengaged| reengaged.at)
+        };
         if at(self) < at(left) {
-            self.reengaged.clone_from(&left.reengaged);
+            self.features.reengaged.clone_from(&left.features.reengaged);
         }
-        if self.name.is_none() {
-            self.name.clone_from(&left.name);
+        if self.contact.name.is_none() {
+            self.contact.name.clone_from(&left.contact.name);
         }
-        if self.picture.is_none() {
-            self.picture.clone_from(&left.picture);
+        if self.contact.picture.is_none() {
+            self.contact.picture.clone_from(&left.contact.picture);
         }
-        self.closed_told_at = self.closed_told_at.max(left.closed_told_at);
-        if self.step.is_none() {
-            self.step.clone_from(&left.step);
+        self.opening.closed_told_at = self.opening.closed_told_at.max(left.opening.closed_told_at);
+        if self.features.step.is_none() {
+            self.features.step.clone_from(&left.features.step);
         }
-        self.asked = left.asked;
-        self.left_question = left.newest_question().or(self.left_question.take());
+        self.questions.asked = left.questions.asked;
+        self.questions.left_question = left.newest_question().or(self.questions.left_question.take());
         self.continue_hand_over(left);
-        if !self.beside.contains(&left.id) {
-            self.beside.push(left.id.clone());
+        if !self.linked.beside.contains(&left.id) {
+            self.linked.beside.push(left.id.clone());
         }
         if left.status == ConversationStatus::Active {
             self.join_history(left);
         }
     }
 
-    /// Returns the newest question with options that waits for the contact's next message.
-    pub fn newest_question(&self) -> Option<MessageId> {
-        let own = (!self.open_question.is_zero()).then(|| self.id.message_id(self.open_question));
-        own.or_else(|| self.left_question.clone())
-    }
-
-    /// Forgets the questions that wait for the contact's next message.
-    pub fn close_questions(&mut self) {
-        self.open_question = Ordinal(0);
-        self.left_question = None;
-    }
-
     /// Lets the history of `left`, which went on until now, be read together with this one's.
     fn join_history(&mut self, left: &Self) {
-        for id in left.joined.iter().chain([&left.id]) {
-            if *id != self.id && !self.joined.contains(id) {
-                self.joined.push(id.clone());
+        for id in left.linked.joined.iter().chain([&left.id]) {
+            if *id != self.id && !self.linked.joined.contains(id) {
+                self.linked.joined.push(id.clone());
             }
         }
-        let beyond = self.joined.len().saturating_sub(JOINED_MAX);
-        self.joined.drain(..beyond);
+        let beyond = self.linked.joined.len().saturating_sub(JOINED_MAX);
+        self.linked.joined.drain(..beyond);
     }
 
     /// Returns the person's other conversations whose history belongs to this one's: those that it replaced, and the one that
     /// replaced it.
     pub fn history_conversations(&self) -> impl Iterator<Item = &ConversationId> {
-        self.joined.iter().chain(&self.moved_to)
+        self.linked.joined.iter().chain(&self.linked.moved_to)
     }
 
     /// Returns `true` if nothing is owed here and nothing will be, unless somebody redrives a message.
@@ -108,7 +124,7 @@ impl Conversation {
 
     /// Returns `true` if the conversation is over: resolved, or moved to another one with nothing owed here.
     pub fn is_finished(&self) -> bool {
-        self.status == ConversationStatus::Resolved || (self.moved_to.is_some() && !self.owes_answer())
+        self.status == ConversationStatus::Resolved || (self.linked.moved_to.is_some() && !self.owes_answer())
     }
 
     /// Returns the status that people see. `None`: nobody wrote in this conversation, and it only points to another; or
@@ -117,7 +133,7 @@ impl Conversation {
         if self.erased_at.is_some() {
             return None;
         }
-        if self.moved_to.is_some() && self.last == Ordinal(0) {
+        if self.linked.moved_to.is_some() && self.last == Ordinal(0) {
             return None;
         }
         Some(if self.is_finished() {
@@ -129,7 +145,12 @@ impl Conversation {
 
     /// Returns the person's other conversations that may hold earlier messages still on their way.
     pub fn linked_conversations(&self) -> Vec<ConversationId> {
-        self.moved_to.iter().chain(&self.beside).cloned().collect()
+        self.linked
+            .moved_to
+            .iter()
+            .chain(&self.linked.beside)
+            .cloned()
+            .collect()
     }
 }
 

@@ -23,16 +23,16 @@ impl Conversation {
     /// Returns `true` if the provider is to be asked for the contact's picture: the contact has written, and the last answer
     /// is older than `refresh`. A `refresh` of zero means never.
     pub fn picture_is_due(&self, refresh: SignedDuration, now: Timestamp) -> bool {
-        let goes_on = self.status == ConversationStatus::Active && self.moved_to.is_none();
+        let goes_on = self.status == ConversationStatus::Active && self.linked.moved_to.is_none();
         let is_old = |picture: &ContactPicture| add_duration(picture.asked_at, refresh) <= now;
         let wrote = !self.last_inbound.is_zero();
-        refresh.is_positive() && goes_on && wrote && self.picture.as_ref().is_none_or(is_old)
+        refresh.is_positive() && goes_on && wrote && self.contact.picture.as_ref().is_none_or(is_old)
     }
 
     /// Stores the provider's answer about the contact's picture. A URL that is too long, or not of the web, is left out.
     pub fn record_picture(&mut self, url: Option<String>, asked_at: Timestamp) {
         let url = url.filter(|url| url.starts_with("https://") && url.len() <= URL_MAX);
-        self.picture = Some(ContactPicture { url, asked_at });
+        self.contact.picture = Some(ContactPicture { url, asked_at });
     }
 }
 
@@ -53,17 +53,17 @@ mod tests {
         assert!(!c.picture_is_due(day, at(24)) && c.picture_is_due(day, at(25)));
         let mut next = conversation();
         next.carry_over(&c);
-        assert_eq!(next.picture, c.picture, "it is the contact's");
+        assert_eq!(next.contact.picture, c.contact.picture, "it is the contact's");
         for wrong in [
             "javascript:alert(1)".to_owned(),
             format!("https://{}", "a".repeat(URL_MAX)),
         ] {
             c.record_picture(Some(wrong), at(2));
-            assert_eq!(c.picture.as_ref().unwrap().url, None);
+            assert_eq!(c.contact.picture.as_ref().unwrap().url, None);
         }
         c.begin_erasure(at(3));
         assert!(!c.picture_is_due(day, at(99)));
         c.finish_erasure();
-        assert_eq!(c.picture, None);
+        assert_eq!(c.contact.picture, None);
     }
 }

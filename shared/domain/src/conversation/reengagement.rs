@@ -41,7 +41,7 @@ impl Conversation {
         last_inbound_at: Option<Timestamp>,
         now: Timestamp,
     ) -> ReengagementDecision {
-        match &self.reengaged {
+        match &self.features.reengaged {
             Some(last)
                 if last.by == *by
                     && Some(last.at) > last_inbound_at
@@ -68,6 +68,6 @@ impl Conversation {
     /// message.
     pub fn record_reengagement(&mut self, by: &MessageId, now: Timestamp) {
         let by = by.clone();
-        self.reengaged = Some(ReengagementRecord { at: now, by });
+        self.features.reengaged = Some(ReengagementRecord { at: now, by });
     }
 }

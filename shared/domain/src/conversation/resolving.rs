@@ -24,9 +24,9 @@ impl Conversation {
     /// Ends everything that waits in a conversation that was just resolved.
     pub(super) fn end_turns(&mut self) {
         self.waiting_since = None;
-        self.scheduled_for = None;
+        self.opening.scheduled_for = None;
         self.agent_returns_at = None;
-        self.taken = None;
+        self.people.taken = None;
         self.reset_unread_turns();
     }
 }

@@ -30,15 +30,15 @@ impl Conversation {
     /// Begins a session with a message written at `written_at`, unless one goes on.
     pub(super) fn begin_session(&mut self, written_at: Timestamp) {
         let is_over = |last: Timestamp| written_at >= add_duration(last, WINDOW);
-        if self.last_inbound_at.is_none_or(is_over) {
-            self.session_started_at = Some(written_at);
+        if self.contact.last_inbound_at.is_none_or(is_over) {
+            self.contact.session_started_at = Some(written_at);
         }
     }
 
     /// Returns the contact's newest session, which may be over; `None` if the contact never wrote.
     pub fn newest_session(&self) -> Option<ContactSession> {
-        let last_message_at = self.last_inbound_at?;
-        let started_at = self.session_started_at.unwrap_or(last_message_at);
+        let last_message_at = self.contact.last_inbound_at?;
+        let started_at = self.contact.session_started_at.unwrap_or(last_message_at);
         let thread = self.id.thread_id().as_str();
         let begin = started_at.as_millisecond().to_string();
         Some(ContactSession {

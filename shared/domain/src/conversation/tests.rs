@@ -263,7 +263,7 @@ fn what_nobody_can_answer_is_asked_for_less_and_less_often() {
     assert_eq!(gaps, [5, 10, 20, 40, 60, 60, 60]);
     let mut scheduled = c.clone();
     scheduled.schedule_turn(from_unix_millis(0), from_unix_millis(0));
-    let nudged = scheduled.nudged_at.unwrap().as_millisecond();
+    let nudged = scheduled.nudges.nudged_at.unwrap().as_millisecond();
     assert_eq!(
         scheduled.answer_overdue_at(),
         Some(from_unix_millis(nudged + 60 * MINUTE)),
@@ -324,10 +324,10 @@ fn note(what: SystemNote) -> Content {
 fn a_note_of_whatsapp_is_no_word_of_the_contact() {
     let mut c = conversation();
     c.apply_preference(&note(SystemNote::NumberChanged), from_unix_millis(5));
-    assert_eq!(c.last_inbound_at, None);
+    assert_eq!(c.contact.last_inbound_at, None);
     c.apply_preference(&Content::from_text("oi"), from_unix_millis(9));
     c.apply_preference(&Content::from_text("late"), from_unix_millis(7));
-    assert_eq!(c.last_inbound_at, Some(from_unix_millis(9)));
+    assert_eq!(c.contact.last_inbound_at, Some(from_unix_millis(9)));
 }
 
 #[test]
@@ -336,12 +336,12 @@ fn marketing_is_stopped_until_a_later_choice_resumes_it() {
     c.apply_preference(&note(SystemNote::MarketingStopped), from_unix_millis(10));
     c.apply_preference(&note(SystemNote::MarketingResumed), from_unix_millis(9));
     assert_eq!(
-        c.marketing_stopped_at,
+        c.contact.marketing_stopped_at,
         Some(from_unix_millis(10)),
         "that was said before"
     );
     c.apply_preference(&note(SystemNote::MarketingResumed), from_unix_millis(11));
-    assert_eq!(c.marketing_stopped_at, None);
+    assert_eq!(c.contact.marketing_stopped_at, None);
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn the_next_conversation_keeps_what_is_the_contacts() {
     c.apply_preference(&note(SystemNote::MarketingStopped), from_unix_millis(10));
     next.carry_over(&c);
     assert_eq!(
-        (next.last_inbound_at, next.marketing_stopped_at),
+        (next.contact.last_inbound_at, next.contact.marketing_stopped_at),
         (Some(from_unix_millis(9)), Some(from_unix_millis(10)))
     );
     assert_eq!(next.last_inbound, Ordinal(0));
@@ -419,8 +419,8 @@ fn the_next_conversation_knows_of_the_template() {
     first.request_reengagement(&id, None, from_unix_millis(9));
     let mut next = conversation();
     next.carry_over(&first);
-    assert_eq!(next.reengaged, first.reengaged);
-    assert!(next.reengaged.is_some());
+    assert_eq!(next.features.reengaged, first.features.reengaged);
+    assert!(next.features.reengaged.is_some());
 }
 
 #[test]
@@ -428,8 +428,18 @@ fn a_record_that_does_not_know_whether_something_was_asked_is_read() {
     let mut c = conversation();
     let without = serde_json::to_value(&c).unwrap();
     assert_eq!(without.get("asked"), None);
-    assert!(!serde_json::from_value::<Conversation>(without).unwrap().asked);
-    c.asked = true;
+    assert!(
+        !serde_json::from_value::<Conversation>(without)
+            .unwrap()
+            .questions
+            .asked
+    );
+    c.questions.asked = true;
     let with = serde_json::to_value(&c).unwrap();
-    assert!(serde_json::from_value::<Conversation>(with).unwrap().asked);
+    assert!(
+        serde_json::from_value::<Conversation>(with)
+            .unwrap()
+            .questions
+            .asked
+    );
 }

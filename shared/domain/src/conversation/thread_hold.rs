@@ -8,14 +8,17 @@ use jiff::Timestamp;
 impl Conversation {
     /// Returns the role of the other program that holds the thread at `now`. `None`: the thread is ours or nobody's.
     pub fn thread_holder(&self, now: Timestamp) -> Option<&str> {
-        self.thread_hold.as_ref()?.holder(self.last_inbound_at, now)
+        self.features
+            .thread_hold
+            .as_ref()?
+            .holder(self.contact.last_inbound_at, now)
     }
 
     /// Applies what an event that was written at `told_at` shows about the thread. While another program holds it, people have the
     /// conversation; once it is ours, the agent has it again, if it had it before and no person answered meanwhile. What was written
     /// until then counts as answered by the other program. What is older than what is known changes nothing.
     pub fn apply_thread_control(&mut self, control: &ThreadControl, told_at: Timestamp, now: Timestamp) {
-        let known = self.thread_hold.as_ref();
+        let known = self.features.thread_hold.as_ref();
         if known.is_some_and(|known| known.at > told_at) {
             return;
         }
@@ -27,7 +30,7 @@ impl Conversation {
                 if self.take_over() {
                     self.sign_handover(&TokenName::other_agent(), now);
                 }
-                self.thread_hold = Some(ThreadHold {
+                self.features.thread_hold = Some(ThreadHold {
                     by: Some(clean_role(role.as_deref())),
                     at: told_at,
                     from_agent,
@@ -37,10 +40,13 @@ impl Conversation {
             ThreadControl::Ours | ThreadControl::PassedToUs if !is_held => {}
             ThreadControl::Ours | ThreadControl::PassedToUs => {
                 let from_agent = known.is_some_and(|known| known.from_agent);
-                if from_agent && self.taken.is_none() && self.give_back_to_agent(self.last_inbound, now) {
+                if from_agent
+                    && self.people.taken.is_none()
+                    && self.give_back_to_agent(self.last_inbound, now)
+                {
                     self.sign_handover(&TokenName::other_agent(), now);
                 }
-                self.thread_hold = Some(ThreadHold {
+                self.features.thread_hold = Some(ThreadHold {
                     by: None,
                     at: told_at,
                     from_agent: false,
@@ -110,7 +116,7 @@ mod tests {
     #[test]
     fn after_a_day_without_a_message_nobody_holds_the_thread() {
         let mut c = conversation();
-        c.last_inbound_at = None;
+        c.contact.last_inbound_at = None;
         c.apply_thread_control(&held(), at(0), at(0));
         let day = 24 * 3_600;
         assert!(c.thread_holder(at(day - 1)).is_some() && c.thread_holder(at(day)).is_none());

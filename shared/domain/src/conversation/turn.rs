@@ -96,6 +96,17 @@ impl ConversationMode {
 const NUDGE: SignedDuration = SignedDuration::from_mins(5);
 const NUDGE_MAX: SignedDuration = SignedDuration::from_hours(1);
 
+/// The times that `reconcile` asked for the owed answer of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OwedNudges {
+    /// Time at which `reconcile` last asked for the owed answer.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub nudged_at: Option<Timestamp>,
+    /// Number of times in a row that `reconcile` asked in vain: the instance never opens, or is no longer configured.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub idle_nudges: u32,
+}
+
 impl Conversation {
     /// Decides what the turn job of message `named` does at `now`. If a newer message wants an answer, the job leaves
     /// the turn to that message's job. The oldest unanswered message waits at most `max_wait` in this way.
@@ -137,12 +148,12 @@ impl Conversation {
             return self.return_overdue_at();
         }
         let since = self.waiting_since.unwrap_or(self.last_message_at);
-        let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
+        let nudged = self.nudges.nudged_at.map_or(since, |nudged| nudged.max(since));
         let spaced = |first: SignedDuration| {
-            let doublings = self.idle_nudges.saturating_sub(1).min(10);
+            let doublings = self.nudges.idle_nudges.saturating_sub(1).min(10);
             add_duration(nudged, first.saturating_mul(1 << doublings).min(NUDGE_MAX))
         };
-        Some(match self.scheduled_for {
+        Some(match self.opening.scheduled_for {
             Some(at) => {
                 add_duration(at, SignedDuration::from_mins(2)).max(spaced(SignedDuration::from_mins(1)))
             }
@@ -152,9 +163,9 @@ impl Conversation {
 
     /// Records that `reconcile` asks for the answer at `now`. `idle`: nobody can give the answer.
     pub fn record_nudge(&mut self, idle: bool, now: Timestamp) {
-        self.nudged_at = Some(now);
-        self.idle_nudges = if idle {
-            self.idle_nudges.saturating_add(1)
+        self.nudges.nudged_at = Some(now);
+        self.nudges.idle_nudges = if idle {
+            self.nudges.idle_nudges.saturating_add(1)
         } else {
             0
         };
@@ -185,7 +196,7 @@ impl Conversation {
             attempt: self.attempts.count,
             asked_at: self.waiting_since,
             // A message that came after the opening may be answered before the time of the turn that waited.
-            opening: self.scheduled_for.take().map(|at| at.min(now)),
+            opening: self.opening.scheduled_for.take().map(|at| at.min(now)),
             steps: Vec::new(),
             effects_upto: None,
             knowledge: None,
@@ -195,7 +206,7 @@ impl Conversation {
             usage_kept: None,
             tools: Vec::new(),
         };
-        self.idle_nudges = 0;
+        self.nudges.idle_nudges = 0;
         Draft {
             nonce,
             since: now,
@@ -223,13 +234,15 @@ impl Conversation {
 
     /// Records that the turn waits for the opening at `opens`, and begins at `at`.
     pub fn schedule_turn(&mut self, opens: Timestamp, at: Timestamp) {
-        self.opens_at = Some(opens);
-        self.scheduled_for = Some(at);
+        self.opening.opens_at = Some(opens);
+        self.opening.scheduled_for = Some(at);
     }
 
     /// Returns the time of the turn if it waits for the opening at `opens`, and not for another one.
     pub fn scheduled_turn(&self, opens: Timestamp) -> Option<Timestamp> {
-        self.scheduled_for.filter(|_| self.opens_at == Some(opens))
+        self.opening
+            .scheduled_for
+            .filter(|_| self.opening.opens_at == Some(opens))
     }
 
     /// Commits the reply that was drafted from `draft` and stored at `at`. Returns the reply's ordinal.
@@ -254,7 +267,7 @@ impl Conversation {
             self.waiting_since = self.owes_answer().then(|| left_since.unwrap_or(draft.since));
         }
         self.count_unread_turn(draft.more_owed);
-        self.scheduled_for = None;
+        self.opening.scheduled_for = None;
         self.release_lease(&draft.nonce, true);
     }
 }

@@ -153,13 +153,13 @@ impl NewOutgoing<'_> {
     /// with options, and whether the message asks for a short answer.
     pub fn queue_in(self, conversation: &mut Conversation, now: Timestamp) -> Outgoing {
         let mut out = Outbox::new_queued(self.to, self.author, conversation.epoch, self.covers, now);
-        out.last_inbound_at = conversation.last_inbound_at;
+        out.last_inbound_at = conversation.contact.last_inbound_at;
         out.beside = conversation.linked_conversations();
         out.options = self.ready.options;
         if self.ready.content.offers_options() {
-            conversation.open_question = self.ordinal;
+            conversation.questions.open_question = self.ordinal;
         }
-        conversation.asked = asks_short_answer(&self.ready.content);
+        conversation.questions.asked = asks_short_answer(&self.ready.content);
         if let Some(rate) = self.pair_rate
             && let Some(at) = conversation.reserve_pair_slot(rate, now)
         {

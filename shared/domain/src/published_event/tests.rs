@@ -326,7 +326,7 @@ fn the_same_change_has_the_same_id_and_another_one_another() {
 #[test]
 fn an_event_holds_nothing_of_the_person() {
     let mut c = conversation();
-    c.name = Some("Maria".to_owned());
+    c.contact.name = Some("Maria".to_owned());
     let mut events = derive_conversation_events(None, &ConversationFacts::from(&c), at(9));
     events.extend(derive_message_events(
         None,

@@ -17,8 +17,9 @@ const NUMBER_ENDS: [usize; 5] = [11, 10, 9, 8, 4];
 
 /// Returns what finds a contact: its name, its number and the ends of its number.
 pub(super) fn render_contact_words(conversation: &Conversation) -> String {
-    let mut words = conversation.name.clone().unwrap_or_default();
+    let mut words = conversation.contact.name.clone().unwrap_or_default();
     let number: String = conversation
+        .contact
         .phone
         .iter()
         .flat_map(|phone| phone.chars())

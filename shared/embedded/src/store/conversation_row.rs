@@ -80,7 +80,7 @@ impl ConversationRow {
             person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
             body: encode_json(conversation)?,
             facts: ConversationFacts::from(conversation),
-            labels: conversation.annotations.labels.clone(),
+            labels: conversation.people.annotations.labels.clone(),
             contact_words: render_contact_words(conversation),
         })
     }
@@ -146,7 +146,7 @@ impl ConversationRow {
             is_in_same_place: self.has_place_of(row)?,
             facts: ConversationFacts::from(&conversation),
             contact_words: render_contact_words(&conversation),
-            labels: conversation.annotations.labels,
+            labels: conversation.people.annotations.labels,
         }))
     }
 

@@ -93,7 +93,7 @@ fn select_with_history(
         return Ok(None);
     };
     let mut messages = select_newest_messages(connection, id, i64::MAX, most)?.records;
-    messages.retain(|message| message.ordinal >= conversation.kept_from);
+    messages.retain(|message| message.ordinal >= conversation.kept.kept_from);
     messages.reverse();
     Ok(Some((conversation, messages)))
 }

@@ -72,12 +72,12 @@ pub(crate) const HELD_FIELDS: [(&str, &str); 8] = [
 /// Fields for which something waits, with the table of their record.
 const WAITING_FIELDS: [(&str, &str); 54] = [
     ("Conversation.waiting_since", "conversations"),
-    ("Conversation.scheduled_for", "conversations"),
-    ("Conversation.closed_told_at", "conversations"),
+    ("OpeningWait.scheduled_for", "conversations"),
+    ("OpeningWait.closed_told_at", "conversations"),
     ("Conversation.agent_returns_at", "conversations"),
     ("Conversation.last_message_at", "conversations"),
-    ("Conversation.nudged_at", "conversations"),
-    ("Conversation.pair_arrival", "conversations"),
+    ("OwedNudges.nudged_at", "conversations"),
+    ("ContactFacts.pair_arrival", "conversations"),
     ("UsedLimits.paused_until", "conversations"),
     ("TurnLease.since", "conversations"),
     ("ReengagementRecord.at", "conversations"),
@@ -134,8 +134,8 @@ const OTHER_FIELDS: &str = "
     BatchChunk.keep_until BatchEnd.at BatchReminder.begins_at Booking.reminded_for Booking.reminders
     BookingClash.cells CellSpan.end CellSpan.start ChangeTime.at ChangeTime.stored_at ChargedConversation.expires
     ConnectionLook.at ConsoleSession.begun_at ConsoleSession.expires_at
-    Conversation.created_at Conversation.erased_at Conversation.last_inbound_at Conversation.marketing_stopped_at
-    Conversation.oldest_at Conversation.opens_at Conversation.session_started_at Dated.expires DeadLetter.at
+    ContactFacts.last_inbound_at ContactFacts.marketing_stopped_at ContactFacts.session_started_at Conversation.created_at Conversation.erased_at
+    KeptHistory.oldest_at OpeningWait.opens_at Dated.expires DeadLetter.at
     Delivery.at DeliveryTimes.at_delivered DeliveryTimes.at_failed DeliveryTimes.at_played DeliveryTimes.at_read
     DeliveryTimes.at_sent EffectEntry.ended_at EffectEntry.takes EmailJob.redrive EmailState.at EmailStep.at
     EndpointState.accepted_at EndpointState.switched_off_at EventRecord.settled_at FailedEvent.failed_at

@@ -234,7 +234,7 @@ async fn a_dry_run_tells_who_is_out_of_metas_window() {
     let (id, _, _) = with_dead_reply(&site).await;
     for (hours, out_of_window) in [(23, 0), (25, 1)] {
         let mut conversation = site.store.find_conversation(&id).await.unwrap().unwrap();
-        conversation.last_inbound_at = Some(add_millis(now(), -hours * 3_600_000));
+        conversation.contact.last_inbound_at = Some(add_millis(now(), -hours * 3_600_000));
         conversation.rev += 1;
         assert_eq!(
             site.store.update_conversation(&conversation, &[]).await.unwrap(),

@@ -91,7 +91,7 @@ async fn read_journal(
     bound: &InstanceConfig,
     conversation: &mut Conversation,
 ) -> Result<Option<DraftedJournal>, TurnStop> {
-    if !conversation.has_journal && !bound.tools.iter().any(Tool::acts) {
+    if !conversation.features.has_journal && !bound.tools.iter().any(Tool::acts) {
         return Ok(None);
     }
     let (thread, now) = (conversation.id.thread_id(), deps.system().now());
@@ -109,7 +109,7 @@ async fn read_journal(
         };
         return Err(TurnEnd::EffectUnderWay { until }.into());
     }
-    conversation.has_journal = true;
+    conversation.features.has_journal = true;
     Ok(Some(DraftedJournal::from_read(journal)))
 }
 
@@ -121,7 +121,7 @@ async fn is_journal_changed(
 ) -> PortResult<bool> {
     let Some(known) = known else {
         // The agent got a tool that acts since this turn began, and a later turn may have used it.
-        return Ok(conversation.has_journal);
+        return Ok(conversation.features.has_journal);
     };
     Ok(known.has_writes_of_others() || !is_journal_unchanged(deps.store(), &known.journal).await?)
 }

@@ -161,9 +161,9 @@ fn describe_contact(turn: &LeasedTurn<'_>, agent: &HttpAgent) -> Map<String, Val
     let field = |field: &ContactField| {
         let conversation = &turn.conversation;
         match field {
-            ContactField::Name => ("name".to_owned(), json!(conversation.name)),
+            ContactField::Name => ("name".to_owned(), json!(conversation.contact.name)),
             ContactField::Phone => {
-                let known = conversation.phone.clone();
+                let known = conversation.contact.phone.clone();
                 let phone = known.or_else(|| conversation.address.phone_number());
                 ("phone".to_owned(), json!(phone))
             }

@@ -19,7 +19,7 @@ impl TurnPart for Scripts {
         turn: &mut LeasedTurn<'_>,
     ) -> Result<Option<DraftedReply>, TurnStop> {
         let step = turn.script_step();
-        if let Some(gone) = turn.conversation.step.as_ref()
+        if let Some(gone) = turn.conversation.features.step.as_ref()
             && step.is_none_or(|step| step.id != *gone)
         {
             tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");

@@ -60,7 +60,7 @@ async fn apply_guest_reply(
     ordinal: Ordinal,
     (text, at): (&str, Timestamp),
 ) -> PortResult<()> {
-    let noted = conversation.invited.as_ref();
+    let noted = conversation.features.invited.as_ref();
     let is_first = noted.is_some_and(|invited| invited.ordinal.next_ordinal() == ordinal);
     let Some(answer) = recognize_answer(text, is_first) else {
         return Ok(());
@@ -86,7 +86,11 @@ async fn find_only_guest(
     if conversation.address.chat_kind() != ChatKind::Direct {
         return Ok(None);
     }
-    let number = conversation.phone.as_deref().and_then(ContactAddress::parse);
+    let number = conversation
+        .contact
+        .phone
+        .as_deref()
+        .and_then(ContactAddress::parse);
     let addresses = number.into_iter().chain([conversation.address.clone()]).collect();
     let mut coming = Vec::new();
     for guest in find_guests(deps, &conversation.tenant, &addresses).await? {

@@ -35,7 +35,7 @@ async fn note_opt_out(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<(
     let mut number = inbound.phone.clone().or_else(|| inbound.address.phone_number());
     if number.is_none() {
         let (_, latest) = Box::pin(find_person_thread(deps, arrival)).await?;
-        number = latest.and_then(|conversation| conversation.phone);
+        number = latest.and_then(|conversation| conversation.contact.phone);
     }
     // Somebody without a number cannot be written to by one, and opts out under the identity.
     let address = number.unwrap_or_else(|| inbound.address.as_str().to_owned());

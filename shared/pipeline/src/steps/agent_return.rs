@@ -38,7 +38,7 @@ async fn handle_return_timer(deps: &Deps, job: &AgentReturnJob) -> PortResult<Ve
         return Ok(Verdict::Done);
     };
     let Some(due) = conversation.return_due_at() else {
-        let handover = conversation.handover.as_ref();
+        let handover = conversation.people.handover.as_ref();
         let returned = handover.is_some_and(|handover| handover.by == TokenName::installation());
         if returned && conversation.mode == ConversationMode::Ai {
             // A timer gave it back. A crash may have come before what follows from that.
@@ -60,7 +60,7 @@ async fn return_to_agent(
     mut conversation: Conversation,
 ) -> PortResult<Verdict> {
     let now = deps.system().now();
-    if conversation.moved_to.is_some() {
+    if conversation.linked.moved_to.is_some() {
         // The person's other conversation took this one's place, and decides when the agent comes back.
         conversation.agent_returns_at = None;
         return Ok(match save_conversation(deps, &mut conversation).await? {

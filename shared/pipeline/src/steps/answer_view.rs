@@ -65,7 +65,7 @@ async fn find_turn_obstacle(
     conversation: &Conversation,
     situation: &AnswerSituation<'_>,
 ) -> PortResult<Option<Obstacle>> {
-    if conversation.has_journal {
+    if conversation.features.has_journal {
         let (tenant, thread) = (&conversation.tenant, conversation.id.thread_id());
         let journal = find_journal(deps.store(), tenant, thread).await?;
         let effect = journal.and_then(|journal| Obstacle::find_effect(&journal.record, situation.now));

@@ -50,7 +50,7 @@ pub(crate) fn note_invitation(
     message: &mut Outgoing,
     invitation: &ScheduledInvitation,
 ) {
-    conversation.invited = Some(InvitedGuest {
+    conversation.features.invited = Some(InvitedGuest {
         occasion: invitation.occasion.clone(),
         guest: invitation.guest.clone(),
         ordinal: message.ordinal,

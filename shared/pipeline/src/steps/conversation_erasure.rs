@@ -126,6 +126,7 @@ async fn delete_known_alias(
     conversation: &Conversation,
 ) -> PortResult<()> {
     match conversation
+        .contact
         .known_as
         .as_ref()
         .filter(|known| how.kept_identity != Some(*known))

@@ -34,7 +34,7 @@ pub(crate) async fn follow_moved_threads(
     mut newest: Option<Conversation>,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
     for _ in 0..THREADS_MAX {
-        let moved_to = newest.as_ref().and_then(|newest| newest.moved_to.as_ref());
+        let moved_to = newest.as_ref().and_then(|newest| newest.linked.moved_to.as_ref());
         let Some(moved_to) = moved_to else {
             return Ok((thread, newest));
         };
@@ -104,8 +104,8 @@ async fn change_mode(
         if !changed {
             return Ok(WriteAttempt::Done(None));
         }
-        conversation.handover.clone_from(&leading.handover);
-        conversation.taken.clone_from(&leading.taken);
+        conversation.people.handover.clone_from(&leading.people.handover);
+        conversation.people.taken.clone_from(&leading.people.taken);
         if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
             return Ok(WriteAttempt::Done(Some(conversation)));
         }
@@ -120,13 +120,13 @@ async fn change_mode(
 async fn list_other_conversations(deps: &Deps, conversation: &Conversation) -> PortResult<Vec<Conversation>> {
     let mut found = Vec::new();
     let mut head = conversation.clone();
-    if let Some(moved_to) = &conversation.moved_to
+    if let Some(moved_to) = &conversation.linked.moved_to
         && let (_, Some(newest)) = find_latest_conversation(deps, moved_to.thread_id().clone()).await?
     {
         found.push(newest.clone());
         head = newest;
     }
-    for beside in &head.beside {
+    for beside in &head.linked.beside {
         found.extend(deps.store().find_conversation(beside).await?);
     }
     if let Some(thread) = find_other_thread(deps, &head).await? {
@@ -135,7 +135,7 @@ async fn list_other_conversations(deps: &Deps, conversation: &Conversation) -> P
     let mut seen: Vec<ConversationId> = vec![conversation.id.clone()];
     found.retain(|other| {
         let goes_on = other.listed_status().is_some()
-            && (other.status == ConversationStatus::Active || other.moved_to.is_some());
+            && (other.status == ConversationStatus::Active || other.linked.moved_to.is_some());
         let is_new = !seen.contains(&other.id);
         seen.push(other.id.clone());
         goes_on && is_new
@@ -158,8 +158,8 @@ pub(crate) async fn other_name(
     deps: &Deps,
     conversation: &Conversation,
 ) -> PortResult<Option<ContactAddress>> {
-    if conversation.known_as.is_some() || !conversation.address.is_numberless() {
-        return Ok(conversation.known_as.clone());
+    if conversation.contact.known_as.is_some() || !conversation.address.is_numberless() {
+        return Ok(conversation.contact.known_as.clone());
     }
     let (instance, address) = (&conversation.instance, conversation.address.as_str());
     let thread = identity::derive_thread_id(deps, instance, address).await?;
@@ -174,11 +174,11 @@ pub(crate) async fn delete_links(deps: &Deps, conversation: &Conversation) -> Po
         .find_latest_conversation(conversation.id.thread_id())
         .await?;
     let is_latest = latest.is_some_and(|latest| latest.id == conversation.id);
-    if !is_latest || conversation.moved_to.is_some() {
+    if !is_latest || conversation.linked.moved_to.is_some() {
         return Ok(());
     }
     let numberless = Some(&conversation.address).filter(|address| address.is_numberless());
-    for address in conversation.known_as.iter().chain(numberless) {
+    for address in conversation.contact.known_as.iter().chain(numberless) {
         let thread = identity::derive_thread_id(deps, &conversation.instance, address.as_str()).await?;
         delete_alias(deps.store(), &thread).await?;
         let latest = deps.store().find_latest_conversation(&thread).await?;
@@ -196,7 +196,7 @@ pub(crate) async fn forget_quiet_conversations(
     conversation: &mut Conversation,
 ) -> PortResult<()> {
     let mut beside = Vec::new();
-    for id in std::mem::take(&mut conversation.beside) {
+    for id in std::mem::take(&mut conversation.linked.beside) {
         let left = deps.store().find_conversation(&id).await?;
         // The conversation must be read before its open messages: a reply that is made in between answers what is owed
         // in the read conversation, which is then not quiet.
@@ -205,6 +205,6 @@ pub(crate) async fn forget_quiet_conversations(
             beside.push(id);
         }
     }
-    conversation.beside = beside;
+    conversation.linked.beside = beside;
     Ok(())
 }

@@ -67,12 +67,12 @@ pub(crate) async fn find_thread<'a>(
     let instance = &arrival.bound.instance.id;
     let own = derive_thread_id(deps, instance, arrival.inbound.address.as_str()).await?;
     let latest = deps.store().find_latest_conversation(&own).await?;
-    let nearest = latest.as_ref().and_then(|latest| latest.known_as.clone());
+    let nearest = latest.as_ref().and_then(|latest| latest.contact.known_as.clone());
     let (place, mut newest) = follow_moved_threads(deps, own, latest).await?;
     if let Some(newest) = newest.as_mut() {
         forget_quiet_conversations(deps, newest).await?;
     }
-    let known_as = newest.as_ref().and_then(|newest| newest.known_as.clone());
+    let known_as = newest.as_ref().and_then(|newest| newest.contact.known_as.clone());
     let also = arrival.inbound.numberless_identity.as_ref();
     let also = also.filter(|_| !arrival.stale);
     let known = |conversation: &Conversation| conversation.find_new_identity(also).is_none();
@@ -144,7 +144,7 @@ pub(crate) async fn learn_refused_identity(
     let (address, now) = (inbound.address.clone(), deps.system().now());
     let id = ConversationId::new(found.place.clone(), 1);
     let mut leading = Conversation::start_new(id, bound, address, inbound.phone.clone(), now);
-    leading.known_as = Some(also.clone());
+    leading.contact.known_as = Some(also.clone());
     leading.redirect_to(&ConversationId::new(other, 1));
     let _there = save_conversation(deps, &mut leading).await?;
     Ok(())
@@ -172,6 +172,6 @@ pub(crate) async fn learn_identity(
     }
     let thread = derive_thread_id(deps, &conversation.instance, other.as_str()).await?;
     save_alias(deps.store(), &thread, &inbound.address).await?;
-    conversation.known_as = Some(other.clone());
+    conversation.contact.known_as = Some(other.clone());
     Ok(())
 }

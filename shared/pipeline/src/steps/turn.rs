@@ -73,7 +73,9 @@ impl LeasedTurn<'_> {
     /// Returns the step of the agent's script at which the conversation is. A step that the agent no longer has leads to
     /// the first.
     pub(crate) fn script_step(&self) -> Option<&AgentStep> {
-        self.bound.agent.resolve_step(self.conversation.step.as_ref())
+        self.bound
+            .agent
+            .resolve_step(self.conversation.features.step.as_ref())
     }
 }
 

@@ -25,9 +25,12 @@ pub(crate) async fn keep_sign(deps: &Deps, update: &TypingUpdate) -> PortResult<
 /// Returns the newest sign of a conversation's contact, under the address that it writes from or its other identity.
 pub(crate) async fn find_sign(deps: &Deps, conversation: &Conversation) -> PortResult<Option<TypingSign>> {
     let mut threads = Vec::new();
-    for address in [Some(&conversation.address), conversation.known_as.as_ref()]
-        .into_iter()
-        .flatten()
+    for address in [
+        Some(&conversation.address),
+        conversation.contact.known_as.as_ref(),
+    ]
+    .into_iter()
+    .flatten()
     {
         threads.push(derive_thread_id(deps, &conversation.instance, address.as_str()).await?);
     }

@@ -172,7 +172,7 @@ pub(crate) fn silence_after(
 ) -> SignedDuration {
     let before = PrecedingMessages {
         goes_on,
-        asked: conversation.asked,
+        asked: conversation.questions.asked,
     };
     let silence = resolve_debounce(deps, bound).silence_after(content, before);
     conversation.bound_silence(silence, deps.system().now(), deps.settings().debounce_max)

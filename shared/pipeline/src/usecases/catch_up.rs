@@ -116,6 +116,6 @@ async fn find_last_inbound(deps: &Deps, id: &InstanceId) -> PortResult<Option<Ti
     Ok(newest
         .items
         .iter()
-        .filter_map(|conversation| conversation.last_inbound_at)
+        .filter_map(|conversation| conversation.contact.last_inbound_at)
         .max())
 }

@@ -308,8 +308,8 @@ pub async fn odd_names_and_addresses_of_contacts_come_back<S: Store>(store: &S) 
         let mut fixture = Fixture::new();
         fixture.address = ContactAddress::parse(&format!("{}{text}@lid", fresh("1"))).unwrap();
         let mut conversation = begun(store, &fixture).await;
-        conversation.name = Some(text.clone());
-        conversation.phone = Some(text);
+        conversation.contact.name = Some(text.clone());
+        conversation.contact.phone = Some(text);
         updated(store, &mut conversation).await;
         assert_eq!(
             succeed(store.find_latest_conversation(&fixture.thread())).await,

@@ -4,7 +4,7 @@ use super::given::{assert_conflict, begun, committed, ordinals, received, replie
 use crate::builders::{Fixture, at};
 use crate::ports::succeed;
 use futures::future::join_all;
-use recado_domain::conversation::Conversation;
+use recado_domain::conversation::{ContactFacts, Conversation};
 use recado_domain::ids::{ConversationId, Ordinal, TokenName};
 use recado_ports::ports::{Store, WriteOutcome};
 
@@ -136,7 +136,10 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
     );
     for rev in [0, 1, 2, 4] {
         let other = Conversation {
-            name: Some("Ana".to_owned()),
+            contact: ContactFacts {
+                name: Some("Ana".to_owned()),
+                ..ContactFacts::default()
+            },
             rev,
             ..conversation.clone()
         };
@@ -163,7 +166,10 @@ pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
     let conversation = begun(store, &Fixture::new()).await;
     let changes: Vec<Conversation> = (0..20)
         .map(|index| Conversation {
-            name: Some(format!("Ana {index}")),
+            contact: ContactFacts {
+                name: Some(format!("Ana {index}")),
+                ..ContactFacts::default()
+            },
             rev: conversation.rev + 1,
             ..conversation.clone()
         })
@@ -195,16 +201,16 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.acquire_lease(crate::builders::nonce(), upto, at(5), at(95_005));
     conversation.schedule_turn(at(3_600_000), at(3_600_000));
     conversation.record_nudge(true, at(7));
-    conversation.pair_arrival = Some(at(8));
+    conversation.contact.pair_arrival = Some(at(8));
     conversation.record_contact_activity(at(9));
-    conversation.marketing_stopped_at = Some(at(10));
+    conversation.contact.marketing_stopped_at = Some(at(10));
     let by = conversation.id.message_id(Ordinal(1));
     conversation.record_reengagement(&by, at(11));
     conversation.commit_closed_message(at(12));
     conversation.human = Ordinal(1);
-    conversation.moved_to = Some(ConversationId::new(fixture.thread(), 7));
-    conversation.beside = vec![ConversationId::new(fixture.other_contact().thread(), 3)];
-    conversation.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
+    conversation.linked.moved_to = Some(ConversationId::new(fixture.thread(), 7));
+    conversation.linked.beside = vec![ConversationId::new(fixture.other_contact().thread(), 3)];
+    conversation.contact.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
     updated(store, &mut conversation).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,

@@ -235,8 +235,8 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
     conversation.schedule_turn(minutes(base, 600), minutes(base, 600));
     updated(store, &mut conversation).await;
     assert_due(store, minutes(base, 602), is_owed(&conversation)).await;
-    conversation.nudged_at = Some(minutes(base, 700));
-    conversation.scheduled_for = None;
+    conversation.nudges.nudged_at = Some(minutes(base, 700));
+    conversation.opening.scheduled_for = None;
     updated(store, &mut conversation).await;
     assert_due(store, minutes(base, 705), is_owed(&conversation)).await;
     // Asked for in vain, it is asked for less and less often.

@@ -46,7 +46,7 @@ pub async fn the_longest_kept_conversations_are_listed_first<S: Store>(store: &S
     for age in [3_000, 1_000, 2_000] {
         let contact = fixture.other_contact();
         let mut conversation = begun(store, &contact).await;
-        conversation.oldest_at = Some(at(-age));
+        conversation.kept.oldest_at = Some(at(-age));
         conversation.rev += 1;
         assert_written(store.delete_messages(&conversation, &[])).await;
         ids.push((age, conversation.id));

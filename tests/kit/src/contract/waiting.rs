@@ -159,7 +159,7 @@ pub async fn after_a_hand_over_a_person_is_waited_for_although_no_answer_is_owed
     let expected = [conversation.id.clone()];
     assert_eq!(ids(store, &of_tenant(&fixture), 50, &expected).await, expected);
     let stored = succeed(store.find_conversation(&conversation.id)).await.unwrap();
-    assert_eq!(stored.hand_over_note, conversation.hand_over_note);
+    assert_eq!(stored.people.hand_over_note, conversation.people.hand_over_note);
     let mut waits = succeed(store.list_waiting_for_person(far_ahead(), LIMIT))
         .await
         .waits;

@@ -97,11 +97,11 @@ async fn leave_note<S: Store + Clone + 'static>(
     mark: &str,
     now: Timestamp,
 ) {
-    conversation.hand_over_note = Some(HandOverNote {
+    conversation.people.hand_over_note = Some(HandOverNote {
         text: format!("nota-{mark}"),
         at: now,
     });
-    conversation.has_journal = true;
+    conversation.features.has_journal = true;
     let desk = TokenName::parse("desk").unwrap();
     let note = conversation.add_person_note(&desk, &format!("anotado-{mark}"), now);
     note.unwrap();

@@ -221,7 +221,7 @@ async fn what_a_blocked_contact_wants_of_marketing_is_stored() {
     };
     setup.sends(&setup.fixture, "W1", &stop).await;
     let latest = setup.latest_conversation().await;
-    assert!(latest.unwrap().marketing_stopped_at.is_some());
+    assert!(latest.unwrap().contact.marketing_stopped_at.is_some());
 }
 
 #[tokio::test]

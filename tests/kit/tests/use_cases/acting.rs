@@ -139,7 +139,7 @@ async fn a_call_is_entered_before_it_is_made_and_its_end_stands_in_the_journal_a
         "{shown:?}"
     );
     let conversation = setup.latest_conversation().await.unwrap();
-    assert!(conversation.has_journal);
+    assert!(conversation.features.has_journal);
     let reply = replies(&setup).await.remove(0);
     assert_eq!(record(&reply)[0].outcome, ToolOutcome::Answered);
     assert_eq!(reply.out.unwrap().turn.unwrap().effects_upto, Some(1));
@@ -231,7 +231,7 @@ async fn without_an_answer_and_with_nobody_to_ask_the_effect_is_unknown_and_the_
     // A person is asked for, whatever the model decides.
     let conversation = setup.latest_conversation().await.unwrap();
     assert_eq!(conversation.needs_person, Some(Reason::HandedOver));
-    let note = conversation.hand_over_note.unwrap().text;
+    let note = conversation.people.hand_over_note.unwrap().text;
     assert!(
         note.contains("order") && note.contains("may have happened"),
         "{note}"
@@ -248,7 +248,14 @@ async fn a_reply_that_hides_what_was_done_since_the_model_failed_asks_for_a_pers
     assert_eq!(run_turn(&setup).await, Verdict::Done);
     let conversation = setup.latest_conversation().await.unwrap();
     assert_eq!(conversation.needs_person, Some(Reason::HandedOver));
-    assert!(conversation.hand_over_note.unwrap().text.contains("was done"));
+    assert!(
+        conversation
+            .people
+            .hand_over_note
+            .unwrap()
+            .text
+            .contains("was done")
+    );
     assert_eq!(states(&setup).await, [EffectState::Done]);
 }
 
@@ -271,7 +278,14 @@ async fn an_effect_that_becomes_unknown_when_people_have_the_conversation_is_not
     }
     assert_eq!(states(&setup).await, [EffectState::Unknown]);
     let noted = setup.latest_conversation().await.unwrap();
-    assert!(noted.hand_over_note.unwrap().text.contains("may have happened"));
+    assert!(
+        noted
+            .people
+            .hand_over_note
+            .unwrap()
+            .text
+            .contains("may have happened")
+    );
     assert_eq!(noted.needs_person, None, "people have it");
     // A later answer of the other side ends it, whoever has the conversation.
     counter(&setup).is_silent.store(false, Ordering::SeqCst);
@@ -350,7 +364,7 @@ async fn a_draft_from_before_the_agent_could_act_does_not_answer_for_what_was_do
         document.agents[0].tools = with_tools;
         put_configuration(&store, &document).await.unwrap();
         conversation = succeed(store.find_conversation(&conversation.id)).await.unwrap();
-        conversation.has_journal = true;
+        conversation.features.has_journal = true;
         conversation.rev += 1;
         let saved = succeed(store.update_conversation(&conversation, &[])).await;
         assert_eq!(saved, WriteOutcome::Written);

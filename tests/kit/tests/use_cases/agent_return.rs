@@ -81,7 +81,7 @@ async fn who_types_first_has_the_conversation_and_the_agent_comes_back_in_time_a
     let taken = latest(&setup).await;
     assert_eq!(taken.mode, ConversationMode::Manual);
     assert_eq!(
-        taken.handover.as_ref().map(|handover| &handover.by),
+        taken.people.handover.as_ref().map(|handover| &handover.by),
         Some(&TokenName::phone())
     );
     let returns_at = taken.return_due_at().unwrap();
@@ -99,7 +99,7 @@ async fn who_types_first_has_the_conversation_and_the_agent_comes_back_in_time_a
     let back = latest(&setup).await;
     assert_eq!((back.mode, back.return_due_at()), (ConversationMode::Ai, None));
     assert_eq!(
-        back.handover.map(|handover| handover.by),
+        back.people.handover.map(|handover| handover.by),
         Some(TokenName::installation())
     );
     assert_eq!(

@@ -82,7 +82,11 @@ async fn the_agents_last_words_arrive_although_a_person_takes_over_before_they_l
         (ConversationMode::Ai, Some(Reason::HandedOver))
     );
     assert_eq!(
-        handed.hand_over_note.as_ref().map(|note| note.text.as_str()),
+        handed
+            .people
+            .hand_over_note
+            .as_ref()
+            .map(|note| note.text.as_str()),
         Some("wants to pay in cash")
     );
     let taken = set_mode(&setup, ConversationMode::Manual).await;
@@ -92,7 +96,7 @@ async fn the_agents_last_words_arrive_although_a_person_takes_over_before_they_l
         "somebody has it"
     );
     assert_eq!(
-        taken.handover.map(|handover| handover.by),
+        taken.people.handover.map(|handover| handover.by),
         Some(TokenName::installation())
     );
     setup.send(&taken.id).await;
@@ -143,7 +147,7 @@ async fn after_a_hand_over_the_agent_is_silent_until_it_has_the_conversation_aga
     .await;
     assert_eq!(listed.unwrap().items, [waits]);
     let back = set_mode(&setup, ConversationMode::Ai).await;
-    assert!(back.agent_owes_answer() && back.hand_over_note.is_none());
+    assert!(back.agent_owes_answer() && back.people.hand_over_note.is_none());
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(), 2);
 }
@@ -169,7 +173,7 @@ async fn the_agent_resolves_with_its_last_words_and_the_next_message_begins_anew
     let resolved = asks(&setup, "W1").await;
     assert_eq!(resolved.status, ConversationStatus::Resolved);
     assert_eq!(
-        resolved.handover.map(|handover| handover.by),
+        resolved.people.handover.map(|handover| handover.by),
         Some(TokenName::agent())
     );
     setup.message(&setup.fixture, "W2", "mais uma coisa", false).await;
@@ -189,13 +193,13 @@ async fn the_step_moves_with_a_committed_reply_and_shows_the_model_its_instructi
     decides(&setup, AgentDecision::MoveToStep(step_id("pay")));
     let moved = asks(&setup, "W1").await;
     assert_eq!(
-        (moved.step, told()),
+        (moved.features.step, told()),
         (Some(step_id("pay")), vec!["You are at ask.".to_owned()])
     );
     assert_eq!(setup.world.llm.offered.lock().unwrap().steps, [step_id("pay")]);
     let stayed = asks(&setup, "W2").await;
     assert_eq!(
-        (stayed.step, told()),
+        (stayed.features.step, told()),
         (Some(step_id("pay")), vec!["You are at pay.".to_owned()])
     );
     // The step is removed: the conversation goes on at the first.
@@ -204,7 +208,7 @@ async fn the_step_moves_with_a_committed_reply_and_shows_the_model_its_instructi
     put_configuration(&setup.world.store, &document).await.unwrap();
     let fell_back = asks(&setup, "W3").await;
     assert_eq!(
-        (fell_back.step, told()),
+        (fell_back.features.step, told()),
         (Some(step_id("welcome")), vec!["You are at welcome.".to_owned()])
     );
 }

@@ -116,6 +116,6 @@ async fn a_draft_that_is_dropped_decides_nothing() {
     *setup.world.llm.decides.lock().unwrap() = Some(AgentDecision::HandOver { note });
     play(&setup, 2).await;
     let known = latest(&setup).await;
-    assert_eq!((known.needs_person, known.hand_over_note), (None, None));
+    assert_eq!((known.needs_person, known.people.hand_over_note), (None, None));
     assert_eq!(replies(&setup).await, [("m2".to_owned(), 1)]);
 }

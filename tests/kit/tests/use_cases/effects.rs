@@ -353,7 +353,7 @@ pub(crate) async fn with_effect(setup: &Setup, end: Option<EntryEnd>) -> Journal
     let store = &setup.world.store;
     let found = succeed(store.find_latest_conversation(&setup.fixture.thread())).await;
     let mut conversation = found.unwrap();
-    conversation.has_journal = true;
+    conversation.features.has_journal = true;
     conversation.rev += 1;
     let written = succeed(store.update_conversation(&conversation, &[])).await;
     assert_eq!(written, WriteOutcome::Written);

@@ -199,7 +199,7 @@ impl Site {
         loop {
             let latest = succeed(self.setup.world.store.find_latest_conversation(&thread)).await;
             let latest = latest.unwrap();
-            match latest.moved_to {
+            match latest.linked.moved_to {
                 Some(moved_to) => thread = moved_to.thread_id().clone(),
                 None => return latest.id,
             }
@@ -577,7 +577,7 @@ async fn a_later_message_begins_anew() {
     assert_eq!(after.number_in_thread(), before.number_in_thread() + 1);
     let store = &site.setup.world.store;
     let (conversation, history) = succeed(store.find_with_history(&after, 10)).await.unwrap();
-    assert_eq!((history.len(), conversation.known_as), (1, None));
+    assert_eq!((history.len(), conversation.contact.known_as), (1, None));
     *site.setup.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
     let fixture = Fixture {
         address: ContactAddress::parse(NUMBER).unwrap(),

@@ -59,7 +59,7 @@ pub(crate) async fn said(setup: &Setup, conversation: &Conversation) -> Vec<(Rol
 /// Whether nobody wrote in the thread of an identity, which leads to this conversation.
 pub(crate) async fn leads(setup: &Setup, address: &str, to: &Conversation) -> bool {
     let newest = thread(setup, address).await.unwrap();
-    newest.listed_status().is_none() && newest.moved_to.as_ref() == Some(&to.id)
+    newest.listed_status().is_none() && newest.linked.moved_to.as_ref() == Some(&to.id)
 }
 
 /// The thread of another identity.
@@ -98,7 +98,7 @@ async fn a_user_id_without_a_number_continues_the_thread_and_is_answered_at_the_
         [line(Role::User, "oi"), line(Role::User, "alguém?")]
     );
     assert_eq!(conversation.address, known("5511900000001"));
-    assert_eq!(conversation.phone.as_deref(), Some("+5511900000001"));
+    assert_eq!(conversation.contact.phone.as_deref(), Some("+5511900000001"));
     assert!(leads(&setup, "BR.100000001", &conversation).await);
 }
 
@@ -107,7 +107,7 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     let setup = on("evolution").await;
     receive(&setup, words("oi", LID, None, false)).await;
     let alone = thread(&setup, LID).await.unwrap();
-    assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
+    assert_eq!((&alone.address, &alone.contact.known_as), (&known(LID), &None));
     succeed(operate::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
@@ -191,7 +191,7 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     let store = &setup.world.store;
     receive(&setup, words("oi", NUMBER, Some(LID), false)).await;
     let first = thread(&setup, NUMBER).await.unwrap();
-    assert_eq!(first.known_as, Some(known(LID)));
+    assert_eq!(first.contact.known_as, Some(known(LID)));
     // What stands there now would give way if it were learnt again.
     succeed(save_alias(store, &of(&setup, LID), &known(NEW_NUMBER))).await;
     receive(&setup, words("e aí", NUMBER, Some(LID), false)).await;
@@ -221,7 +221,7 @@ async fn a_new_number_takes_the_place_of_the_old_one_and_words_of_long_ago_teach
         find_alias(store, &of(&setup, LID)).await.unwrap()
     };
     assert_eq!(learnt().await, Some(known(NEW_NUMBER)));
-    assert_eq!(thread(&setup, NUMBER).await.unwrap().known_as, None);
+    assert_eq!(thread(&setup, NUMBER).await.unwrap().contact.known_as, None);
     receive(&setup, words("número antigo", NUMBER, Some(LID), false)).await;
     assert_eq!(learnt().await, Some(known(NUMBER)));
 }
@@ -235,10 +235,13 @@ async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
     save_alias(store, &of(&setup, LID), &known(NUMBER)).await.unwrap();
     receive(&setup, words("sem número", LID, None, false)).await;
     let unnoted = thread(&setup, NUMBER).await.unwrap();
-    assert_eq!(unnoted.known_as, None);
+    assert_eq!(unnoted.contact.known_as, None);
     assert_eq!(said(&setup, &unnoted).await.len(), 2);
     receive(&setup, words("com número", NUMBER, Some(LID), false)).await;
-    assert_eq!(thread(&setup, NUMBER).await.unwrap().known_as, Some(known(LID)));
+    assert_eq!(
+        thread(&setup, NUMBER).await.unwrap().contact.known_as,
+        Some(known(LID))
+    );
 }
 
 #[tokio::test]

@@ -108,7 +108,7 @@ async fn what_comes_in_goes_to_the_conversation_under_the_number_and_what_is_owe
     let sent = setup.client_writes(LID).await;
     let (left, going_on) = both(&setup).await;
     assert_eq!(sent.conversation, Some(going_on.id.clone()));
-    assert_eq!(left.moved_to, Some(going_on.id.clone()));
+    assert_eq!(left.linked.moved_to, Some(going_on.id.clone()));
     assert_eq!(said(&setup, &left).await, [line(Role::User, "a")]);
     assert_eq!(
         left.listed_status(),
@@ -132,12 +132,12 @@ async fn what_comes_in_goes_to_the_conversation_under_the_number_and_what_is_owe
         .unwrap();
     assert_eq!(shown.id, left.id);
     // Once all has left, nothing waits for it any more.
-    assert_eq!(going_on.beside, std::slice::from_ref(&left.id));
+    assert_eq!(going_on.linked.beside, std::slice::from_ref(&left.id));
     for conversation in [&left, &going_on] {
         setup.send(&conversation.id).await;
     }
     receive(&setup, words("e", NUMBER, None, false)).await;
-    assert_eq!(both(&setup).await.1.beside, []);
+    assert_eq!(both(&setup).await.1.linked.beside, []);
 }
 
 #[tokio::test]
@@ -160,14 +160,14 @@ async fn who_has_one_of_two_conversations_has_both_and_gives_back_both() {
             let (left, going_on) = both(&setup).await;
             let modes = [left.mode, going_on.mode];
             assert_eq!(modes, [ConversationMode::Manual; 2], "{under}, before: {before}");
-            assert!(left.handover.is_some() && left.handover == going_on.handover);
+            assert!(left.people.handover.is_some() && left.people.handover == going_on.people.handover);
             turns(&setup).await;
             let taken = if under == LID { &going_on } else { &left };
             becomes(&setup, taken, ConversationMode::Ai).await;
             let (left, going_on) = both(&setup).await;
             let modes = [left.mode, going_on.mode];
             assert_eq!(modes, [ConversationMode::Ai; 2], "{under}, before: {before}");
-            assert!(left.handover.is_some() && left.handover == going_on.handover);
+            assert!(left.people.handover.is_some() && left.people.handover == going_on.people.handover);
             turns(&setup).await;
             let (left, going_on) = both(&setup).await;
             assert!(
@@ -276,7 +276,7 @@ async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads
     let (alone, numbered) = both(&setup).await;
     assert!(leads(&setup, NUMBER, &alone).await && numbered.id.number_in_thread() == 2);
     assert_eq!(
-        (alone.mode, alone.moved_to.as_ref()),
+        (alone.mode, alone.linked.moved_to.as_ref()),
         (ConversationMode::Manual, None)
     );
     let written = ["a", "c", "d"].map(|text| line(Role::User, text));
@@ -292,7 +292,7 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
     assert!(leads(&setup, LID, &going_on).await);
     // A worker that asked for the number before it was learnt begins one, too late.
     let mut begun = thread(&setup, LID).await.unwrap();
-    (begun.moved_to, begun.status, begun.rev) = (None, ConversationStatus::Active, 1);
+    (begun.linked.moved_to, begun.status, begun.rev) = (None, ConversationStatus::Active, 1);
     let written = setup.world.store.update_conversation(&begun, &[]).await.unwrap();
     assert_eq!(written, WriteOutcome::Conflict);
 }
@@ -341,7 +341,7 @@ async fn a_new_number_goes_on_with_the_conversation_unless_the_old_one_is_somebo
                 [line(Role::User, "b"), line(Role::User, "c")]
             );
         } else {
-            assert_eq!(new.moved_to, Some(old.id.clone()));
+            assert_eq!(new.linked.moved_to, Some(old.id.clone()));
             let written = ["a", "b", "c"].map(|text| line(Role::User, text));
             assert_eq!(said(&setup, &old).await, written);
             assert_eq!(old.address, known(NEW_NUMBER));
@@ -393,7 +393,7 @@ async fn people_read_both_histories_in_order_of_time() {
     setup.pass(60);
     shows_both(&setup).await;
     let going_on = both(&setup).await.1;
-    assert_eq!(going_on.joined, std::slice::from_ref(&left.id));
+    assert_eq!(going_on.linked.joined, std::slice::from_ref(&left.id));
     turns(&setup).await;
     for limit in [1, 3, 50] {
         let shown = read_by_people(&setup, &going_on, limit).await;
@@ -422,6 +422,6 @@ async fn people_read_both_histories_in_order_of_time() {
     .await;
     receive(&setup, words("d", NUMBER, None, false)).await;
     turns(&setup).await;
-    assert_eq!(both(&setup).await.1.joined, []);
+    assert_eq!(both(&setup).await.1.linked.joined, []);
     assert_eq!(*setup.world.llm.read.lock().unwrap(), ["d"], "a new conversation");
 }

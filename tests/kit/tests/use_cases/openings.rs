@@ -107,7 +107,7 @@ async fn what_waits_for_one_opening_is_answered_at_the_rate_of_the_instance_and_
     }
     let mut turns = Vec::new();
     for contact in &contacts {
-        turns.push(conversation(&setup, contact).await.scheduled_for.unwrap());
+        turns.push(conversation(&setup, contact).await.opening.scheduled_for.unwrap());
     }
     let expected: Vec<Timestamp> = (0..70).map(|n| add_millis(opens(&setup), n * 3_000)).collect();
     assert_eq!(turns, expected, "who wrote first is answered first");
@@ -138,7 +138,7 @@ async fn sixty_messages_of_a_night_are_one_turn_at_the_opening() {
         setup.pass(60);
     }
     assert_eq!(
-        conversation(&setup, &setup.fixture).await.scheduled_for,
+        conversation(&setup, &setup.fixture).await.opening.scheduled_for,
         Some(opens(&setup))
     );
     pass_until(&setup, opens(&setup));
@@ -189,7 +189,11 @@ async fn assert_all_sixty_are_read_at_the_opening(setup: &Setup, covers: [u64; 3
     let known = conversation(setup, &setup.fixture).await;
     assert_eq!(covered, covers);
     assert_eq!(
-        (known.owes_answer(), known.needs_person, known.scheduled_for),
+        (
+            known.owes_answer(),
+            known.needs_person,
+            known.opening.scheduled_for
+        ),
         (false, None, None)
     );
 }
@@ -208,7 +212,10 @@ async fn sixty_messages_to_people_are_all_read_at_the_opening_after_a_give_back(
     setup.message(&setup.fixture, "W0", "typed", true).await;
     let id = conversation(&setup, &setup.fixture).await.id;
     writes_sixty(&setup).await;
-    assert_eq!(conversation(&setup, &setup.fixture).await.scheduled_for, None);
+    assert_eq!(
+        conversation(&setup, &setup.fixture).await.opening.scheduled_for,
+        None
+    );
     let given = operate::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &by);
     given.await.unwrap();
     handle_due(&setup).await;
@@ -225,7 +232,7 @@ async fn a_job_of_an_earlier_place_in_the_minute_of_the_opening_answers_the_whol
     let _ = setup.due_turns().await;
     // W2 came between the schedule and the write that keeps its place, so the turn took a place again, and kept that one.
     let mut kept = conversation(&setup, &setup.fixture).await;
-    kept.scheduled_for = Some(add_millis(opens(&setup), 1_000));
+    kept.opening.scheduled_for = Some(add_millis(opens(&setup), 1_000));
     kept.raise_revision();
     let written = setup.world.store.update_conversation(&kept, &[]).await.unwrap();
     assert_eq!(written, WriteOutcome::Written);
@@ -248,7 +255,7 @@ async fn a_schedule_that_finds_the_instance_closed_again_moves_to_the_next_openi
     let next = "2026-01-07T12:00:00Z".parse().unwrap();
     assert_eq!(calls(&setup), 0);
     assert_eq!(
-        conversation(&setup, &setup.fixture).await.scheduled_for,
+        conversation(&setup, &setup.fixture).await.opening.scheduled_for,
         Some(next)
     );
     pass_until(&setup, next);
@@ -265,7 +272,7 @@ async fn whoever_writes_after_the_hours_changed_waits_for_the_new_opening() {
     writes(&setup, &setup.fixture, "W2").await;
     let today = "2026-01-05T15:00:00Z".parse().unwrap();
     assert_eq!(
-        conversation(&setup, &setup.fixture).await.scheduled_for,
+        conversation(&setup, &setup.fixture).await.opening.scheduled_for,
         Some(today)
     );
 }
@@ -339,7 +346,7 @@ async fn a_turn_job_that_comes_again_after_a_crash_tells_nothing_again() {
         assert_eq!(handle(&setup, &jobs[0]).await, Verdict::Done);
     }
     assert_eq!(said(&setup).await, [CLOSED]);
-    let scheduled = conversation(&setup, &setup.fixture).await.scheduled_for;
+    let scheduled = conversation(&setup, &setup.fixture).await.opening.scheduled_for;
     assert_eq!(scheduled, Some(opens(&setup)), "its place in the queue is kept");
 }
 

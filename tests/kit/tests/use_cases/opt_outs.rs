@@ -85,7 +85,7 @@ async fn a_contact_that_says_stop_is_noted_once_and_still_answered() {
     )
     .await
     .unwrap();
-    assert_eq!(latest.marketing_stopped_at, Some(said_at));
+    assert_eq!(latest.contact.marketing_stopped_at, Some(said_at));
     assert!(latest.owes_answer(), "its own message is answered");
     setup.pass(1);
     setup

@@ -38,9 +38,9 @@ async fn typed_words_answer_what_their_author_had_seen_and_no_older_message_that
         written(&setup, "typed", true, typed).await;
         let found = conversation(&setup).await;
         assert_eq!(found.mode, ConversationMode::Manual);
-        let handover = found.handover.unwrap();
+        let handover = found.people.handover.unwrap();
         assert_eq!((handover.by, handover.at), (TokenName::phone(), setup.now()));
-        let taken = found.taken.unwrap();
+        let taken = found.people.taken.unwrap();
         assert_eq!((taken.by, taken.at), (TokenName::phone(), setup.now()));
         assert_eq!(
             (found.human, found.answered),

@@ -30,7 +30,11 @@ async fn conversation(setup: &Setup) -> Conversation {
 }
 
 async fn shown(setup: &Setup) -> Option<String> {
-    conversation(setup).await.picture.and_then(|picture| picture.url)
+    conversation(setup)
+        .await
+        .contact
+        .picture
+        .and_then(|picture| picture.url)
 }
 
 #[tokio::test]

@@ -440,7 +440,7 @@ async fn give_to_other_of(setup: &Setup, start: Timestamp, number: u64) -> Journ
 async fn clash(setup: &Setup) -> (usize, usize) {
     let bookings = bookings(setup).await;
     let cells = bookings[0].clash.as_ref().map_or(0, |clash| clash.cells.len());
-    let note = setup.latest_conversation().await.unwrap().hand_over_note;
+    let note = setup.latest_conversation().await.unwrap().people.hand_over_note;
     let note = note.map(|note| note.text).unwrap_or_default();
     let told = note
         .lines()
@@ -559,7 +559,7 @@ async fn what_was_done_before_people_took_the_conversation_over_is_noted_for_the
     setup.pass(10);
     let reply = setup.turn(&setup.fixture).await;
     let conversation = setup.latest_conversation().await.unwrap();
-    assert_eq!(conversation.hand_over_note, None, "the reply tells of it");
+    assert_eq!(conversation.people.hand_over_note, None, "the reply tells of it");
     // People take it over before the reply leaves.
     let mut taken = conversation;
     taken.take_over();
@@ -568,7 +568,7 @@ async fn what_was_done_before_people_took_the_conversation_over_is_noted_for_the
     assert_eq!(written, WriteOutcome::Written);
     setup.send(&taken.id).await;
     let found = setup.latest_conversation().await.unwrap();
-    let note = found.hand_over_note.expect("a note").text;
+    let note = found.people.hand_over_note.expect("a note").text;
     assert!(note.starts_with("Action 1, agenda_book with ") && note.ends_with(": was done."));
     assert_eq!(
         (setup.world.providers.contents(), reply.role),
@@ -577,7 +577,7 @@ async fn what_was_done_before_people_took_the_conversation_over_is_noted_for_the
     // The turn job that comes again notes nothing twice.
     let (_, verdict) = setup.run_turn_job(&setup.fixture, None).await;
     assert_eq!(verdict, Verdict::Done);
-    let again = setup.latest_conversation().await.unwrap().hand_over_note;
+    let again = setup.latest_conversation().await.unwrap().people.hand_over_note;
     assert_eq!(again.map(|again| again.text), Some(note));
 }
 

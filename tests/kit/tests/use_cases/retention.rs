@@ -341,7 +341,7 @@ async fn has_journal(setup: &Setup, conversation: &ConversationId) -> bool {
 async fn with_effect(setup: &Setup, id: &ConversationId, calendar: &str, end: Option<EntryEnd>) {
     let store = &setup.world.store;
     let mut conversation = succeed(store.find_conversation(id)).await.unwrap();
-    conversation.has_journal = true;
+    conversation.features.has_journal = true;
     conversation.rev += 1;
     assert_eq!(
         succeed(store.update_conversation(&conversation, &[])).await,

@@ -91,7 +91,11 @@ async fn the_contacts_name_is_what_its_last_message_said() {
         let payload = json!({"address": address, "id": id, "text": "oi", "from_me": false, "name": name});
         let job = setup.event(EventKind::Message, payload).await;
         assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
-        assert_eq!(conversation(&setup).await.name.as_deref(), Some(known), "{id}");
+        assert_eq!(
+            conversation(&setup).await.contact.name.as_deref(),
+            Some(known),
+            "{id}"
+        );
     }
 }
 
@@ -103,13 +107,13 @@ async fn opening_hours_are_looked_at_again_whenever_the_turn_comes() {
     setup.message(&setup.fixture, "W1", "oi", false).await;
     setup.pass(4);
     play(&setup).await;
-    let opens = conversation(&setup).await.scheduled_for;
+    let opens = conversation(&setup).await.opening.scheduled_for;
     assert!(opens.is_some_and(|opens| opens > setup.now()));
     // A schedule that fires early, or hours that were put off meanwhile.
     setup.pass(3_600);
     setup.turns(&setup.fixture).await;
     assert_eq!(calls(&setup), 0);
-    assert_eq!(conversation(&setup).await.scheduled_for, opens);
+    assert_eq!(conversation(&setup).await.opening.scheduled_for, opens);
     let mut open = setup.fixture.document();
     for instance in &mut open.instances {
         instance.opening_hours = None;
@@ -117,7 +121,7 @@ async fn opening_hours_are_looked_at_again_whenever_the_turn_comes() {
     put_configuration(&setup.world.store, &open).await.unwrap();
     setup.turns(&setup.fixture).await;
     assert_eq!(calls(&setup), 1, "open since then");
-    assert_eq!(conversation(&setup).await.scheduled_for, None);
+    assert_eq!(conversation(&setup).await.opening.scheduled_for, None);
 }
 
 #[tokio::test]
@@ -127,7 +131,7 @@ async fn a_turn_that_comes_before_the_opening_by_another_clock_comes_again() {
     setup.message(&setup.fixture, "W1", "oi", false).await;
     setup.pass(4);
     play(&setup).await;
-    let opens = conversation(&setup).await.scheduled_for.unwrap();
+    let opens = conversation(&setup).await.opening.scheduled_for.unwrap();
     setup.pass(opens.as_second() - setup.now().as_second());
     let early = setup.due_turns().await;
     assert_eq!(early.len(), 1);
@@ -154,7 +158,7 @@ async fn at_the_opening_what_a_person_has_and_what_was_resolved_is_left_alone() 
         setup.pass(4);
         play(&setup).await;
         let known = conversation(&setup).await;
-        let opens = known.scheduled_for.unwrap();
+        let opens = known.opening.scheduled_for.unwrap();
         let (world, caller) = (&setup.world, Caller::installation());
         if resolved {
             succeed(operate::resolve_conversation(

@@ -194,7 +194,7 @@ impl Two {
         loop {
             let latest = succeed(self.site.setup.world.store.find_latest_conversation(&thread)).await;
             let latest = latest.unwrap();
-            match latest.moved_to {
+            match latest.linked.moved_to {
                 Some(moved_to) => thread = moved_to.thread_id().clone(),
                 None => return latest.id,
             }

@@ -179,7 +179,7 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
         .sends(&setup.fixture, "W1", &note(SystemNote::MarketingStopped))
         .await;
     let first = latest().await;
-    assert_eq!(first.marketing_stopped_at, Some(setup.now()));
+    assert_eq!(first.contact.marketing_stopped_at, Some(setup.now()));
     assert!(!first.owes_answer(), "a note wants no answer");
     succeed(operate::resolve_conversation(
         &setup.world,
@@ -192,12 +192,15 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     setup.message(&setup.fixture, "W2", "oi", false).await;
     let next = latest().await;
     assert_ne!(next.id, first.id);
-    assert_eq!(next.marketing_stopped_at, first.marketing_stopped_at);
+    assert_eq!(
+        next.contact.marketing_stopped_at,
+        first.contact.marketing_stopped_at
+    );
     setup.pass(1);
     setup
         .sends(&setup.fixture, "W3", &note(SystemNote::MarketingResumed))
         .await;
-    assert_eq!(latest().await.marketing_stopped_at, None);
+    assert_eq!(latest().await.contact.marketing_stopped_at, None);
 }
 
 #[tokio::test]

@@ -133,7 +133,7 @@ async fn typing_is_seen_under_the_contacts_other_identity_too() {
         .await
         .unwrap();
     let identity = ContactAddress::parse("100000000000001@lid").unwrap();
-    known.known_as = Some(identity.clone());
+    known.contact.known_as = Some(identity.clone());
     known.rev += 1;
     let written = succeed(setup.world.store.update_conversation(&known, &[])).await;
     assert_eq!(written, WriteOutcome::Written);

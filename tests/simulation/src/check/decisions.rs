@@ -71,7 +71,7 @@ fn silence<S, Q>(
     (conversation, of_agent): (&Conversation, &[&Message]),
 ) {
     let id = &conversation.id;
-    let note = conversation.hand_over_note.as_ref();
+    let note = conversation.people.hand_over_note.as_ref();
     let Some(note) = note.filter(|_| conversation.needs_person == Some(Reason::HandedOver)) else {
         return;
     };
@@ -138,8 +138,8 @@ fn script<S, Q>(
             .map(|step| step_after(agent, step, decision))
             .collect();
     }
-    if !steps.contains(&conversation.step) {
-        let (id, found) = (&conversation.id, &conversation.step);
+    if !steps.contains(&conversation.features.step) {
+        let (id, found) = (&conversation.id, &conversation.features.step);
         sim.common.broken(format!(
             "{id} is at step {found:?}, and its replies lead to {steps:?}"
         ));

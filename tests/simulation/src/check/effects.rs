@@ -135,7 +135,7 @@ fn told_of<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry) {
 /// A note names the effect, or did until the conversation was given back to the agent or erased.
 fn is_noted<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, entry: &EffectEntry) -> bool {
     let names = format!("Action {}, ", entry.number);
-    let note = conversation.hand_over_note.as_ref();
+    let note = conversation.people.hand_over_note.as_ref();
     let begun = sim.common.witness().begun_effects.get(&entry.id).copied();
     let ledger = sim.ledger();
     let mut acts = ledger.acts_on(&conversation.id);
@@ -218,7 +218,7 @@ fn clashes_are_noted<S, Q>(sim: &Simulator<S, Q>, told: &[Told], journals: &[Jou
         let of_thread = told
             .iter()
             .filter(|(conversation, _)| *conversation.id.thread_id() == journal.thread);
-        let notes = of_thread.filter_map(|(conversation, _)| conversation.hand_over_note.as_ref());
+        let notes = of_thread.filter_map(|(conversation, _)| conversation.people.hand_over_note.as_ref());
         let notes: Vec<&str> = notes.map(|note| note.text.as_str()).collect();
         for booking in &journal.bookings {
             let event = &booking.event;

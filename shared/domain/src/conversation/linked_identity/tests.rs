@@ -77,19 +77,19 @@ fn what_a_give_back_may_owe_again_is_not_quiet() {
 fn what_is_the_contacts_is_as_both_conversations_know_it() {
     let (mut left, mut taken_up) = (under("1@lid"), conversation());
     left.record_contact_activity(from_unix_millis(5));
-    left.pair_arrival = Some(from_unix_millis(7));
-    taken_up.pair_arrival = Some(from_unix_millis(6));
-    taken_up.marketing_stopped_at = Some(from_unix_millis(3));
+    left.contact.pair_arrival = Some(from_unix_millis(7));
+    taken_up.contact.pair_arrival = Some(from_unix_millis(6));
+    taken_up.contact.marketing_stopped_at = Some(from_unix_millis(3));
     left.record_reengagement(&left.id.message_id(Ordinal(1)), from_unix_millis(9));
     left.update_contact_details(Some("Ana"), None);
     taken_up.absorb_conversation(&left);
     taken_up.absorb_conversation(&left);
-    assert_eq!(taken_up.last_inbound_at, Some(from_unix_millis(5)));
-    assert_eq!(taken_up.pair_arrival, Some(from_unix_millis(7)));
-    assert_eq!(taken_up.marketing_stopped_at, Some(from_unix_millis(3)));
-    assert_eq!(taken_up.reengaged, left.reengaged);
-    assert_eq!(taken_up.name.as_deref(), Some("Ana"));
-    assert_eq!(taken_up.beside, [left.id]);
+    assert_eq!(taken_up.contact.last_inbound_at, Some(from_unix_millis(5)));
+    assert_eq!(taken_up.contact.pair_arrival, Some(from_unix_millis(7)));
+    assert_eq!(taken_up.contact.marketing_stopped_at, Some(from_unix_millis(3)));
+    assert_eq!(taken_up.features.reengaged, left.features.reengaged);
+    assert_eq!(taken_up.contact.name.as_deref(), Some("Ana"));
+    assert_eq!(taken_up.linked.beside, [left.id]);
     assert_eq!(taken_up.mode, ConversationMode::Ai);
 }
 
@@ -97,20 +97,24 @@ fn what_is_the_contacts_is_as_both_conversations_know_it() {
 fn what_the_contact_was_told_and_asked_and_the_agents_step_go_on() {
     let (mut left, mut taken_up) = (under("1@lid"), conversation());
     let step = |id| Some(StepId::parse(id).unwrap());
-    left.closed_told_at = Some(from_unix_millis(5));
-    (left.open_question, left.step) = (Ordinal(3), step("pay"));
+    left.opening.closed_told_at = Some(from_unix_millis(5));
+    (left.questions.open_question, left.features.step) = (Ordinal(3), step("pay"));
     let asked = left.id.message_id(Ordinal(3));
     for _ in 0..2 {
         taken_up.absorb_conversation(&left);
-        assert_eq!(taken_up.closed_told_at, left.closed_told_at);
+        assert_eq!(taken_up.opening.closed_told_at, left.opening.closed_told_at);
         assert_eq!(taken_up.newest_question(), Some(asked.clone()));
-        assert_eq!(taken_up.step, left.step);
+        assert_eq!(taken_up.features.step, left.features.step);
     }
     let mut own = conversation();
-    (own.closed_told_at, own.step, own.open_question) = (Some(from_unix_millis(6)), step("ask"), Ordinal(2));
+    (
+        own.opening.closed_told_at,
+        own.features.step,
+        own.questions.open_question,
+    ) = (Some(from_unix_millis(6)), step("ask"), Ordinal(2));
     own.absorb_conversation(&left);
-    assert_eq!(own.closed_told_at, Some(from_unix_millis(6)));
-    assert_eq!(own.step, step("ask"));
+    assert_eq!(own.opening.closed_told_at, Some(from_unix_millis(6)));
+    assert_eq!(own.features.step, step("ask"));
     assert_eq!(own.newest_question(), Some(own.id.message_id(Ordinal(2))));
     own.close_questions();
     assert_eq!(own.newest_question(), None);
@@ -121,7 +125,7 @@ fn an_identity_is_another_persons_once_another_one_was_learnt() {
     let known = |raw| ContactAddress::parse(raw).unwrap();
     let mut c = conversation();
     assert!(c.may_have_identity(&known("1@lid")));
-    c.known_as = Some(known("1@lid"));
+    c.contact.known_as = Some(known("1@lid"));
     assert!(c.may_have_identity(&known("1@lid")) && !c.may_have_identity(&known("2@lid")));
 }
 

@@ -55,7 +55,10 @@ fn messages_that_are_kept_no_longer_are_not_owed_again_by_a_give_back() {
         Ordinal(2),
         "only the third was kept, and nobody answered it"
     );
-    assert_eq!((c.kept_from, c.kept_since()), (Ordinal(3), from_unix_millis(9)));
+    assert_eq!(
+        (c.kept.kept_from, c.kept_since()),
+        (Ordinal(3), from_unix_millis(9))
+    );
 }
 
 #[test]

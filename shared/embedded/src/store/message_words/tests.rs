@@ -266,8 +266,8 @@ fn a_conversation_is_found_by_the_contacts_name_and_by_parts_of_the_number() {
             (&mut bia, "Bia", "+5521900000044"),
             (&mut theirs, "Ana", "+5511986600033"),
         ] {
-            conversation.name = Some(name.to_owned());
-            conversation.phone = Some(phone.to_owned());
+            conversation.contact.name = Some(name.to_owned());
+            conversation.contact.phone = Some(phone.to_owned());
         }
         says(&store, &fixture, &mut ana, "Bia mandou um oi").await;
         says(&store, &fixture, &mut bia, "oi").await;
@@ -310,13 +310,13 @@ fn a_new_name_is_found_at_once_and_an_old_or_erased_one_leaves_no_word() {
     let (store, fixture) = (store(), Fixture::new());
     block_on(async {
         let mut conversation = fixture.conversation(1);
-        conversation.name = Some("Segredo".to_owned());
+        conversation.contact.name = Some("Segredo".to_owned());
         says(&store, &fixture, &mut conversation, "oi").await;
         store.index_message_words().await.unwrap();
         let id = [conversation.id.clone()];
         assert_eq!(found_contact(&store, Some(&fixture), "segredo").await, id);
         change(&store, &mut conversation, |one| {
-            one.name = Some("Mistério".to_owned());
+            one.contact.name = Some("Mistério".to_owned());
         })
         .await;
         assert_eq!(
@@ -327,7 +327,7 @@ fn a_new_name_is_found_at_once_and_an_old_or_erased_one_leaves_no_word() {
         assert_eq!(found_contact(&store, Some(&fixture), "segredo").await, []);
         assert!(!holds(&index_bytes(&store).await, "segredo"));
         change(&store, &mut conversation, |one| {
-            (one.name, one.phone) = (None, None);
+            (one.contact.name, one.contact.phone) = (None, None);
         })
         .await;
         assert_eq!(found_contact(&store, Some(&fixture), "misterio").await, []);

@@ -60,11 +60,11 @@ fn insert_conversations(c: &Connection, waits: i64, held: i64) -> Result<(), DbE
     let by = format!("{}.1", conversation.id);
     let conversation = with(
         &conversation,
-        &json!({"waiting_since": waits, "scheduled_for": waits, "closed_told_at": waits, "agent_returns_at": waits,
-            "last_message_at": waits, "nudged_at": waits, "pair_arrival": waits, "limits": {"paused_until": waits},
+        &json!({"waiting_since": waits, "agent_returns_at": waits, "last_message_at": waits, "limits": {"paused_until": waits},
+            "opening": {"scheduled_for": waits, "closed_told_at": waits}, "nudges": {"nudged_at": waits},
             "lease": {"nonce": "n", "since": waits, "until": held, "left_since": waits},
-            "reengaged": {"at": waits, "by": by}, "picture": {"asked_at": waits},
-            "thread_hold": {"by": "page_inbox", "at": waits}}),
+            "contact": {"pair_arrival": waits, "picture": {"asked_at": waits}},
+            "features": {"reengaged": {"at": waits, "by": by}, "thread_hold": {"by": "page_inbox", "at": waits}}}),
     );
     ConversationRow::from_conversation(&conversation)?.write_row(c, now())
 }

@@ -15,11 +15,11 @@ pub(in crate::api) struct ContactView {
 
 impl From<&Conversation> for ContactView {
     fn from(conversation: &Conversation) -> Self {
-        let phone = conversation.phone.clone();
-        let picture = conversation.picture.as_ref();
+        let phone = conversation.contact.phone.clone();
+        let picture = conversation.contact.picture.as_ref();
         Self {
             phone: phone.or_else(|| conversation.address.phone_number()),
-            name: conversation.name.clone(),
+            name: conversation.contact.name.clone(),
             picture_url: picture.and_then(|picture| picture.url.clone()),
         }
     }

@@ -116,9 +116,13 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             (conversation.person_owed_since(), conversation.return_due_at());
         let unseen = conversation.is_unseen();
         let contact = ContactView::from(&conversation);
-        let hold = conversation.thread_hold.filter(|hold| hold.by.is_some());
+        let hold = conversation.features.thread_hold.filter(|hold| hold.by.is_some());
         let (held_by, held_since) = hold.map(|hold| (hold.by, hold.at)).unzip();
-        let (taken_by, taken_at) = conversation.taken.map(|taken| (taken.by, taken.at)).unzip();
+        let (taken_by, taken_at) = conversation
+            .people
+            .taken
+            .map(|taken| (taken.by, taken.at))
+            .unzip();
         Self {
             id: conversation.id,
             instance_id: conversation.instance,
@@ -127,24 +131,24 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             status,
             last_message_at: conversation.last_message_at,
             last_ordinal: conversation.last,
-            last_inbound_at: conversation.last_inbound_at,
-            marketing_stopped_at: conversation.marketing_stopped_at,
+            last_inbound_at: conversation.contact.last_inbound_at,
+            marketing_stopped_at: conversation.contact.marketing_stopped_at,
             waiting_since,
             unseen,
             agent_returns_at,
             needs_person: conversation.needs_person,
             owed_answer: owed.map(AnswerView::from),
-            hand_over_note: conversation.hand_over_note.map(HandOverNoteView::from),
-            labels: conversation.annotations.labels,
-            note_count: conversation.annotations.notes.len(),
-            step: conversation.step,
-            handover: conversation.handover.map(HandoverView::from),
+            hand_over_note: conversation.people.hand_over_note.map(HandOverNoteView::from),
+            labels: conversation.people.annotations.labels,
+            note_count: conversation.people.annotations.notes.len(),
+            step: conversation.features.step,
+            handover: conversation.people.handover.map(HandoverView::from),
             taken_by,
             taken_at,
             held_by: held_by.flatten(),
             held_since,
-            moved_to: conversation.moved_to,
-            joined: conversation.joined,
+            moved_to: conversation.linked.moved_to,
+            joined: conversation.linked.joined,
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) async fn note_untold_effects(
     conversation: &Conversation,
     newest: &[Message],
 ) -> PortResult<()> {
-    if !conversation.has_journal || !is_left_by_agent(conversation) {
+    if !conversation.features.has_journal || !is_left_by_agent(conversation) {
         return Ok(());
     }
     let told_upto = newest.iter().filter_map(effects_told_by).max();

@@ -103,7 +103,7 @@ impl ThreadJoin<'_> {
 
     /// Makes the linked identity's thread, which led to another person's conversation, lead to `to`.
     async fn redirect_again(&self, mut nearest: Conversation, to: &ConversationId) -> PortResult<()> {
-        if nearest.moved_to.is_none() {
+        if nearest.linked.moved_to.is_none() {
             // Another person's conversation goes on in this thread itself.
             return Ok(());
         }

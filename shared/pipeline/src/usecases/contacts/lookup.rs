@@ -263,11 +263,11 @@ async fn add_conversation(
     contact: &mut FoundContact,
     conversation: Conversation,
 ) -> PortResult<()> {
-    contact.names.extend(conversation.name.clone());
+    contact.names.extend(conversation.contact.name.clone());
     for linked in conversation.linked_conversations() {
         add_thread(contact, linked.thread_id().clone());
     }
-    let known = [Some(conversation.address), conversation.known_as];
+    let known = [Some(conversation.address), conversation.contact.known_as];
     for address in known
         .into_iter()
         .flatten()

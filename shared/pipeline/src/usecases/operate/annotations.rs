@@ -37,7 +37,7 @@ pub async fn change_labels(
     let action = AuditAction::ConversationLabelled;
     change_annotations(deps, caller, id, action, |conversation| {
         let changed = conversation.change_labels(&change.add, &change.remove)?;
-        let labels = conversation.annotations.labels.clone();
+        let labels = conversation.people.annotations.labels.clone();
         Ok(if changed {
             AnnotationOutcome::Changed(labels)
         } else {
@@ -53,7 +53,11 @@ pub async fn list_notes(
     caller: &Caller,
     id: &ConversationId,
 ) -> Result<Vec<PersonNote>, OperateError> {
-    Ok(find_conversation(deps, caller, id).await?.annotations.notes)
+    Ok(find_conversation(deps, caller, id)
+        .await?
+        .people
+        .annotations
+        .notes)
 }
 
 /// Adds a note of the caller. If the newest note is the caller's and says the same, it is returned: the request repeats an earlier

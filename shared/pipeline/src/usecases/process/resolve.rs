@@ -100,7 +100,7 @@ async fn resolve_change(
         Box::pin(look_up_edited_content(deps, event, &message, &mut change)).await;
     }
     change.address = conversation.address;
-    change.phone = conversation.phone;
+    change.phone = conversation.contact.phone;
     change.from_me = message.role != Role::User;
     change.context.refers_to = Some(message.message_id());
     name_target(&mut change.content, &message);

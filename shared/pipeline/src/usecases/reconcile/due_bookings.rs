@@ -214,8 +214,8 @@ async fn send_reminder(
         return Ok(());
     };
     let now = deps.system().now();
-    let takes_text =
-        !capabilities(deps, &bound).has_service_window || is_window_open(conversation.last_inbound_at, now);
+    let takes_text = !capabilities(deps, &bound).has_service_window
+        || is_window_open(conversation.contact.last_inbound_at, now);
     let content = function.make_reminder(start, due, takes_text);
     let (Some(content), Some(id)) = (content, name_reminder(&booking.event, start, due)) else {
         tracing::warn!(instance = %journal.instance, "a reminder was not sent: outside the window it has no template");

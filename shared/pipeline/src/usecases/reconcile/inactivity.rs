@@ -103,7 +103,7 @@ async fn find_newest_inbound(
         let inbound = found
             .items
             .iter()
-            .filter_map(|conversation| conversation.last_inbound_at);
+            .filter_map(|conversation| conversation.contact.last_inbound_at);
         let newest = inbound.filter(|at| *at >= since).max();
         match found.next_cursor {
             Some(cursor) if newest.is_none() && !older => {

@@ -198,7 +198,7 @@ async fn delete_if_conversation_is_due(
     times: &DueTimes,
 ) -> PortResult<()> {
     let of = (&conversation.tenant, conversation.id.thread_id());
-    let has_effects = conversation.has_journal && forget_effects(deps, of, times.before).await?;
+    let has_effects = conversation.features.has_journal && forget_effects(deps, of, times.before).await?;
     if is_empty && !has_effects && conversation.is_settled() && times.is_conversation_due(conversation) {
         delete_links(deps, conversation).await?;
         // Lost to a message that came in just now: then the conversation goes on.

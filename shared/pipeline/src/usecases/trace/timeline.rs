@@ -170,7 +170,11 @@ fn add_waiting_entry(way: &mut MessageTimeline, message: &Message, conversation:
             json!({"no_answer": reason}),
         );
     } else if owed && conversation.status == ConversationStatus::Active {
-        let (waits_for, until) = match (conversation.mode, conversation.scheduled_for, &conversation.lease) {
+        let (waits_for, until) = match (
+            conversation.mode,
+            conversation.opening.scheduled_for,
+            &conversation.lease,
+        ) {
             (ConversationMode::Manual, _, _) => ("person", None),
             (ConversationMode::Ai, _, _) if conversation.needs_person.is_some() => ("person", None),
             (ConversationMode::Ai, Some(at), _) => ("opening_hours", Some(at)),

@@ -161,8 +161,8 @@ fn is_for_person(conversation: &Conversation) -> bool {
     conversation.needs_person.is_some()
         || conversation.mode != ConversationMode::Ai
         || conversation.status != ConversationStatus::Active
-        || conversation.moved_to.is_some()
-        || conversation.reengaged.is_some()
+        || conversation.linked.moved_to.is_some()
+        || conversation.features.reengaged.is_some()
 }
 
 /// Whether a message is an answer to a question, or stands for one that did not arrive: a person wrote it; or its record says that it was

@@ -58,7 +58,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
         if self.injector.lacks(Mutation::LeadsNowhere)
             && let Some(found) = found.as_mut()
         {
-            found.moved_to = None;
+            found.linked.moved_to = None;
         }
         Ok(found)
     }
@@ -95,7 +95,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
                 conversation.limits = UsedLimits::default();
             }
             if self.injector.lacks(Mutation::ClosureForgotten) {
-                conversation.closed_told_at = None;
+                conversation.opening.closed_told_at = None;
             }
         }
         Ok(found)
@@ -244,7 +244,8 @@ impl<S: Store> FaultyPort<S> {
             return Ok(false);
         }
         let before = self.inner.find_conversation(&changed.id).await?;
-        Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == ConversationMode::Ai))
+        Ok(before
+            .is_some_and(|before| before.linked.moved_to.is_some() && before.mode == ConversationMode::Ai))
     }
 
     /// Writes a conversation, or what a mutation makes of it.
@@ -262,7 +263,7 @@ impl<S: Store> FaultyPort<S> {
         }
         if self.injector.lacks(Mutation::DoneEffectsUnnoted) {
             let is_done = |note: &HandOverNote| note.text.contains(": was done.");
-            changed.hand_over_note = changed.hand_over_note.filter(|note| !is_done(note));
+            changed.people.hand_over_note = changed.people.hand_over_note.filter(|note| !is_done(note));
         }
         if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
             changed.dropped_drafts = DroppedDrafts::default();

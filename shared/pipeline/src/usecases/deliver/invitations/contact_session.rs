@@ -56,7 +56,7 @@ pub async fn find_session(
                 is_open: session.is_open(deps.system().now()),
                 session,
                 conversation: latest.id,
-                invited: latest.invited,
+                invited: latest.features.invited,
             });
         }
     }

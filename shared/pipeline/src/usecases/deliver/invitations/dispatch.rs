@@ -121,7 +121,7 @@ async fn is_window_closed(
     }
     let phone = planned.to.trim_start_matches('+');
     let latest = find_contact_conversation(deps, &ready.bound, phone).await?;
-    let written_at = latest.and_then(|latest| latest.last_inbound_at);
+    let written_at = latest.and_then(|latest| latest.contact.last_inbound_at);
     let has_other = written_at.is_some() && ready.bound.instance.reengagement_template.is_some();
     Ok(!has_other && !is_window_open(written_at, deps.system().now()))
 }

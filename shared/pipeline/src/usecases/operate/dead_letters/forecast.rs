@@ -167,8 +167,8 @@ async fn is_window_closed(deps: &Deps, conversation: &Conversation) -> PortResul
         .find_latest_conversation(conversation.id.thread_id())
         .await?;
     let last_inbound_at = latest
-        .and_then(|latest| latest.last_inbound_at)
-        .max(conversation.last_inbound_at);
+        .and_then(|latest| latest.contact.last_inbound_at)
+        .max(conversation.contact.last_inbound_at);
     Ok(!is_window_open(last_inbound_at, deps.system().now()))
 }
 

@@ -136,7 +136,7 @@ fn build_closed_message(
     let now = deps.system().now();
     let text = conversation.choose_closed_message(bound, now)?.to_owned();
     let has_window = capabilities(deps, bound).has_service_window;
-    if has_window && !is_window_open(conversation.last_inbound_at, now) {
+    if has_window && !is_window_open(conversation.contact.last_inbound_at, now) {
         return None;
     }
     let new = NewOutgoing {

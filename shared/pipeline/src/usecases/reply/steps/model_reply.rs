@@ -62,7 +62,7 @@ pub(in crate::usecases::reply) async fn ask_model(
 fn build_request(turn: &mut LeasedTurn<'_>, asked_at: Timestamp, within: Duration) -> LlmRequest {
     let shown = mem::take(&mut turn.shown);
     let bound = &turn.bound;
-    let present = Present::of_instance(bound, turn.conversation.name.as_deref(), asked_at);
+    let present = Present::of_instance(bound, turn.conversation.contact.name.as_deref(), asked_at);
     let times = MessageTimes {
         now: asked_at,
         zone: present.time_zone(),
