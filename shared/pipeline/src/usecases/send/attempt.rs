@@ -7,7 +7,6 @@ use super::{
 use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
 use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::steps::beside::run_beside;
-use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
 use futures::future::{BoxFuture, join_all};
@@ -38,7 +37,9 @@ pub(super) async fn attempt_send(
     message: &mut Outgoing,
 ) -> StepResult<Handled> {
     ask_gates(deps, context, message, SendMoment::Queued).await?;
-    if let Some(settled) = unknown_outcome::settle_if_already_sent(deps, context, message).await? {
+    if message.out.maybe_sent
+        && let Some(settled) = unknown_outcome::settle_if_already_sent(deps, context, message).await?
+    {
         return Ok(settled);
     }
     ask_gates(deps, context, message, SendMoment::BeforeDue).await?;
@@ -110,6 +111,19 @@ async fn send_claimed(
         join_all(beside).await;
     };
     run_beside(deps, sends, beside).await
+}
+
+/// Builds the message that the provider is given.
+pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
+    let out = &message.out;
+    OutgoingMessage {
+        id: message.message_id(),
+        to: out.attempt_address().clone(),
+        content: message.content_as_sent().into_owned(),
+        options: out.options.clone(),
+        attempt: out.attempts.max(1),
+        model: message.model_kind(),
+    }
 }
 
 /// Gives the provider's message the form in which it leaves. What is sent in place of its content has no options.

@@ -1,10 +1,10 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
+use super::attempt::to_outgoing_message;
 use super::settle::store_sent;
 use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
-use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -290,15 +290,12 @@ async fn find_echo_evidence(
 }
 
 /// Marks a message as sent if evidence of an earlier attempt appeared after it was queued again. `None`: there is none. Called
-/// before the message is sent again or cancelled. Nothing is looked up if the message is not marked `maybe_sent`.
+/// for what is marked `maybe_sent`, before it is sent again or cancelled.
 pub(super) async fn settle_if_already_sent(
     deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> PortResult<Option<Handled>> {
-    if !message.out.maybe_sent {
-        return Ok(None);
-    }
     let id = match find_echo_evidence(deps, context.bound, message, None).await? {
         EchoEvidence::Echo(id) => Some(id),
         EchoEvidence::Nothing | EchoEvidence::Failed => {
