@@ -1,15 +1,13 @@
 //! The lists of features, one for each question that the path of a message asks ([`crate::hooks`]).
 
-use crate::gates::expiry::{ExpiryGate, VoidReminderGate};
-use crate::gates::first_contact::FirstContactGate;
+use crate::gates::expiry::{DueGate, ExpiryGate, VoidReminderGate};
 use crate::gates::identity_attempt::IdentityGate;
+use crate::gates::instance_state::{ConnectionGate, FirstContactGate};
 use crate::gates::invitation_gate::{HeldBackGate, PausedBatchGate, PermissionGate};
 use crate::gates::read_marks::ReadMarks;
 use crate::gates::sent_file::SentFile;
-use crate::gates::service_window::ServiceWindowForm;
+use crate::gates::service_window::{ServiceWindowForm, TemplateGate, ThreadHoldGate};
 use crate::gates::target_change::SentChange;
-use crate::gates::template_check::TemplateGate;
-use crate::gates::thread_hold::ThreadHoldGate;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::beside_send::BesideSend;
 use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};
@@ -104,7 +102,9 @@ pub(crate) static SEND_GATES: &[&dyn SendGate] = &[
     &ExpiryGate,
     &HeldBackGate,
     &PausedBatchGate,
+    &DueGate,
     &TemplateGate,
+    &ConnectionGate,
     &FirstContactGate,
     &ThreadHoldGate,
     &VoidReminderGate,

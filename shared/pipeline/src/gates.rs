@@ -1,12 +1,10 @@
 //! The features of the sender. Each module keeps a promise of its own, and [`crate::features`] lists them.
 
 pub(crate) mod expiry;
-pub(crate) mod first_contact;
 pub(crate) mod identity_attempt;
+pub(crate) mod instance_state;
 pub(crate) mod invitation_gate;
 pub(crate) mod read_marks;
 pub(crate) mod sent_file;
 pub(crate) mod service_window;
 pub(crate) mod target_change;
-pub(crate) mod template_check;
-pub(crate) mod thread_hold;

@@ -1,6 +1,7 @@
-//! Cancels messages that are not to leave any more, because what they say is over.
+//! Looks at a message's times: it waits until it is due, and is cancelled once what it says is over.
 
-use crate::hooks::send_gate::{SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{PARK_BEYOND, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::invitations::BATCH_PERMIT;
@@ -21,7 +22,7 @@ impl SendGate for ExpiryGate {
     fn moments(&self) -> &'static [SendMoment] {
         &[
             SendMoment::OtherGroup,
-            SendMoment::BeforeDue,
+            SendMoment::BeforeSlot,
             SendMoment::BeforeClaim,
         ]
     }
@@ -47,6 +48,38 @@ fn cancel_if_expired(message: &Outgoing, end: Timestamp, now: Timestamp) -> Step
         return Err(Stop::Cancel(Reason::Expired));
     }
     Ok(())
+}
+
+/// Promise: a message leaves not before its time, and neither do those behind it.
+///
+/// Test: `tests/kit/tests/use_cases/waiting.rs#a_retry_waits_and_the_fifth_failure_is_the_last`.
+pub(crate) struct DueGate;
+
+#[async_trait]
+impl SendGate for DueGate {
+    fn moments(&self) -> &'static [SendMoment] {
+        &[SendMoment::BeforeSlot]
+    }
+
+    async fn check(
+        &self,
+        deps: &Deps,
+        _context: SendContext<'_>,
+        message: &Outgoing,
+    ) -> StepResult<Option<Timestamp>> {
+        defer_until_due(message, deps.system().now())?;
+        Ok(None)
+    }
+}
+
+/// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
+/// [`PARK_BEYOND`] is parked.
+fn defer_until_due(message: &Outgoing, now: Timestamp) -> StepResult {
+    match message.out.not_before {
+        Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
+        Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
+        _ => Ok(()),
+    }
 }
 
 /// Promise: a reminder does not leave if its appointment was moved or cancelled since the reminder fell due.

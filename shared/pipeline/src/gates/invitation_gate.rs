@@ -22,7 +22,7 @@ pub(crate) struct HeldBackGate;
 #[async_trait]
 impl SendGate for HeldBackGate {
     fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::OtherGroup, SendMoment::BeforeDue]
+        &[SendMoment::OtherGroup, SendMoment::BeforeSlot]
     }
 
     async fn check(

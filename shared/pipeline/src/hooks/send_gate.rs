@@ -2,13 +2,15 @@
 
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::InvalidTransition;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
+use recado_ports::deps::capabilities;
 use recado_ports::ports::PortError;
 
 /// The data that every step of a send job needs.
@@ -23,6 +25,32 @@ pub(crate) struct SendContext<'a> {
     pub(crate) ends_job: bool,
 }
 
+impl SendContext<'_> {
+    /// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
+    /// the provider's time-out and 5 seconds.
+    pub(crate) fn ends_too_soon(self, deps: &Deps, now: Timestamp) -> bool {
+        let need = deps
+            .settings()
+            .provider_timeout
+            .saturating_add(SignedDuration::from_secs(5));
+        self.deadline
+            .is_some_and(|deadline| add_duration(now, need) > deadline)
+    }
+
+    /// Returns the age from which the known state must be confirmed. `None` if the state does not age: the
+    /// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
+    /// unnoticed: a refused token is reported at once.
+    pub(crate) fn staleness_limit(self, deps: &Deps) -> Option<SignedDuration> {
+        let limit = deps.settings().connection_stale;
+        let linked = capabilities(deps, self.bound).is_linked_device;
+        (linked && limit.is_positive()).then_some(limit)
+    }
+}
+
+/// Waits longer than this are parked and not left in the queue. A queue can hide a message for
+/// longer, but messages with distant slots must not use up a function's concurrency.
+pub(crate) const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
+
 /// The moments at which gates are asked. All but [`SendMoment::OtherGroup`] are on a message's way, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendMoment {
@@ -30,9 +58,7 @@ pub(crate) enum SendMoment {
     OtherGroup,
     /// A send job comes to a queued message. Nothing was looked up for it.
     Queued,
-    /// No evidence tells that the message was sent. It may not be due yet.
-    BeforeDue,
-    /// The message is due, and has no slot.
+    /// No evidence tells that the message was sent. It has no slot, and may not be due yet.
     BeforeSlot,
     /// The message has a slot, and its instance is open.
     AfterSlot,

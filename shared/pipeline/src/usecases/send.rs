@@ -3,7 +3,6 @@
 //! cannot be finished now.
 
 mod attempt;
-mod connection_check;
 mod settle;
 mod stopped;
 mod unknown_outcome;
@@ -26,10 +25,6 @@ use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use std::collections::{BTreeMap, VecDeque};
 use tracing::Instrument;
-
-/// Waits longer than this are parked and not left in the queue. A queue can hide a message for
-/// longer, but messages with distant slots must not use up a function's concurrency.
-const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
 
 /// Time until a message is retried that waits for a parked message of another thread.
 const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);
@@ -98,18 +93,6 @@ impl NewestEpochs {
 fn is_queued_reply(message: &Outgoing) -> bool {
     let out = &message.out;
     out.yields_to_takeover() && out.state == OutboxState::Queued
-}
-
-/// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
-/// the provider's time-out and 5 seconds.
-fn deadline_is_too_near(deps: &Deps, context: SendContext<'_>, now: Timestamp) -> bool {
-    let need = deps
-        .settings()
-        .provider_timeout
-        .saturating_add(SignedDuration::from_secs(5));
-    context
-        .deadline
-        .is_some_and(|deadline| add_duration(now, need) > deadline)
 }
 
 /// Handles a send job. `receives` is how often the queue has delivered it. No attempt begins that may not end before `deadline`.

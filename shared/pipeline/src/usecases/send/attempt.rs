@@ -1,11 +1,9 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
-use super::{
-    Handled, PARK_BEYOND, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, connection_check,
-    deadline_is_too_near, settle, unknown_outcome,
-};
+use super::{Handled, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, settle, unknown_outcome};
 use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
 use crate::hooks::send_form::{MessageForm, Replacement};
+use crate::hooks::send_gate::PARK_BEYOND;
 use crate::steps::beside::run_beside;
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
@@ -42,22 +40,19 @@ pub(super) async fn attempt_send(
     {
         return Ok(settled);
     }
-    ask_gates(deps, context, message, SendMoment::BeforeDue).await?;
-    defer_until_due(deps, message)?;
     ask_gates(deps, context, message, SendMoment::BeforeSlot).await?;
     let (slot, state) = reserve_send_slot(deps, context, message).await?;
     let context = SendContext {
         known: Some(&state),
         ..context
     };
-    connection_check::check_connection(deps, context, message, slot).await?;
     ask_gates(deps, context, message, SendMoment::AfterSlot).await?;
     let mut form = MessageForm::default();
     for feature in SEND_FORMS {
         feature.shape(deps, context, message, &mut form).await?;
     }
     let now = deps.system().now();
-    if deadline_is_too_near(deps, context, now) {
+    if context.ends_too_soon(deps, now) {
         return Err(RETRY_SOON);
     }
     let permit = ask_gates(deps, context, message, SendMoment::BeforeClaim).await?;
@@ -159,17 +154,6 @@ async fn check_not_stalled(
     };
     Box::pin(settle::requeue_uncounted(deps, message, flight, why)).await?;
     Err(RETRY_SOON)
-}
-
-/// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`PARK_BEYOND`] is parked.
-fn defer_until_due(deps: &Deps, message: &Outgoing) -> StepResult {
-    let now = deps.system().now();
-    match message.out.not_before {
-        Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
-        Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
-        _ => Ok(()),
-    }
 }
 
 /// Reserves the slot in which the message may leave, and sleeps until the slot if it is near. Returns the slot and the

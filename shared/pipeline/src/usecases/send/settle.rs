@@ -1,11 +1,12 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::{Handled, PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, connection_check};
+use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::features::AFTER_COMMIT;
+use crate::hooks::send_gate::PARK_BEYOND;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
-use crate::steps::connection::{record_closed, record_refusal};
+use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::verdict::Verdict;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
@@ -24,8 +25,11 @@ const FIRST_EVIDENCE_CHECK: SignedDuration = SignedDuration::from_secs(5);
 
 /// Number of attempts in a row without an answer that close an instance, so that its messages are parked. An attempt
 /// counts if it timed out or did not reach the provider. A message that times out several times in a row counts once,
-/// and the provider is asked before the message is sent again ([`connection_check::check_connection`]).
+/// and the provider is asked before the message is sent again ([`crate::gates::instance_state::ConnectionGate`]).
 const TIMEOUTS_MAX: u32 = 2;
+
+/// Maximum age of a reply at which it still shows that the model's key works.
+const KEY_PROVEN_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// Stores what the provider's answer tells of the attempt.
 pub(super) async fn settle_outcome(
@@ -244,8 +248,55 @@ async fn settle_accepted(
             "the provider holds the message back"
         );
     }
-    connection_check::record_accepted_send(deps, context, message, flight.claimed_at).await?;
+    record_accepted_send(deps, context, message, flight.claimed_at).await?;
     Ok(Handled::Finished)
+}
+
+/// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the
+/// instance is open, and the model's key works. Each fact is written only if the state that was read with the slot
+/// differs, so usually nothing is written. `since` is the time at which the attempt began; the send shows nothing about
+/// later changes.
+async fn record_accepted_send(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+    since: Timestamp,
+) -> PortResult<()> {
+    let Some(known) = context.known else { return Ok(()) };
+    let (instance, now) = (&context.bound.instance.id, deps.system().now());
+    let mut changes = Vec::new();
+    if known.timeouts > 0 {
+        changes.push(InstanceChange::ResetTimeouts);
+    }
+    if context
+        .staleness_limit(deps)
+        .is_some_and(|after| known.is_stale(now, after / 2))
+    {
+        changes.push(InstanceChange::Confirm(since));
+    }
+    if known.refusals.is_some() {
+        changes.push(InstanceChange::ForgetRefusals);
+    }
+    let fresh = message.model.is_some() && add_duration(message.stored_at, KEY_PROVEN_WITHIN) > now;
+    if known.llm_needs_credentials && fresh {
+        changes.push(InstanceChange::ModelKeyMissing(false));
+    }
+    if known.model_failures.is_some() && fresh {
+        changes.push(InstanceChange::ModelAnswered);
+    }
+    let was_on_trial = known.is_on_trial();
+    let mut known = known.clone();
+    for change in &changes {
+        known = deps
+            .store()
+            .change_instance_state(instance, &known, change)
+            .await?
+            .state;
+    }
+    if was_on_trial {
+        end_trial(deps, instance).await?;
+    }
+    Ok(())
 }
 
 /// Moves a message back to `queued` after an attempt in which nothing was sent. The attempt is not counted. The caller
