@@ -5,6 +5,5 @@ pub(crate) mod identity_attempt;
 pub(crate) mod instance_state;
 pub(crate) mod invitation_gate;
 pub(crate) mod read_marks;
-pub(crate) mod sent_file;
+pub(crate) mod sent_record;
 pub(crate) mod service_window;
-pub(crate) mod target_change;

@@ -1,6 +1,6 @@
 //! Looks at a message's times: it waits until it is due, and is cancelled once what it says is over.
 
-use crate::hooks::send_gate::{PARK_BEYOND, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::{PARK_BEYOND, SendContext, SendGate, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -19,14 +19,6 @@ pub(crate) struct ExpiryGate;
 
 #[async_trait]
 impl SendGate for ExpiryGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[
-            SendMoment::OtherGroup,
-            SendMoment::BeforeSlot,
-            SendMoment::BeforeClaim,
-        ]
-    }
-
     async fn check(
         &self,
         deps: &Deps,
@@ -37,17 +29,11 @@ impl SendGate for ExpiryGate {
             return Ok(None);
         };
         let now = deps.system().now();
-        cancel_if_expired(message, end, now)?;
+        if end <= now && message.out.state == OutboxState::Queued {
+            return Err(Stop::Cancel(Reason::Expired));
+        }
         Ok(Some(add_duration(now, BATCH_PERMIT)))
     }
-}
-
-/// Cancels a queued message whose time is over.
-fn cancel_if_expired(message: &Outgoing, end: Timestamp, now: Timestamp) -> StepResult {
-    if end <= now && message.out.state == OutboxState::Queued {
-        return Err(Stop::Cancel(Reason::Expired));
-    }
-    Ok(())
 }
 
 /// Promise: a message leaves not before its time, and neither do those behind it.
@@ -57,28 +43,19 @@ pub(crate) struct DueGate;
 
 #[async_trait]
 impl SendGate for DueGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::BeforeSlot]
-    }
-
+    /// A wait of more than [`PARK_BEYOND`] is parked.
     async fn check(
         &self,
         deps: &Deps,
         _context: SendContext<'_>,
         message: &Outgoing,
     ) -> StepResult<Option<Timestamp>> {
-        defer_until_due(message, deps.system().now())?;
-        Ok(None)
-    }
-}
-
-/// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`PARK_BEYOND`] is parked.
-fn defer_until_due(message: &Outgoing, now: Timestamp) -> StepResult {
-    match message.out.not_before {
-        Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
-        Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
-        _ => Ok(()),
+        let now = deps.system().now();
+        match message.out.not_before {
+            Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
+            Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -89,33 +66,20 @@ pub(crate) struct VoidReminderGate;
 
 #[async_trait]
 impl SendGate for VoidReminderGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::BeforeClaim]
-    }
-
     async fn check(
         &self,
         deps: &Deps,
         context: SendContext<'_>,
         message: &Outgoing,
     ) -> StepResult<Option<Timestamp>> {
-        cancel_void_reminder(deps, context, message).await
+        let Some(reminded) = &message.out.reminds_of else {
+            return Ok(None);
+        };
+        let asked_at = deps.system().now();
+        let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
+        if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
+            return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
+        }
+        Err(Stop::Cancel(Reason::Expired))
     }
-}
-
-/// Cancels a reminder whose appointment the contact's journal does not have any more.
-async fn cancel_void_reminder(
-    deps: &Deps,
-    context: SendContext<'_>,
-    message: &Outgoing,
-) -> StepResult<Option<Timestamp>> {
-    let Some(reminded) = &message.out.reminds_of else {
-        return Ok(None);
-    };
-    let asked_at = deps.system().now();
-    let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
-    if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
-        return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
-    }
-    Err(Stop::Cancel(Reason::Expired))
 }

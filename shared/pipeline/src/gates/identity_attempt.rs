@@ -1,7 +1,7 @@
 //! Looks, before a message leaves for its recipient's linked identity, whether that is still needed and allowed.
 
-use crate::hooks::after_commit::AfterCommit;
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::after_commit::{AfterCommit, SendEnd, SendTerms};
+use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, StepResult, Stop};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{give_up_message, keep_sent_message};
 use async_trait::async_trait;
@@ -22,70 +22,75 @@ pub(crate) struct IdentityGate;
 
 #[async_trait]
 impl SendGate for IdentityGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::Queued]
-    }
-
+    /// Ends the attempt by the linked identity before it leaves, and stops then. Nothing is read for other messages.
     async fn check(
         &self,
         deps: &Deps,
         context: SendContext<'_>,
         message: &Outgoing,
     ) -> StepResult<Option<Timestamp>> {
-        check_identity_attempt(deps, context, message).await?;
-        Ok(None)
+        if !message.out.is_identity_attempt() {
+            return Ok(None);
+        }
+        let instance = &context.bound.instance.id;
+        let status = find_first_status(deps, context, message).await?;
+        if status == Some(DeliveryStatus::Failed) {
+            stop_first_contacts(deps, instance, message).await?;
+            let mut failed = message.clone();
+            failed.out.close_identity_attempt();
+            let given_up = Box::pin(give_up_message(
+                deps,
+                failed,
+                Reason::WhatsappPermanentError,
+                None,
+            ))
+            .await?;
+            return Err(if given_up { Stop::Finished } else { RETRY_SOON });
+        }
+        let why = if status.is_some() {
+            "acknowledged meanwhile"
+        } else if message.out.is_identity_attempt_late(deps.system().now()) {
+            "the attempt by the linked identity came too late"
+        } else if !is_first_contact(deps, message).await? {
+            "the contact wrote meanwhile"
+        } else if may_begin_chat(&deps.store().read_instance_state(instance).await?) {
+            return Ok(None);
+        } else {
+            "the instance may begin no chat now"
+        };
+        Err(keep_sent(deps, message, why).await?)
     }
 }
 
 #[async_trait]
 impl AfterCommit for IdentityGate {
     /// Waits no longer for the acknowledgement of the attempt for the number.
-    async fn message_was_sent(
+    async fn follow_end(
         &self,
         deps: &Deps,
         bound: &InstanceConfig,
-        message: &Outgoing,
-        sent_to: &ContactAddress,
+        message: &mut Outgoing,
+        end: SendEnd<'_>,
     ) -> PortResult<()> {
-        if let Some(key) = find_number_key(bound, message, sent_to) {
+        if let SendEnd::Stored(sent_to) = end
+            && let Some(key) = find_number_key(bound, message, sent_to)
+        {
             deps.store().stop_awaiting(&key).await?;
         }
         Ok(())
     }
-}
 
-/// Ends the attempt by the linked identity before it leaves, and stops then. Nothing is read for other messages.
-async fn check_identity_attempt(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
-    if !message.out.is_identity_attempt() {
-        return Ok(());
+    fn set_terms<'a>(
+        &self,
+        _deps: &'a Deps,
+        _bound: &InstanceConfig,
+        message: &Outgoing,
+        terms: &mut SendTerms<'a>,
+    ) {
+        if message.out.is_identity_attempt() {
+            terms.made_once = Some("no evidence that it was sent to the linked identity");
+        }
     }
-    let instance = &context.bound.instance.id;
-    let status = find_first_status(deps, context, message).await?;
-    if status == Some(DeliveryStatus::Failed) {
-        stop_first_contacts(deps, instance, message).await?;
-        let mut failed = message.clone();
-        failed.out.close_identity_attempt();
-        let given_up = Box::pin(give_up_message(
-            deps,
-            failed,
-            Reason::WhatsappPermanentError,
-            None,
-        ))
-        .await?;
-        return Err(if given_up { Stop::Finished } else { RETRY_SOON });
-    }
-    let why = if status.is_some() {
-        "acknowledged meanwhile"
-    } else if message.out.is_identity_attempt_late(deps.system().now()) {
-        "the attempt by the linked identity came too late"
-    } else if !is_first_contact(deps, message).await? {
-        "the contact wrote meanwhile"
-    } else if may_begin_chat(&deps.store().read_instance_state(instance).await?) {
-        return Ok(());
-    } else {
-        "the instance may begin no chat now"
-    };
-    Err(keep_sent(deps, message, why).await?)
 }
 
 /// Ends the attempt by the linked identity without a request. Returns the stop of the message.

@@ -1,8 +1,8 @@
-//! Holds messages that the instance's state does not let go: it may be out of date, or WhatsApp lets the number begin no chats. Each try
-//! at a first contact would prolong that.
+//! Holds messages that the instance's state does not let go. The state may be out of date, or WhatsApp lets the number begin no chats:
+//! each try at a first contact would prolong that.
 
-use crate::hooks::after_commit::AfterCommit;
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::after_commit::{AfterCommit, SendEnd};
+use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, StepResult, Stop};
 use crate::steps::connection::{record_closed, record_refusal};
 use crate::steps::first_contact::{is_first_contact, stop_first_contacts};
 use crate::steps::verdict::Verdict;
@@ -29,18 +29,71 @@ pub(crate) struct ConnectionGate;
 
 #[async_trait]
 impl SendGate for ConnectionGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::AfterSlot]
-    }
-
+    /// Asks the provider whether the instance is open, if no recent answer or send confirmed that. Also asks before a
+    /// message is sent again after its own time-out. Only one worker asks at a time. Stops if the message cannot be sent
+    /// now.
     async fn check(
         &self,
         deps: &Deps,
         context: SendContext<'_>,
         message: &Outgoing,
     ) -> StepResult<Option<Timestamp>> {
-        check_connection(deps, context, message).await?;
-        Ok(None)
+        let Some(known) = context.known else {
+            return Ok(None);
+        };
+        let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER);
+        let Some(after) = [suspect, context.staleness_limit(deps)]
+            .into_iter()
+            .flatten()
+            .min()
+        else {
+            return Ok(None);
+        };
+        let now = deps.system().now();
+        if !known.is_stale(now, after) {
+            return Ok(None);
+        }
+        if context.ends_too_soon(deps, now) {
+            return Err(RETRY_SOON);
+        }
+        let instance = &context.bound.instance.id;
+        let claim = InstanceChange::ClaimCheck {
+            now,
+            before: add_duration(now, -after),
+        };
+        if !deps
+            .store()
+            .change_instance_state(instance, known, &claim)
+            .await?
+            .done
+        {
+            let after = OTHER_CHECK_WAIT;
+            return Err(Stop::Wait(Verdict::Retry { after }));
+        }
+        let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
+            // After a time-out, an unclear answer counts as a second time-out.
+            ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear if suspect.is_some() => {
+                (ConnectionStatus::Closed, None)
+            }
+            // An unclear answer does not change the stored connection state. The time of the check is stored, so that it is
+            // not repeated at once.
+            ConnectionAnswer::Open | ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear => {
+                // The check may have taken so long that the slot was missed.
+                let missed = message
+                    .out
+                    .slot
+                    .is_some_and(|slot| is_slot_missed(slot, deps.system().now()));
+                return if missed { Err(RETRY_SOON) } else { Ok(None) };
+            }
+            ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
+            ConnectionAnswer::Refused(why) => {
+                record_refusal(deps, instance, Some(&message.conversation), (why, true)).await?;
+                return Err(Stop::Park(None));
+            }
+            ConnectionAnswer::NeedsCredentials => (ConnectionStatus::NeedsCredentials, Some(now)),
+        };
+        record_closed(deps, instance, connection, asked_at).await?;
+        Err(Stop::Park(None))
     }
 }
 
@@ -50,68 +103,6 @@ fn is_suspect_after_timeout(known: &InstanceState, message: &Outgoing) -> bool {
     known.timed_out.as_ref() == Some(&message.message_id())
 }
 
-/// Asks the provider whether the instance is open, if no recent answer or send confirmed that. Also asks before a
-/// message is sent again after its own time-out. Only one worker asks at a time. Stops if the message cannot be sent
-/// now.
-async fn check_connection(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
-    let Some(known) = context.known else {
-        return Ok(());
-    };
-    let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER);
-    let Some(after) = [suspect, context.staleness_limit(deps)]
-        .into_iter()
-        .flatten()
-        .min()
-    else {
-        return Ok(());
-    };
-    let now = deps.system().now();
-    if !known.is_stale(now, after) {
-        return Ok(());
-    }
-    if context.ends_too_soon(deps, now) {
-        return Err(RETRY_SOON);
-    }
-    let instance = &context.bound.instance.id;
-    let claim = InstanceChange::ClaimCheck {
-        now,
-        before: add_duration(now, -after),
-    };
-    if !deps
-        .store()
-        .change_instance_state(instance, known, &claim)
-        .await?
-        .done
-    {
-        let after = OTHER_CHECK_WAIT;
-        return Err(Stop::Wait(Verdict::Retry { after }));
-    }
-    let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
-        // After a time-out, an unclear answer counts as a second time-out.
-        ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear if suspect.is_some() => {
-            (ConnectionStatus::Closed, None)
-        }
-        // An unclear answer does not change the stored connection state. The time of the check is stored, so that it is
-        // not repeated at once.
-        ConnectionAnswer::Open | ConnectionAnswer::Unreachable | ConnectionAnswer::Unclear => {
-            // The check may have taken so long that the slot was missed.
-            let missed = message
-                .out
-                .slot
-                .is_some_and(|slot| is_slot_missed(slot, deps.system().now()));
-            return if missed { Err(RETRY_SOON) } else { Ok(()) };
-        }
-        ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
-        ConnectionAnswer::Refused(why) => {
-            record_refusal(deps, instance, Some(&message.conversation), (why, true)).await?;
-            return Err(Stop::Park(None));
-        }
-        ConnectionAnswer::NeedsCredentials => (ConnectionStatus::NeedsCredentials, Some(now)),
-    };
-    record_closed(deps, instance, connection, asked_at).await?;
-    Err(Stop::Park(None))
-}
-
 /// Promise: after a refused first contact no other one leaves until the stop is over, and then one message is tried before the others.
 ///
 /// Test: `tests/kit/tests/use_cases/refusals.rs#after_a_refused_first_contact_no_other_leaves_for_six_hours_and_replies_do`.
@@ -119,57 +110,52 @@ pub(crate) struct FirstContactGate;
 
 #[async_trait]
 impl SendGate for FirstContactGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::AfterSlot]
-    }
-
+    /// Parks a message to a person who never wrote, while first contacts of the instance are stopped. Messages to people who wrote go on:
+    /// whether this one did is read only while the stop lasts. After its end one message is tried, and the others follow if it was not
+    /// refused.
     async fn check(
         &self,
         deps: &Deps,
         context: SendContext<'_>,
         message: &Outgoing,
     ) -> StepResult<Option<Timestamp>> {
-        hold_first_contact(deps, context, message).await?;
-        Ok(None)
+        let Some(known) = context.known else {
+            return Ok(None);
+        };
+        let Some(until) = known.first_contacts_from else {
+            return Ok(None);
+        };
+        if !is_first_contact(deps, message).await? {
+            return Ok(None);
+        }
+        let instance = &context.bound.instance.id;
+        let now = deps.system().now();
+        if until <= now {
+            let tries = InstanceChange::TryFirstContact { until, now };
+            let changed = deps
+                .store()
+                .change_instance_state(instance, known, &tries)
+                .await?;
+            return if changed.done { Ok(None) } else { Err(RETRY_SOON) };
+        }
+        // Not `not_before`: once the person writes, the message goes on at once, before what answers the person.
+        Err(Stop::Postpone(until))
     }
 }
 
 #[async_trait]
 impl AfterCommit for FirstContactGate {
     /// Stops the first contacts of the instance whose new chat was refused.
-    async fn new_chat_was_refused(
+    async fn follow_end(
         &self,
         deps: &Deps,
         bound: &InstanceConfig,
-        message: &Outgoing,
+        message: &mut Outgoing,
+        end: SendEnd<'_>,
     ) -> PortResult<()> {
-        stop_first_contacts(deps, &bound.instance.id, message).await
+        if matches!(end, SendEnd::NewChatRefused) {
+            stop_first_contacts(deps, &bound.instance.id, message).await?;
+        }
+        Ok(())
     }
-}
-
-/// Parks a message to a person who never wrote, while first contacts of the instance are stopped. Messages to people who wrote go on:
-/// whether this one did is read only while the stop lasts. After its end one message is tried, and the others follow if it was not
-/// refused.
-async fn hold_first_contact(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
-    let Some(known) = context.known else {
-        return Ok(());
-    };
-    let Some(until) = known.first_contacts_from else {
-        return Ok(());
-    };
-    if !is_first_contact(deps, message).await? {
-        return Ok(());
-    }
-    let instance = &context.bound.instance.id;
-    let now = deps.system().now();
-    if until <= now {
-        let tries = InstanceChange::TryFirstContact { until, now };
-        let changed = deps
-            .store()
-            .change_instance_state(instance, known, &tries)
-            .await?;
-        return if changed.done { Ok(()) } else { Err(RETRY_SOON) };
-    }
-    // Not `not_before`: once the person writes, the message goes on at once, before what answers the person.
-    Err(Stop::Postpone(until))
 }

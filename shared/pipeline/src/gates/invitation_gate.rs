@@ -2,10 +2,12 @@
 //! its batch may be stopped, and what it reminds of may be off.
 
 use super::identity_attempt::keep_sent;
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::after_commit::{AfterCommit, SendTerms};
+use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, StepResult, Stop};
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -21,10 +23,6 @@ pub(crate) struct HeldBackGate;
 
 #[async_trait]
 impl SendGate for HeldBackGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::OtherGroup, SendMoment::BeforeSlot]
-    }
-
     async fn check(
         &self,
         deps: &Deps,
@@ -46,10 +44,6 @@ pub(crate) struct PausedBatchGate;
 
 #[async_trait]
 impl SendGate for PausedBatchGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::OtherGroup]
-    }
-
     async fn check(
         &self,
         deps: &Deps,
@@ -76,44 +70,48 @@ pub(crate) struct PermissionGate;
 
 #[async_trait]
 impl SendGate for PermissionGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::BeforeClaim]
-    }
-
+    /// What may not leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may
+    /// have been sent before.
     async fn check(
         &self,
         deps: &Deps,
         context: SendContext<'_>,
         message: &Outgoing,
     ) -> StepResult<Option<Timestamp>> {
-        check_permission(deps, context, message).await
+        // The time before the reads: whoever stops a batch after that waits until the permit is over.
+        let asked_at = deps.system().now();
+        let out = &message.out;
+        if out.batch.is_none() && out.invitation.is_none() {
+            return Ok(None);
+        }
+        let invitation = out.invitation.as_deref();
+        let tenant = &context.bound.tenant;
+        let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
+        if judged != AttemptPermission::Granted && out.is_identity_attempt() {
+            return Err(keep_sent(deps, message, "it may not leave now").await?);
+        }
+        match judged {
+            AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
+            AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
+            AttemptPermission::Paused => Err(Stop::Finished),
+            AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
+        }
     }
 }
 
-/// Asks whether a message of a batch or an invitation may leave now. What may not leave now is held back, or passed over in a paused
-/// batch. What is not to leave any more is cancelled, also if it may have been sent before.
-async fn check_permission(
-    deps: &Deps,
-    context: SendContext<'_>,
-    message: &Outgoing,
-) -> StepResult<Option<Timestamp>> {
-    // The time before the reads: whoever stops a batch after that waits until the permit is over.
-    let asked_at = deps.system().now();
-    let out = &message.out;
-    if out.batch.is_none() && out.invitation.is_none() {
-        return Ok(None);
-    }
-    let invitation = out.invitation.as_deref();
-    let tenant = &context.bound.tenant;
-    let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
-    if judged != AttemptPermission::Granted && out.is_identity_attempt() {
-        return Err(keep_sent(deps, message, "it may not leave now").await?);
-    }
-    match judged {
-        AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
-        AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
-        AttemptPermission::Paused => Err(Stop::Finished),
-        AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
+impl AfterCommit for PermissionGate {
+    /// An invitation has waits of its own, and the log of deliveries tells its status for as long as it has the invitation.
+    fn set_terms<'a>(
+        &self,
+        deps: &'a Deps,
+        bound: &InstanceConfig,
+        message: &Outgoing,
+        terms: &mut SendTerms<'a>,
+    ) {
+        if message.out.invitation.is_some() {
+            terms.backoff = &deps.settings().delivery_backoff;
+            terms.link_kept = terms.link_kept.max(bound.tenant.retention.messages);
+        }
     }
 }
 

@@ -51,7 +51,7 @@ impl SendContext<'_> {
 /// longer, but messages with distant slots must not use up a function's concurrency.
 pub(crate) const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
 
-/// The moments at which gates are asked. All but [`SendMoment::OtherGroup`] are on a message's way, in this order.
+/// The moments at which gates are asked. All but `OtherGroup` are on a message's way, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendMoment {
     /// A send job comes to a message that another FIFO group handles.
@@ -112,9 +112,6 @@ pub(crate) type StepResult<T = ()> = Result<T, Stop>;
 /// Looks at a message before it leaves, and may keep it back.
 #[async_trait]
 pub(crate) trait SendGate: Send + Sync {
-    /// Returns the moments at which the gate is asked.
-    fn moments(&self) -> &'static [SendMoment];
-
     /// Lets the message pass, or stops it. Returns the time until which the answer holds; `None` if it holds without a limit.
     async fn check(
         &self,

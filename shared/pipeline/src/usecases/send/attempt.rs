@@ -5,6 +5,7 @@ use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
 use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::hooks::send_gate::PARK_BEYOND;
 use crate::steps::beside::run_beside;
+use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
 use futures::future::{BoxFuture, join_all};
@@ -70,8 +71,8 @@ pub(super) async fn ask_gates(
     moment: SendMoment,
 ) -> StepResult<Option<Timestamp>> {
     let mut until: Option<Timestamp> = None;
-    for gate in SEND_GATES {
-        if gate.moments().contains(&moment) {
+    for (moments, gate) in SEND_GATES {
+        if moments.contains(&moment) {
             let holds = gate.check(deps, context, message).await?;
             until = until.into_iter().chain(holds).min();
         }
@@ -106,19 +107,6 @@ async fn send_claimed(
         join_all(beside).await;
     };
     run_beside(deps, sends, beside).await
-}
-
-/// Builds the message that the provider is given.
-pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
-    let out = &message.out;
-    OutgoingMessage {
-        id: message.message_id(),
-        to: out.attempt_address().clone(),
-        content: message.content_as_sent().into_owned(),
-        options: out.options.clone(),
-        attempt: out.attempts.max(1),
-        model: message.model_kind(),
-    }
 }
 
 /// Gives the provider's message the form in which it leaves. What is sent in place of its content has no options.

@@ -2,6 +2,7 @@
 
 use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::features::AFTER_COMMIT;
+use crate::hooks::after_commit::{SendEnd, SendTerms};
 use crate::hooks::send_gate::PARK_BEYOND;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
@@ -68,7 +69,7 @@ pub(super) async fn settle_outcome(
             Err(RETRY_SOON)
         }
         SendOutcome::Retryable { why, after } => {
-            Err(Box::pin(retry_or_give_up(deps, message, flight, why, after)).await?)
+            Err(Box::pin(retry_or_give_up(deps, context, message, flight, (why, after))).await?)
         }
         SendOutcome::Unknown { why, timed_out } => {
             let timeout = UnansweredAttempt::TimedOut(message.message_id());
@@ -83,13 +84,37 @@ pub(super) async fn settle_outcome(
             Err(Box::pin(settle_refused(deps, context, message, flight, refusal)).await?)
         }
         SendOutcome::NewChatRefused { why } => {
-            for feature in AFTER_COMMIT {
-                feature.new_chat_was_refused(deps, context.bound, message).await?;
-            }
+            follow_end(deps, context.bound, message, SendEnd::NewChatRefused).await?;
             Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)))
         }
         SendOutcome::Permanent { reason, why } => Err(Stop::GiveUp(reason, Some(why))),
     }
+}
+
+/// Has each feature do what follows from the end of an attempt.
+async fn follow_end(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    message: &mut Outgoing,
+    end: SendEnd<'_>,
+) -> PortResult<()> {
+    for feature in AFTER_COMMIT {
+        feature.follow_end(deps, bound, message, end).await?;
+    }
+    Ok(())
+}
+
+/// Collects the terms of a message, which features may change.
+pub(super) fn collect_terms<'a>(deps: &'a Deps, bound: &InstanceConfig, message: &Outgoing) -> SendTerms<'a> {
+    let mut terms = SendTerms {
+        backoff: &deps.settings().outbound_backoff,
+        link_kept: bound.tenant.retention.deliveries,
+        made_once: None,
+    };
+    for feature in AFTER_COMMIT {
+        feature.set_terms(deps, bound, message, &mut terms);
+    }
+    terms
 }
 
 /// Counts a refusal that may be one of the whole instance. Where it is, the message waits with all others; else it is given up.
@@ -149,13 +174,7 @@ fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -
     } else {
         (provider_key?, None)
     };
-    let retention = bound.tenant.retention;
-    // The log of deliveries tells the status of an invitation for as long as it has the invitation.
-    let kept = if message.out.invitation.is_some() {
-        retention.deliveries.max(retention.messages)
-    } else {
-        retention.deliveries
-    };
+    let kept = collect_terms(deps, bound, message).link_kept;
     Some(DeliveryLink {
         key,
         provider_key,
@@ -200,9 +219,7 @@ pub(super) async fn store_sent(
     let sent_to = message.out.attempt_address().clone();
     message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context.bound, message);
-    for feature in AFTER_COMMIT {
-        feature.complete_sent_message(deps, message).await?;
-    }
+    follow_end(deps, context.bound, message, SendEnd::Accepted).await?;
     let why = why.map(str::to_owned);
     if message.out.mark_sent(deps.system().now(), why).is_err() {
         return Ok(WriteOutcome::Conflict);
@@ -220,10 +237,7 @@ pub(super) async fn store_sent(
     if deps.commit_step(&step).await? != StepOutcome::Committed {
         return Ok(WriteOutcome::Conflict);
     }
-    for feature in AFTER_COMMIT {
-        let sent = feature.message_was_sent(deps, context.bound, message, &sent_to);
-        sent.await?;
-    }
+    follow_end(deps, context.bound, message, SendEnd::Stored(&sent_to)).await?;
     record_sent_message(message, deps.system().now());
     Ok(WriteOutcome::Written)
 }
@@ -322,10 +336,10 @@ pub(super) async fn requeue_uncounted(
 /// Returns the stop of the message.
 async fn retry_or_give_up(
     deps: &Deps,
+    context: SendContext<'_>,
     message: &mut Outgoing,
     flight: &InFlightSend,
-    why: String,
-    after: Option<Duration>,
+    (why, after): (String, Option<Duration>),
 ) -> PortResult<Stop> {
     let settings = deps.settings();
     let now = deps.system().now();
@@ -333,11 +347,7 @@ async fn retry_or_give_up(
     if attempts >= settings.attempts.outbound {
         return Ok(Stop::GiveUp(Reason::MaxRetriesExceeded, Some(why)));
     }
-    let backoff = if message.out.invitation.is_some() {
-        &settings.delivery_backoff
-    } else {
-        &settings.outbound_backoff
-    };
+    let backoff = collect_terms(deps, context.bound, message).backoff;
     let backoff = backoff.delay_for_attempt(attempts, deps.system().random_u64());
     let asked = after.map(|after| SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX));
     let after = asked.map_or(backoff, |asked| asked.max(backoff));

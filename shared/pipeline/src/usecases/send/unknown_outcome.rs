@@ -1,10 +1,10 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
-use super::attempt::to_outgoing_message;
-use super::settle::store_sent;
+use super::settle::{collect_terms, store_sent};
 use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
+use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -124,10 +124,8 @@ async fn repeat_or_give_up(
     context: SendContext<'_>,
     message: &mut Outgoing,
 ) -> PortResult<Stop> {
-    if message.out.is_identity_attempt() {
-        // It is made once.
-        let why = "no evidence that it was sent to the linked identity".to_owned();
-        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
+    if let Some(why) = collect_terms(deps, context.bound, message).made_once {
+        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why.to_owned())));
     }
     if message.out.restored && !capabilities(deps, context.bound).has_history {
         let why = "restored from a backup, and the provider cannot be asked what was sent since".to_owned();

@@ -1,13 +1,16 @@
-//! The file of a message that is sent: the bytes of an upload leave in place of its id, and are stored as the file of the message, too.
+//! What the records keep of a message that is sent. The bytes of an upload leave in place of its id, and are stored as the file of the
+//! message, too. A reaction, an edit or a deletion is recorded with the message that it is about.
 
-use crate::hooks::after_commit::AfterCommit;
+use crate::hooks::after_commit::{AfterCommit, SendEnd};
 use crate::hooks::send_form::{MessageForm, SendForm};
 use crate::hooks::send_gate::{SendContext, StepResult};
+use crate::steps::message_changes::record_change;
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
 use recado_domain::retention::RetentionPolicy;
@@ -46,8 +49,37 @@ impl SendForm for SentFile {
 
 #[async_trait]
 impl AfterCommit for SentFile {
-    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
-        expect_sent_file(message, deps.system().now());
+    async fn follow_end(
+        &self,
+        deps: &Deps,
+        _bound: &InstanceConfig,
+        message: &mut Outgoing,
+        end: SendEnd<'_>,
+    ) -> PortResult<()> {
+        if matches!(end, SendEnd::Accepted) {
+            expect_sent_file(message, deps.system().now());
+        }
+        Ok(())
+    }
+}
+
+/// Promise: a change that the business sends is shown with its message.
+///
+/// Test: `tests/kit/tests/use_cases/reactions.rs#a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_the_phone`.
+pub(crate) struct SentChange;
+
+#[async_trait]
+impl AfterCommit for SentChange {
+    async fn follow_end(
+        &self,
+        deps: &Deps,
+        _bound: &InstanceConfig,
+        message: &mut Outgoing,
+        end: SendEnd<'_>,
+    ) -> PortResult<()> {
+        if matches!(end, SendEnd::Accepted) && message.content.changes_target() {
+            Box::pin(record_change(deps, &message.to_record())).await?;
+        }
         Ok(())
     }
 }
