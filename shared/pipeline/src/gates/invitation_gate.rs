@@ -100,7 +100,7 @@ impl SendGate for PermissionGate {
 }
 
 impl AfterCommit for PermissionGate {
-    /// An invitation has waits of its own, and the log of deliveries tells its status for as long as it has the invitation.
+    /// An invitation has waits of its own. The log of deliveries tells its status for as long as it has the invitation.
     fn set_terms<'a>(
         &self,
         deps: &'a Deps,

@@ -34,7 +34,10 @@ impl SendForm for SentFile {
         message: &mut Outgoing,
         form: &mut MessageForm,
     ) -> StepResult {
-        let Some(upload) = read_upload(deps, message).await? else {
+        // Read before the attempt begins: a failure of the store costs no attempt. If the upload is gone, the provider's adapter gives
+        // the message up.
+        let found = upload::find_upload(deps, &message.instance, &message.content).await?;
+        let FoundUpload::Stored(upload) = found else {
             return Ok(());
         };
         if form.instead.is_none() {
@@ -81,16 +84,6 @@ impl AfterCommit for SentChange {
             Box::pin(record_change(deps, &message.to_record())).await?;
         }
         Ok(())
-    }
-}
-
-/// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
-/// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
-/// adapter gives the message up.
-async fn read_upload(deps: &Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
-    match upload::find_upload(deps, &message.instance, &message.content).await? {
-        FoundUpload::Stored(upload) => Ok(Some(upload)),
-        FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),
     }
 }
 

@@ -19,7 +19,6 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, TemplateAnswer, WriteOutcome};
 
 /// Text in a message's history for an attempt in which the instance's template was sent instead.
@@ -69,7 +68,7 @@ async fn check_service_window(
     message: &Outgoing,
 ) -> StepResult<Option<Content>> {
     let known = message.out.last_inbound_at;
-    let has_window = capabilities(deps, context.bound).has_service_window;
+    let has_window = context.capabilities.has_service_window;
     if !has_window || bypasses_window(&message.content) || is_window_open(known, deps.system().now()) {
         return Ok(None);
     }
@@ -244,7 +243,7 @@ impl SendGate for ThreadHoldGate {
     ) -> StepResult<Option<Timestamp>> {
         let was_seen = context.known.is_some_and(|known| known.other_agent_at.is_some());
         let is_free = context.bound.instance.takes_threads || bypasses_window(&message.content);
-        let has_routing = capabilities(deps, context.bound).has_service_window;
+        let has_routing = context.capabilities.has_service_window;
         if !was_seen
             || is_free
             || !has_routing

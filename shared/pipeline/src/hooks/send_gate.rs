@@ -8,15 +8,16 @@ use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::InvalidTransition;
+use recado_domain::provider::ProviderCapabilities;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::PortError;
 
 /// The data that every step of a send job needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendContext<'a> {
     pub(crate) bound: &'a InstanceConfig,
+    pub(crate) capabilities: &'a ProviderCapabilities,
     /// Time at which the function's run time ends; `None` if there is no limit.
     pub(crate) deadline: Option<Timestamp>,
     /// The instance's state when the message's slot was reserved; `None` before that.
@@ -42,7 +43,7 @@ impl SendContext<'_> {
     /// unnoticed: a refused token is reported at once.
     pub(crate) fn staleness_limit(self, deps: &Deps) -> Option<SignedDuration> {
         let limit = deps.settings().connection_stale;
-        let linked = capabilities(deps, self.bound).is_linked_device;
+        let linked = self.capabilities.is_linked_device;
         (linked && limit.is_positive()).then_some(limit)
     }
 }

@@ -22,6 +22,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::SendJob;
 use recado_ports::Deps;
+use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use std::collections::{BTreeMap, VecDeque};
 use tracing::Instrument;
@@ -140,6 +141,7 @@ async fn work_on_job(
     };
     let context = SendContext {
         bound: &bound,
+        capabilities: &capabilities(deps, &bound),
         deadline,
         known: None,
         ends_job: false,

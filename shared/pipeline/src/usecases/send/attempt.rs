@@ -17,7 +17,6 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,
 };
@@ -153,7 +152,7 @@ async fn reserve_send_slot(
 ) -> StepResult<(Timestamp, InstanceState)> {
     let now = deps.system().now();
     let instance = &context.bound.instance;
-    let rate = instance.resolve_rate(&capabilities(deps, context.bound), deps.settings().rate);
+    let rate = instance.resolve_rate(context.capabilities, deps.settings().rate);
     let held = message.out.usable_slot(now);
     let held = held.filter(|slot| *slot <= rate.latest_plausible_time(now));
     let (slot, state) = if let Some(slot) = held {

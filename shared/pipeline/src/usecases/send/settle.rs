@@ -16,7 +16,6 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{DeliveryLink, PortResult, SendOutcome, WriteOutcome};
 use recado_ports::step_commit::{SettlementWrite, StepCommit, StepOutcome, StepRecords};
 use std::time::Duration;
@@ -162,13 +161,14 @@ async fn count_timeout(
 /// Builds the link to the delivery under which a message's statuses will arrive. The key is our own message id if the
 /// provider echoes it, else the provider's id. Returns `None` if the instance's external id or the provider's id is not
 /// known.
-fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -> Option<DeliveryLink> {
+fn make_delivery_link(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> Option<DeliveryLink> {
+    let bound = context.bound;
     let provider_message_id = message.provider_message_id.clone();
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
     let provider_key = provider_message_id
         .as_ref()
         .map(|id| DeliveryKey::from_provider_id(provider, &instance, id));
-    let (key, provider_key) = if capabilities(deps, bound).echoes_our_id {
+    let (key, provider_key) = if context.capabilities.echoes_our_id {
         let own = DeliveryKey::from_own_id(provider, &instance, &message.message_id());
         (own, provider_key)
     } else {
@@ -180,7 +180,7 @@ fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -
         provider_key,
         provider_message_id,
         expires: add_duration(deps.system().now(), kept.to_duration()),
-        acknowledgement: await_acknowledgement(deps, bound, message),
+        acknowledgement: await_acknowledgement(deps, context, message),
     })
 }
 
@@ -188,11 +188,11 @@ fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -
 /// provider's word suffices, or the wait is switched off. Reactions, edits and deletions are not waited for.
 fn await_acknowledgement(
     deps: &Deps,
-    bound: &InstanceConfig,
+    context: SendContext<'_>,
     message: &Outgoing,
 ) -> Option<AwaitedAcknowledgement> {
     let wait = deps.settings().acknowledgement_wait;
-    let is_awaited = capabilities(deps, bound).acceptance_is_local
+    let is_awaited = context.capabilities.acceptance_is_local
         && wait.is_positive()
         && !message.out.simulated
         && !message.content.changes_target();
@@ -218,7 +218,7 @@ pub(super) async fn store_sent(
 ) -> PortResult<WriteOutcome> {
     let sent_to = message.out.attempt_address().clone();
     message.provider_message_id = provider_message_id;
-    let link = make_delivery_link(deps, context.bound, message);
+    let link = make_delivery_link(deps, context, message);
     follow_end(deps, context.bound, message, SendEnd::Accepted).await?;
     let why = why.map(str::to_owned);
     if message.out.mark_sent(deps.system().now(), why).is_err() {

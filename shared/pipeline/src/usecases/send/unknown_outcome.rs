@@ -18,7 +18,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, SendEvidence, WriteOutcome};
 
 /// Interval between two checks for evidence.
@@ -127,7 +126,7 @@ async fn repeat_or_give_up(
     if let Some(why) = collect_terms(deps, context.bound, message).made_once {
         return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why.to_owned())));
     }
-    if message.out.restored && !capabilities(deps, context.bound).has_history {
+    if message.out.restored && !context.capabilities.has_history {
         let why = "restored from a backup, and the provider cannot be asked what was sent since".to_owned();
         return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
