@@ -124,6 +124,7 @@ pub(crate) static AFTER_COMMIT: &[&dyn AfterCommit] = &[
     &IdentityGate,
     &FirstContactGate,
     &PermissionGate,
+    &ConnectionGate,
 ];
 
 /// The passes of a minute, in the order in which they run. Those that work on the reading of the installation come last.

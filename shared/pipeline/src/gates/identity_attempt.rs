@@ -1,6 +1,6 @@
 //! Looks, before a message leaves for its recipient's linked identity, whether that is still needed and allowed.
 
-use crate::hooks::after_commit::{AfterCommit, SendEnd, SendTerms};
+use crate::hooks::after_commit::{AfterCommit, SendTerms};
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, StepResult, Stop};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{give_up_message, keep_sent_message};
@@ -65,16 +65,14 @@ impl SendGate for IdentityGate {
 #[async_trait]
 impl AfterCommit for IdentityGate {
     /// Waits no longer for the acknowledgement of the attempt for the number.
-    async fn follow_end(
+    async fn message_was_sent(
         &self,
         deps: &Deps,
         bound: &InstanceConfig,
-        message: &mut Outgoing,
-        end: SendEnd<'_>,
+        message: &Outgoing,
+        sent_to: &ContactAddress,
     ) -> PortResult<()> {
-        if let SendEnd::Stored(sent_to) = end
-            && let Some(key) = find_number_key(bound, message, sent_to)
-        {
+        if let Some(key) = find_number_key(bound, message, sent_to) {
             deps.store().stop_awaiting(&key).await?;
         }
         Ok(())

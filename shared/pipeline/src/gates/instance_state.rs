@@ -1,9 +1,9 @@
 //! Holds messages that the instance's state does not let go. The state may be out of date, or WhatsApp lets the number begin no chats:
 //! each try at a first contact would prolong that.
 
-use crate::hooks::after_commit::{AfterCommit, SendEnd};
+use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendGate, StepResult, Stop};
-use crate::steps::connection::{record_closed, record_refusal};
+use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::first_contact::{is_first_contact, stop_first_contacts};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
@@ -21,6 +21,9 @@ const OTHER_CHECK_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
 /// Age from which, after a time-out, a confirmation that the instance is open no longer counts.
 const SUSPECT_AFTER: SignedDuration = SignedDuration::from_mins(1);
+
+/// Maximum age of a reply at which it still shows that the model's key works.
+const KEY_PROVEN_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// Promise: nothing leaves on the word of an old state of a linked device, and a message that timed out is not sent again unasked.
 ///
@@ -42,7 +45,7 @@ impl SendGate for ConnectionGate {
             return Ok(None);
         };
         let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER);
-        let Some(after) = [suspect, context.staleness_limit(deps)]
+        let Some(after) = [suspect, staleness_limit(deps, context)]
             .into_iter()
             .flatten()
             .min()
@@ -53,7 +56,7 @@ impl SendGate for ConnectionGate {
         if !known.is_stale(now, after) {
             return Ok(None);
         }
-        if context.ends_too_soon(deps, now) {
+        if context.last_start.is_some_and(|last| now > last) {
             return Err(RETRY_SOON);
         }
         let instance = &context.bound.instance.id;
@@ -95,6 +98,62 @@ impl SendGate for ConnectionGate {
         record_closed(deps, instance, connection, asked_at).await?;
         Err(Stop::Park(None))
     }
+}
+
+#[async_trait]
+impl AfterCommit for ConnectionGate {
+    /// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the
+    /// instance is open, and the model's key works. Each fact is written only if the state that was read with the slot
+    /// differs, so usually nothing is written. The send shows nothing about changes after `began_at`.
+    async fn attempt_was_accepted(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &Outgoing,
+        began_at: Timestamp,
+    ) -> PortResult<()> {
+        let Some(known) = context.known else { return Ok(()) };
+        let (instance, now) = (&context.bound.instance.id, deps.system().now());
+        let mut changes = Vec::new();
+        if known.timeouts > 0 {
+            changes.push(InstanceChange::ResetTimeouts);
+        }
+        if staleness_limit(deps, context).is_some_and(|after| known.is_stale(now, after / 2)) {
+            changes.push(InstanceChange::Confirm(began_at));
+        }
+        if known.refusals.is_some() {
+            changes.push(InstanceChange::ForgetRefusals);
+        }
+        let fresh = message.model.is_some() && add_duration(message.stored_at, KEY_PROVEN_WITHIN) > now;
+        if known.llm_needs_credentials && fresh {
+            changes.push(InstanceChange::ModelKeyMissing(false));
+        }
+        if known.model_failures.is_some() && fresh {
+            changes.push(InstanceChange::ModelAnswered);
+        }
+        let was_on_trial = known.is_on_trial();
+        let mut known = known.clone();
+        for change in &changes {
+            known = deps
+                .store()
+                .change_instance_state(instance, &known, change)
+                .await?
+                .state;
+        }
+        if was_on_trial {
+            end_trial(deps, instance).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the age from which the known state must be confirmed. `None` if the state does not age: the
+/// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
+/// unnoticed: a refused token is reported at once.
+fn staleness_limit(deps: &Deps, context: SendContext<'_>) -> Option<SignedDuration> {
+    let limit = deps.settings().connection_stale;
+    let linked = context.capabilities.is_linked_device;
+    (linked && limit.is_positive()).then_some(limit)
 }
 
 /// Returns `true` if the instance's newest time-out is that of this message. The instance may hang at this message
@@ -146,16 +205,12 @@ impl SendGate for FirstContactGate {
 #[async_trait]
 impl AfterCommit for FirstContactGate {
     /// Stops the first contacts of the instance whose new chat was refused.
-    async fn follow_end(
+    async fn new_chat_was_refused(
         &self,
         deps: &Deps,
         bound: &InstanceConfig,
-        message: &mut Outgoing,
-        end: SendEnd<'_>,
+        message: &Outgoing,
     ) -> PortResult<()> {
-        if matches!(end, SendEnd::NewChatRefused) {
-            stop_first_contacts(deps, &bound.instance.id, message).await?;
-        }
-        Ok(())
+        stop_first_contacts(deps, &bound.instance.id, message).await
     }
 }

@@ -1,7 +1,7 @@
 //! What the records keep of a message that is sent. The bytes of an upload leave in place of its id, and are stored as the file of the
 //! message, too. A reaction, an edit or a deletion is recorded with the message that it is about.
 
-use crate::hooks::after_commit::{AfterCommit, SendEnd};
+use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_form::{MessageForm, SendForm};
 use crate::hooks::send_gate::{SendContext, StepResult};
 use crate::steps::message_changes::record_change;
@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use recado_domain::config::InstanceConfig;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
 use recado_domain::retention::RetentionPolicy;
@@ -34,6 +33,9 @@ impl SendForm for SentFile {
         message: &mut Outgoing,
         form: &mut MessageForm,
     ) -> StepResult {
+        if message.content.media_file().is_none() {
+            return Ok(());
+        }
         // Read before the attempt begins: a failure of the store costs no attempt. If the upload is gone, the provider's adapter gives
         // the message up.
         let found = upload::find_upload(deps, &message.instance, &message.content).await?;
@@ -52,16 +54,8 @@ impl SendForm for SentFile {
 
 #[async_trait]
 impl AfterCommit for SentFile {
-    async fn follow_end(
-        &self,
-        deps: &Deps,
-        _bound: &InstanceConfig,
-        message: &mut Outgoing,
-        end: SendEnd<'_>,
-    ) -> PortResult<()> {
-        if matches!(end, SendEnd::Accepted) {
-            expect_sent_file(message, deps.system().now());
-        }
+    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
+        expect_sent_file(message, deps.system().now());
         Ok(())
     }
 }
@@ -73,14 +67,8 @@ pub(crate) struct SentChange;
 
 #[async_trait]
 impl AfterCommit for SentChange {
-    async fn follow_end(
-        &self,
-        deps: &Deps,
-        _bound: &InstanceConfig,
-        message: &mut Outgoing,
-        end: SendEnd<'_>,
-    ) -> PortResult<()> {
-        if matches!(end, SendEnd::Accepted) && message.content.changes_target() {
+    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
+        if message.content.changes_target() {
             Box::pin(record_change(deps, &message.to_record())).await?;
         }
         Ok(())

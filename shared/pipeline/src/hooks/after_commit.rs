@@ -1,6 +1,8 @@
 //! The hook for what follows from the end of an attempt.
 
+use super::send_gate::SendContext;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
@@ -8,17 +10,6 @@ use recado_domain::message::Outgoing;
 use recado_domain::retention::RetentionPeriod;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
-
-/// How an attempt ended.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum SendEnd<'a> {
-    /// The message was sent, and its record is committed next. It is completed now: nobody comes back to it after that.
-    Accepted,
-    /// The message is stored as sent. The attempt was made for this address.
-    Stored(&'a ContactAddress),
-    /// The provider refused to begin a chat. The message is given up next.
-    NewChatRefused,
-}
 
 /// What holds for a message after an attempt. The default is that of all messages.
 #[derive(Debug)]
@@ -34,13 +25,39 @@ pub(crate) struct SendTerms<'a> {
 /// Does what follows once it is known how an attempt ended.
 #[async_trait]
 pub(crate) trait AfterCommit: Send + Sync {
-    /// Does what follows from `end`.
-    async fn follow_end(
+    /// Completes the record of a message that was sent, before it is committed. Nobody comes back to the message after that.
+    async fn complete_sent_message(&self, _deps: &Deps, _message: &mut Outgoing) -> PortResult<()> {
+        Ok(())
+    }
+
+    /// Does what follows once a message is stored as sent. `sent_to` is the address of the attempt.
+    async fn message_was_sent(
         &self,
         _deps: &Deps,
         _bound: &InstanceConfig,
-        _message: &mut Outgoing,
-        _end: SendEnd<'_>,
+        _message: &Outgoing,
+        _sent_to: &ContactAddress,
+    ) -> PortResult<()> {
+        Ok(())
+    }
+
+    /// Does what follows once an attempt is stored that the provider accepted. `began_at` is the time of its claim.
+    async fn attempt_was_accepted(
+        &self,
+        _deps: &Deps,
+        _context: SendContext<'_>,
+        _message: &Outgoing,
+        _began_at: Timestamp,
+    ) -> PortResult<()> {
+        Ok(())
+    }
+
+    /// Does what follows where the provider refused to begin a chat, before the message is given up.
+    async fn new_chat_was_refused(
+        &self,
+        _deps: &Deps,
+        _bound: &InstanceConfig,
+        _message: &Outgoing,
     ) -> PortResult<()> {
         Ok(())
     }

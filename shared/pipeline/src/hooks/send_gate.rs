@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_duration;
 use recado_domain::outbox::InvalidTransition;
 use recado_domain::provider::ProviderCapabilities;
 use recado_domain::reason::Reason;
@@ -18,34 +17,12 @@ use recado_ports::ports::PortError;
 pub(crate) struct SendContext<'a> {
     pub(crate) bound: &'a InstanceConfig,
     pub(crate) capabilities: &'a ProviderCapabilities,
-    /// Time at which the function's run time ends; `None` if there is no limit.
-    pub(crate) deadline: Option<Timestamp>,
+    /// Time after which the function would end before the provider's answer could be stored; `None` if there is no limit.
+    pub(crate) last_start: Option<Timestamp>,
     /// The instance's state when the message's slot was reserved; `None` before that.
     pub(crate) known: Option<&'a InstanceState>,
     /// Nothing is left of the send job once the message is sent.
     pub(crate) ends_job: bool,
-}
-
-impl SendContext<'_> {
-    /// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
-    /// the provider's time-out and 5 seconds.
-    pub(crate) fn ends_too_soon(self, deps: &Deps, now: Timestamp) -> bool {
-        let need = deps
-            .settings()
-            .provider_timeout
-            .saturating_add(SignedDuration::from_secs(5));
-        self.deadline
-            .is_some_and(|deadline| add_duration(now, need) > deadline)
-    }
-
-    /// Returns the age from which the known state must be confirmed. `None` if the state does not age: the
-    /// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
-    /// unnoticed: a refused token is reported at once.
-    pub(crate) fn staleness_limit(self, deps: &Deps) -> Option<SignedDuration> {
-        let limit = deps.settings().connection_stale;
-        let linked = self.capabilities.is_linked_device;
-        (linked && limit.is_positive()).then_some(limit)
-    }
 }
 
 /// Waits longer than this are parked and not left in the queue. A queue can hide a message for

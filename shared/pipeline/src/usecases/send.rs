@@ -22,7 +22,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::SendJob;
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use std::collections::{BTreeMap, VecDeque};
 use tracing::Instrument;
@@ -139,10 +138,15 @@ async fn work_on_job(
             after: recado_domain::backoff::WAIT_MAX,
         });
     };
+    // Time that an attempt may take: that of the provider's answer, and 5 seconds to store it.
+    let need = deps
+        .settings()
+        .provider_timeout
+        .saturating_add(SignedDuration::from_secs(5));
     let context = SendContext {
         bound: &bound,
-        capabilities: &capabilities(deps, &bound),
-        deadline,
+        capabilities: &deps.providers().capabilities(bound.instance.provider),
+        last_start: deadline.map(|deadline| add_duration(deadline, -need)),
         known: None,
         ends_job: false,
     };

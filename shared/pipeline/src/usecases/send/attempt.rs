@@ -52,7 +52,7 @@ pub(super) async fn attempt_send(
         feature.shape(deps, context, message, &mut form).await?;
     }
     let now = deps.system().now();
-    if context.ends_too_soon(deps, now) {
+    if context.last_start.is_some_and(|last| now > last) {
         return Err(RETRY_SOON);
     }
     let permit = ask_gates(deps, context, message, SendMoment::BeforeClaim).await?;

@@ -2,12 +2,12 @@
 
 use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::features::AFTER_COMMIT;
-use crate::hooks::after_commit::{SendEnd, SendTerms};
+use crate::hooks::after_commit::SendTerms;
 use crate::hooks::send_gate::PARK_BEYOND;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
-use crate::steps::connection::{end_trial, record_closed, record_refusal};
+use crate::steps::connection::{record_closed, record_refusal};
 use crate::steps::verdict::Verdict;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
@@ -27,9 +27,6 @@ const FIRST_EVIDENCE_CHECK: SignedDuration = SignedDuration::from_secs(5);
 /// counts if it timed out or did not reach the provider. A message that times out several times in a row counts once,
 /// and the provider is asked before the message is sent again ([`crate::gates::instance_state::ConnectionGate`]).
 const TIMEOUTS_MAX: u32 = 2;
-
-/// Maximum age of a reply at which it still shows that the model's key works.
-const KEY_PROVEN_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// Stores what the provider's answer tells of the attempt.
 pub(super) async fn settle_outcome(
@@ -83,24 +80,13 @@ pub(super) async fn settle_outcome(
             Err(Box::pin(settle_refused(deps, context, message, flight, refusal)).await?)
         }
         SendOutcome::NewChatRefused { why } => {
-            follow_end(deps, context.bound, message, SendEnd::NewChatRefused).await?;
+            for feature in AFTER_COMMIT {
+                feature.new_chat_was_refused(deps, context.bound, message).await?;
+            }
             Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)))
         }
         SendOutcome::Permanent { reason, why } => Err(Stop::GiveUp(reason, Some(why))),
     }
-}
-
-/// Has each feature do what follows from the end of an attempt.
-async fn follow_end(
-    deps: &Deps,
-    bound: &InstanceConfig,
-    message: &mut Outgoing,
-    end: SendEnd<'_>,
-) -> PortResult<()> {
-    for feature in AFTER_COMMIT {
-        feature.follow_end(deps, bound, message, end).await?;
-    }
-    Ok(())
 }
 
 /// Collects the terms of a message, which features may change.
@@ -219,7 +205,9 @@ pub(super) async fn store_sent(
     let sent_to = message.out.attempt_address().clone();
     message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context, message);
-    follow_end(deps, context.bound, message, SendEnd::Accepted).await?;
+    for feature in AFTER_COMMIT {
+        feature.complete_sent_message(deps, message).await?;
+    }
     let why = why.map(str::to_owned);
     if message.out.mark_sent(deps.system().now(), why).is_err() {
         return Ok(WriteOutcome::Conflict);
@@ -237,7 +225,10 @@ pub(super) async fn store_sent(
     if deps.commit_step(&step).await? != StepOutcome::Committed {
         return Ok(WriteOutcome::Conflict);
     }
-    follow_end(deps, context.bound, message, SendEnd::Stored(&sent_to)).await?;
+    for feature in AFTER_COMMIT {
+        let sent = feature.message_was_sent(deps, context.bound, message, &sent_to);
+        sent.await?;
+    }
     record_sent_message(message, deps.system().now());
     Ok(WriteOutcome::Written)
 }
@@ -262,55 +253,11 @@ async fn settle_accepted(
             "the provider holds the message back"
         );
     }
-    record_accepted_send(deps, context, message, flight.claimed_at).await?;
+    for feature in AFTER_COMMIT {
+        let accepted = feature.attempt_was_accepted(deps, context, message, flight.claimed_at);
+        accepted.await?;
+    }
     Ok(Handled::Finished)
-}
-
-/// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the
-/// instance is open, and the model's key works. Each fact is written only if the state that was read with the slot
-/// differs, so usually nothing is written. `since` is the time at which the attempt began; the send shows nothing about
-/// later changes.
-async fn record_accepted_send(
-    deps: &Deps,
-    context: SendContext<'_>,
-    message: &Outgoing,
-    since: Timestamp,
-) -> PortResult<()> {
-    let Some(known) = context.known else { return Ok(()) };
-    let (instance, now) = (&context.bound.instance.id, deps.system().now());
-    let mut changes = Vec::new();
-    if known.timeouts > 0 {
-        changes.push(InstanceChange::ResetTimeouts);
-    }
-    if context
-        .staleness_limit(deps)
-        .is_some_and(|after| known.is_stale(now, after / 2))
-    {
-        changes.push(InstanceChange::Confirm(since));
-    }
-    if known.refusals.is_some() {
-        changes.push(InstanceChange::ForgetRefusals);
-    }
-    let fresh = message.model.is_some() && add_duration(message.stored_at, KEY_PROVEN_WITHIN) > now;
-    if known.llm_needs_credentials && fresh {
-        changes.push(InstanceChange::ModelKeyMissing(false));
-    }
-    if known.model_failures.is_some() && fresh {
-        changes.push(InstanceChange::ModelAnswered);
-    }
-    let was_on_trial = known.is_on_trial();
-    let mut known = known.clone();
-    for change in &changes {
-        known = deps
-            .store()
-            .change_instance_state(instance, &known, change)
-            .await?
-            .state;
-    }
-    if was_on_trial {
-        end_trial(deps, instance).await?;
-    }
-    Ok(())
 }
 
 /// Moves a message back to `queued` after an attempt in which nothing was sent. The attempt is not counted. The caller
