@@ -1,9 +1,10 @@
 //! The lists of features, one for each question that the path of a message asks ([`crate::hooks`]).
 
-use crate::gates::expiry::{DueGate, ExpiryGate, VoidReminderGate};
 use crate::gates::identity_attempt::IdentityGate;
 use crate::gates::instance_state::{ConnectionGate, FirstContactGate};
-use crate::gates::invitation_gate::{HeldBackGate, PausedBatchGate, PermissionGate};
+use crate::gates::permission::{
+    DueGate, ExpiryGate, HeldBackGate, PausedBatchGate, PermissionGate, VoidReminderGate,
+};
 use crate::gates::read_marks::ReadMarks;
 use crate::gates::sent_record::{SentChange, SentFile};
 use crate::gates::service_window::{ServiceWindowForm, TemplateGate, ThreadHoldGate};
