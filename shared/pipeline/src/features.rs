@@ -1,15 +1,13 @@
 //! The lists of features, one for each question that the path of a message asks ([`crate::hooks`]).
 
-use crate::gates::expiry::{ExpiryGate, VoidReminderGate};
-use crate::gates::first_contact::FirstContactGate;
 use crate::gates::identity_attempt::IdentityGate;
-use crate::gates::invitation_gate::{HeldBackGate, PausedBatchGate, PermissionGate};
+use crate::gates::instance_state::{ConnectionGate, FirstContactGate};
+use crate::gates::permission::{
+    DueGate, ExpiryGate, HeldBackGate, PausedBatchGate, PermissionGate, VoidReminderGate,
+};
 use crate::gates::read_marks::ReadMarks;
-use crate::gates::sent_file::SentFile;
-use crate::gates::service_window::ServiceWindowForm;
-use crate::gates::target_change::SentChange;
-use crate::gates::template_check::TemplateGate;
-use crate::gates::thread_hold::ThreadHoldGate;
+use crate::gates::sent_record::{SentChange, SentFile};
+use crate::gates::service_window::{ServiceWindowForm, TemplateGate, ThreadHoldGate};
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::beside_send::BesideSend;
 use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};
@@ -18,6 +16,7 @@ use crate::hooks::reconcile_pass::ReconcilePass;
 use crate::hooks::reply_check::ReplyCheck;
 use crate::hooks::send_form::SendForm;
 use crate::hooks::send_gate::SendGate;
+use crate::hooks::send_gate::SendMoment::{self, AfterSlot, BeforeClaim, BeforeSlot, OtherGroup, Queued};
 use crate::hooks::turn_part::TurnPart;
 use crate::parts::calendar_call::Calendars;
 use crate::parts::effect_call::ActingTools;
@@ -98,17 +97,19 @@ pub(crate) static INBOUND_RULES: &[&dyn InboundRule] = &[
     &FirstContactStopRule,
 ];
 
-/// Gates that may keep a message back, in the order in which they are asked at each moment.
-pub(crate) static SEND_GATES: &[&dyn SendGate] = &[
-    &IdentityGate,
-    &ExpiryGate,
-    &HeldBackGate,
-    &PausedBatchGate,
-    &TemplateGate,
-    &FirstContactGate,
-    &ThreadHoldGate,
-    &VoidReminderGate,
-    &PermissionGate,
+/// Gates that may keep a message back, each with the moments at which it is asked. At a moment they are asked in this order.
+pub(crate) static SEND_GATES: &[(&[SendMoment], &dyn SendGate)] = &[
+    (&[Queued], &IdentityGate),
+    (&[OtherGroup, BeforeSlot, BeforeClaim], &ExpiryGate),
+    (&[OtherGroup, BeforeSlot], &HeldBackGate),
+    (&[OtherGroup], &PausedBatchGate),
+    (&[BeforeSlot], &DueGate),
+    (&[BeforeSlot], &TemplateGate),
+    (&[AfterSlot], &ConnectionGate),
+    (&[AfterSlot], &FirstContactGate),
+    (&[AfterSlot], &ThreadHoldGate),
+    (&[BeforeClaim], &VoidReminderGate),
+    (&[BeforeClaim], &PermissionGate),
 ];
 
 /// Forms in which a message leaves. The window comes before the file, because a template leaves without it.
@@ -117,9 +118,15 @@ pub(crate) static SEND_FORMS: &[&dyn SendForm] = &[&ServiceWindowForm, &SentFile
 /// Work beside the request of an attempt.
 pub(crate) static BESIDE_SEND: &[&dyn BesideSend] = &[&ReadMarks];
 
-/// Work around the commit of a sent message. A change is recorded before the file is expected.
-pub(crate) static AFTER_COMMIT: &[&dyn AfterCommit] =
-    &[&SentChange, &SentFile, &IdentityGate, &FirstContactGate];
+/// What follows from the end of an attempt. A change is recorded before the file is expected.
+pub(crate) static AFTER_COMMIT: &[&dyn AfterCommit] = &[
+    &SentChange,
+    &SentFile,
+    &IdentityGate,
+    &FirstContactGate,
+    &PermissionGate,
+    &ConnectionGate,
+];
 
 /// The passes of a minute, in the order in which they run. Those that work on the reading of the installation come last.
 pub(crate) static RECONCILE_PASSES: &[&dyn ReconcilePass] = &[

@@ -1,12 +1,8 @@
-//! The features of the sender. Each module keeps a promise of its own, and [`crate::features`] lists them.
+//! The features of the sender. A module has those that look at the same thing; [`crate::features`] lists them all.
 
-pub(crate) mod expiry;
-pub(crate) mod first_contact;
 pub(crate) mod identity_attempt;
-pub(crate) mod invitation_gate;
+pub(crate) mod instance_state;
+pub(crate) mod permission;
 pub(crate) mod read_marks;
-pub(crate) mod sent_file;
+pub(crate) mod sent_record;
 pub(crate) mod service_window;
-pub(crate) mod target_change;
-pub(crate) mod template_check;
-pub(crate) mod thread_hold;

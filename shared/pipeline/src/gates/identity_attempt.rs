@@ -1,10 +1,11 @@
 //! Looks, before a message leaves for its recipient's linked identity, whether that is still needed and allowed.
 
-use crate::hooks::after_commit::AfterCommit;
-use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::after_commit::{AfterCommit, SendTerms};
+use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, Stop};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{give_up_message, keep_sent_message};
 use async_trait::async_trait;
+use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
@@ -21,13 +22,38 @@ pub(crate) struct IdentityGate;
 
 #[async_trait]
 impl SendGate for IdentityGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::Queued]
-    }
-
+    /// Ends the attempt by the linked identity before it leaves, and stops then. Nothing is read for other messages.
     async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
-        check_identity_attempt(deps, context, message).await?;
-        Ok(None)
+        if !message.out.is_identity_attempt() {
+            return Ok(None);
+        }
+        let instance = &context.bound.instance.id;
+        let status = find_first_status(deps, context, message).await?;
+        if status == Some(DeliveryStatus::Failed) {
+            stop_first_contacts(deps, instance, message).await?;
+            let mut failed = message.clone();
+            failed.out.close_identity_attempt();
+            let given_up = Box::pin(give_up_message(
+                deps,
+                failed,
+                Reason::WhatsappPermanentError,
+                None,
+            ))
+            .await?;
+            return Err(if given_up { Stop::Finished } else { RETRY_SOON });
+        }
+        let why = if status.is_some() {
+            "acknowledged meanwhile"
+        } else if message.out.is_identity_attempt_late(deps.system().now()) {
+            "the attempt by the linked identity came too late"
+        } else if !is_first_contact(deps, message).await? {
+            "the contact wrote meanwhile"
+        } else if may_begin_chat(&deps.store().read_instance_state(instance).await?) {
+            return Ok(None);
+        } else {
+            "the instance may begin no chat now"
+        };
+        Err(keep_sent(deps, message, why).await?)
     }
 }
 
@@ -46,40 +72,18 @@ impl AfterCommit for IdentityGate {
         }
         Ok(())
     }
-}
 
-/// Ends the attempt by the linked identity before it leaves, and stops then. Nothing is read for other messages.
-async fn check_identity_attempt(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
-    if !message.out.is_identity_attempt() {
-        return Ok(());
+    fn set_terms<'a>(
+        &self,
+        _deps: &'a Deps,
+        _bound: &InstanceConfig,
+        message: &Outgoing,
+        terms: &mut SendTerms<'a>,
+    ) {
+        if message.out.is_identity_attempt() {
+            terms.made_once = Some("no evidence that it was sent to the linked identity");
+        }
     }
-    let instance = &context.bound.instance.id;
-    let status = find_first_status(deps, context, message).await?;
-    if status == Some(DeliveryStatus::Failed) {
-        stop_first_contacts(deps, instance, message).await?;
-        let mut failed = message.clone();
-        failed.out.close_identity_attempt();
-        let given_up = Box::pin(give_up_message(
-            deps,
-            failed,
-            Reason::WhatsappPermanentError,
-            None,
-        ))
-        .await?;
-        return Err(if given_up { Stop::Finished } else { RETRY_SOON });
-    }
-    let why = if status.is_some() {
-        "acknowledged meanwhile"
-    } else if message.out.is_identity_attempt_late(deps.system().now()) {
-        "the attempt by the linked identity came too late"
-    } else if !is_first_contact(deps, message).await? {
-        "the contact wrote meanwhile"
-    } else if may_begin_chat(&deps.store().read_instance_state(instance).await?) {
-        return Ok(());
-    } else {
-        "the instance may begin no chat now"
-    };
-    Err(keep_sent(deps, message, why).await?)
 }
 
 /// Ends the attempt by the linked identity without a request. Returns the stop of the message.

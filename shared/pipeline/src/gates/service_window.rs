@@ -1,17 +1,17 @@
-//! Checks Meta's service window: 24 hours after the contact's last message only templates are accepted. The check is
-//! made just before the claim and not when the message is made, because the queue may have been slow or the instance
-//! closed.
+//! Checks what Meta lets a number send. 24 hours after the contact's last message only templates are accepted, which is looked at just
+//! before the claim: the queue may have been slow, or the instance closed. The provider is asked about a template; its answers are kept
+//! for a while, so that few sends ask. The contact's thread may be with another program, for example with Meta's own agent: the provider
+//! gives it to whoever sends a message that is no template.
 
-use super::template_check;
 use crate::hooks::send_form::{MessageForm, Replacement, SendForm};
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, StepResult, Stop};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::content::Content;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
 use recado_domain::ids::MessageId;
 use recado_domain::message::Outgoing;
@@ -19,8 +19,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
-use recado_ports::ports::{PortResult, WriteOutcome};
+use recado_ports::ports::{PortResult, TemplateAnswer, WriteOutcome};
 
 /// Text in a message's history for an attempt in which the instance's template was sent instead.
 const TEMPLATE_INSTEAD: &str =
@@ -69,7 +68,7 @@ async fn check_service_window(
     message: &Outgoing,
 ) -> StepResult<Option<Content>> {
     let known = message.out.last_inbound_at;
-    let has_window = capabilities(deps, context.bound).has_service_window;
+    let has_window = context.capabilities.has_service_window;
     if !has_window || bypasses_window(&message.content) || is_window_open(known, deps.system().now()) {
         return Ok(None);
     }
@@ -94,7 +93,7 @@ async fn check_service_window(
     let Some(template) = &context.bound.instance.reengagement_template else {
         return Err(give_up_closed_window(NO_TEMPLATE));
     };
-    if let Some(why) = template_check::explain_unusable(deps, context, template).await {
+    if let Some(why) = explain_unusable(deps, context, template).await {
         let why = format!("the re-engagement template cannot be sent: {why}");
         return Err(give_up_closed_window(&why));
     }
@@ -182,4 +181,74 @@ async fn is_taken_over(deps: &Deps, message: &Outgoing, latest: Option<&Conversa
         None => deps.store().find_conversation(&message.conversation).await?,
     };
     Ok(own.is_some_and(|own| own.mode != ConversationMode::Ai || own.epoch != out.epoch))
+}
+
+/// Greatest age of an answer with which a template is sent.
+const ANSWER_AGE_MAX: SignedDuration = SignedDuration::from_mins(15);
+
+/// Promise: a template that the provider would refuse is given up before an attempt.
+///
+/// Test: `tests/kit/tests/use_cases/window.rs#a_clients_template_that_cannot_be_sent_is_given_up_before_an_attempt`.
+pub(crate) struct TemplateGate;
+
+#[async_trait]
+impl SendGate for TemplateGate {
+    /// Gives up a message that is a template which the provider would refuse.
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let Content::Template(template) = &message.content else {
+            return Ok(None);
+        };
+        let Some(why) = explain_unusable(deps, context, template).await else {
+            return Ok(None);
+        };
+        Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)))
+    }
+}
+
+/// Returns why the provider would refuse the template; `None` if it would take it, or does not tell.
+async fn explain_unusable(
+    deps: &Deps,
+    context: SendContext<'_>,
+    template: &MessageTemplate,
+) -> Option<String> {
+    let asked = deps
+        .providers()
+        .check_template(context.bound, template, ANSWER_AGE_MAX);
+    match asked.await {
+        TemplateAnswer::NotApproved(why) | TemplateAnswer::Unfit(why) => Some(why),
+        TemplateAnswer::Usable | TemplateAnswer::Unclear => None,
+    }
+}
+
+/// Promise: a message takes a contact's thread from another program only if a person or the setting `takes_threads` says so.
+///
+/// Test: `tests/kit/tests/use_cases/other_agents.rs#only_a_person_or_the_setting_takes_the_thread`.
+pub(crate) struct ThreadHoldGate;
+
+#[async_trait]
+impl SendGate for ThreadHoldGate {
+    /// Gives the message up if it would take the thread from another program, and no person said that it should. A person's answer says so,
+    /// the redrive of a dead letter, and `takes_threads` of the instance. A reply of the agent is void then, and is not looked at here. The
+    /// conversation is read only for a number of which another program was ever seen.
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let was_seen = context.known.is_some_and(|known| known.other_agent_at.is_some());
+        let is_free = context.bound.instance.takes_threads || bypasses_window(&message.content);
+        let has_routing = context.capabilities.has_service_window;
+        if !was_seen
+            || is_free
+            || !has_routing
+            || message.out.yields_to_takeover()
+            || message.is_persons_word()
+        {
+            return Ok(None);
+        }
+        let thread = message.conversation.thread_id().clone();
+        let (_, latest) = find_latest_conversation(deps, thread).await?;
+        let now = deps.system().now();
+        let Some(holder) = latest.as_ref().and_then(|latest| latest.thread_holder(now)) else {
+            return Ok(None);
+        };
+        let why = format!("the thread is held by {holder}, and this message would take it");
+        Err(Stop::GiveUp(Reason::HeldElsewhere, Some(why)))
+    }
 }

@@ -1,13 +1,28 @@
-//! The hook around the commit that stores how a send ended.
+//! The hook for what follows from the end of an attempt.
 
+use super::send_gate::SendContext;
 use async_trait::async_trait;
+use jiff::Timestamp;
+use recado_domain::backoff::Backoff;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::message::Outgoing;
+use recado_domain::retention::RetentionPeriod;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
-/// Does what follows once it is known how a send ended.
+/// What holds for a message after an attempt. The default is that of all messages.
+#[derive(Debug)]
+pub(crate) struct SendTerms<'a> {
+    /// Waits between attempts.
+    pub(crate) backoff: &'a Backoff,
+    /// Time for which the link to the delivery is kept.
+    pub(crate) link_kept: RetentionPeriod,
+    /// Why it is given up where it is not known how its attempt ended; `None`: it is sent again.
+    pub(crate) made_once: Option<&'static str>,
+}
+
+/// Does what follows once it is known how an attempt ended.
 #[async_trait]
 pub(crate) trait AfterCommit: Send + Sync {
     /// Completes the record of a message that was sent, before it is committed. Nobody comes back to the message after that.
@@ -26,6 +41,17 @@ pub(crate) trait AfterCommit: Send + Sync {
         Ok(())
     }
 
+    /// Does what follows once an attempt is stored that the provider accepted. `began_at` is the time of its claim.
+    async fn attempt_was_accepted(
+        &self,
+        _deps: &Deps,
+        _context: SendContext<'_>,
+        _message: &Outgoing,
+        _began_at: Timestamp,
+    ) -> PortResult<()> {
+        Ok(())
+    }
+
     /// Does what follows where the provider refused to begin a chat, before the message is given up.
     async fn new_chat_was_refused(
         &self,
@@ -34,5 +60,15 @@ pub(crate) trait AfterCommit: Send + Sync {
         _message: &Outgoing,
     ) -> PortResult<()> {
         Ok(())
+    }
+
+    /// Changes the terms of a message that has its own.
+    fn set_terms<'a>(
+        &self,
+        _deps: &'a Deps,
+        _bound: &InstanceConfig,
+        _message: &Outgoing,
+        _terms: &mut SendTerms<'a>,
+    ) {
     }
 }

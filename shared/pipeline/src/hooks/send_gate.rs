@@ -2,11 +2,12 @@
 
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::InvalidTransition;
+use recado_domain::provider::ProviderCapabilities;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
 use recado_ports::ports::PortError;
@@ -15,24 +16,27 @@ use recado_ports::ports::PortError;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendContext<'a> {
     pub(crate) bound: &'a InstanceConfig,
-    /// Time at which the function's run time ends; `None` if there is no limit.
-    pub(crate) deadline: Option<Timestamp>,
+    pub(crate) capabilities: &'a ProviderCapabilities,
+    /// Time after which the function would end before the provider's answer could be stored; `None` if there is no limit.
+    pub(crate) last_start: Option<Timestamp>,
     /// The instance's state when the message's slot was reserved; `None` before that.
     pub(crate) known: Option<&'a InstanceState>,
     /// Nothing is left of the send job once the message is sent.
     pub(crate) ends_job: bool,
 }
 
-/// The moments at which gates are asked. All but [`SendMoment::OtherGroup`] are on a message's way, in this order.
+/// Waits longer than this are parked and not left in the queue. A queue can hide a message for
+/// longer, but messages with distant slots must not use up a function's concurrency.
+pub(crate) const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
+
+/// The moments at which gates are asked. All but `OtherGroup` are on a message's way, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendMoment {
     /// A send job comes to a message that another FIFO group handles.
     OtherGroup,
     /// A send job comes to a queued message. Nothing was looked up for it.
     Queued,
-    /// No evidence tells that the message was sent. It may not be due yet.
-    BeforeDue,
-    /// The message is due, and has no slot.
+    /// No evidence tells that the message was sent. It has no slot, and may not be due yet.
     BeforeSlot,
     /// The message has a slot, and its instance is open.
     AfterSlot,
@@ -89,9 +93,6 @@ pub(crate) type GateAnswer = StepResult<Option<Timestamp>>;
 /// Looks at a message before it leaves, and may keep it back.
 #[async_trait]
 pub(crate) trait SendGate: Send + Sync {
-    /// Returns the moments at which the gate is asked.
-    fn moments(&self) -> &'static [SendMoment];
-
     /// Lets the message pass, or stops it. Returns the time until which the answer holds; `None` if it holds without a limit.
     async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer;
 }

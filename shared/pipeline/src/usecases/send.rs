@@ -3,7 +3,6 @@
 //! cannot be finished now.
 
 mod attempt;
-mod connection_check;
 mod settle;
 mod stopped;
 mod unknown_outcome;
@@ -24,13 +23,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::SendJob;
 use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
-use std::collections::VecDeque;
-use stopped::NewestEpochs;
+use std::collections::{BTreeMap, VecDeque};
 use tracing::Instrument;
-
-/// Waits longer than this are parked and not left in the queue. A queue can hide a message for
-/// longer, but messages with distant slots must not use up a function's concurrency.
-const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
 
 /// Time until a message is retried that waits for a parked message of another thread.
 const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);
@@ -64,16 +58,41 @@ impl Handled {
     }
 }
 
-/// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
-/// the provider's time-out and 5 seconds.
-fn deadline_is_too_near(deps: &Deps, context: SendContext<'_>, now: Timestamp) -> bool {
-    let need = deps
-        .settings()
-        .provider_timeout
-        .saturating_add(SignedDuration::from_secs(5));
-    context
-        .deadline
-        .is_some_and(|deadline| add_duration(now, need) > deadline)
+/// The newest known epoch of each conversation, by the conversation's number in the thread.
+#[derive(Debug)]
+struct NewestEpochs(BTreeMap<u32, u64>);
+
+impl NewestEpochs {
+    /// Collects the newest epochs from `open` messages. A person's answer carries the epoch that its takeover began.
+    fn from_open_messages(open: &[Outgoing]) -> Self {
+        let mut epochs = Self(BTreeMap::new());
+        for message in open {
+            epochs.record_epoch(message, message.out.epoch);
+        }
+        epochs
+    }
+
+    fn record_epoch(&mut self, message: &Outgoing, epoch: u64) {
+        let known = self.0.entry(message.conversation.number_in_thread()).or_default();
+        *known = epoch.max(*known);
+    }
+
+    /// Records that the reply `message` was void, so its conversation has a newer epoch.
+    fn record_void_reply(&mut self, message: &Outgoing) {
+        self.record_epoch(message, message.out.epoch.saturating_add(1));
+    }
+
+    /// Returns `true` if `message` is a queued reply of an earlier epoch.
+    fn is_void_reply(&self, message: &Outgoing) -> bool {
+        let newest = self.0.get(&message.conversation.number_in_thread()).copied();
+        is_queued_reply(message) && newest > Some(message.out.epoch)
+    }
+}
+
+/// Returns `true` if the message is `queued` and is a reply that a takeover makes void.
+fn is_queued_reply(message: &Outgoing) -> bool {
+    let out = &message.out;
+    out.yields_to_takeover() && out.state == OutboxState::Queued
 }
 
 /// Handles a send job. `receives` is how often the queue has delivered it. No attempt begins that may not end before `deadline`.
@@ -119,9 +138,15 @@ async fn work_on_job(
             after: recado_domain::backoff::WAIT_MAX,
         });
     };
+    // Time that an attempt may take: that of the provider's answer, and 5 seconds to store it.
+    let need = deps
+        .settings()
+        .provider_timeout
+        .saturating_add(SignedDuration::from_secs(5));
     let context = SendContext {
         bound: &bound,
-        deadline,
+        capabilities: &deps.providers().capabilities(bound.instance.provider),
+        last_start: deadline.map(|deadline| add_duration(deadline, -need)),
         known: None,
         ends_job: false,
     };
@@ -175,10 +200,12 @@ async fn cancel_unless_sent(
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> PortResult<Handled> {
-    match unknown_outcome::settle_if_already_sent(deps, context, message).await? {
-        Some(settled) => Ok(settled),
-        None => stopped::cancel_void_reply(deps, message).await,
+    if message.out.maybe_sent
+        && let Some(settled) = unknown_outcome::settle_if_already_sent(deps, context, message).await?
+    {
+        return Ok(settled);
     }
+    stopped::cancel_void_reply(deps, message).await
 }
 
 /// Moves the send job to the FIFO group in which `message` is handled, and ends this job. The messages behind `message`

@@ -1,11 +1,9 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
-use super::{
-    Handled, PARK_BEYOND, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, connection_check,
-    deadline_is_too_near, settle, unknown_outcome,
-};
+use super::{Handled, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, settle, unknown_outcome};
 use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
 use crate::hooks::send_form::{MessageForm, Replacement};
+use crate::hooks::send_gate::PARK_BEYOND;
 use crate::steps::beside::run_beside;
 use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::trace_span::TRACE_TARGET;
@@ -19,7 +17,6 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,
 };
@@ -38,25 +35,24 @@ pub(super) async fn attempt_send(
     message: &mut Outgoing,
 ) -> StepResult<Handled> {
     ask_gates(deps, context, message, SendMoment::Queued).await?;
-    if let Some(settled) = unknown_outcome::settle_if_already_sent(deps, context, message).await? {
+    if message.out.maybe_sent
+        && let Some(settled) = unknown_outcome::settle_if_already_sent(deps, context, message).await?
+    {
         return Ok(settled);
     }
-    ask_gates(deps, context, message, SendMoment::BeforeDue).await?;
-    defer_until_due(deps, message)?;
     ask_gates(deps, context, message, SendMoment::BeforeSlot).await?;
     let (slot, state) = reserve_send_slot(deps, context, message).await?;
     let context = SendContext {
         known: Some(&state),
         ..context
     };
-    connection_check::check_connection(deps, context, message, slot).await?;
     ask_gates(deps, context, message, SendMoment::AfterSlot).await?;
     let mut form = MessageForm::default();
     for feature in SEND_FORMS {
         feature.shape(deps, context, message, &mut form).await?;
     }
     let now = deps.system().now();
-    if deadline_is_too_near(deps, context, now) {
+    if context.last_start.is_some_and(|last| now > last) {
         return Err(RETRY_SOON);
     }
     let permit = ask_gates(deps, context, message, SendMoment::BeforeClaim).await?;
@@ -74,8 +70,8 @@ pub(super) async fn ask_gates(
     moment: SendMoment,
 ) -> StepResult<Option<Timestamp>> {
     let mut until: Option<Timestamp> = None;
-    for gate in SEND_GATES {
-        if gate.moments().contains(&moment) {
+    for (moments, gate) in SEND_GATES {
+        if moments.contains(&moment) {
             let holds = gate.check(deps, context, message).await?;
             until = until.into_iter().chain(holds).min();
         }
@@ -147,17 +143,6 @@ async fn check_not_stalled(
     Err(RETRY_SOON)
 }
 
-/// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`PARK_BEYOND`] is parked.
-fn defer_until_due(deps: &Deps, message: &Outgoing) -> StepResult {
-    let now = deps.system().now();
-    match message.out.not_before {
-        Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
-        Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
-        _ => Ok(()),
-    }
-}
-
 /// Reserves the slot in which the message may leave, and sleeps until the slot if it is near. Returns the slot and the
 /// instance's state. Stops if the instance is not open or the slot is distant.
 async fn reserve_send_slot(
@@ -167,7 +152,7 @@ async fn reserve_send_slot(
 ) -> StepResult<(Timestamp, InstanceState)> {
     let now = deps.system().now();
     let instance = &context.bound.instance;
-    let rate = instance.resolve_rate(&capabilities(deps, context.bound), deps.settings().rate);
+    let rate = instance.resolve_rate(context.capabilities, deps.settings().rate);
     let held = message.out.usable_slot(now);
     let held = held.filter(|slot| *slot <= rate.latest_plausible_time(now));
     let (slot, state) = if let Some(slot) = held {

@@ -1,7 +1,9 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::{Handled, PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, connection_check};
+use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::features::AFTER_COMMIT;
+use crate::hooks::after_commit::SendTerms;
+use crate::hooks::send_gate::PARK_BEYOND;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{record_closed, record_refusal};
 use crate::steps::verdict::Verdict;
@@ -14,7 +16,6 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{DeliveryLink, PortResult, SendOutcome, WriteOutcome};
 use recado_ports::step_commit::{SettlementWrite, StepCommit, StepOutcome, StepRecords};
 use std::time::Duration;
@@ -24,7 +25,7 @@ const FIRST_EVIDENCE_CHECK: SignedDuration = SignedDuration::from_secs(5);
 
 /// Number of attempts in a row without an answer that close an instance, so that its messages are parked. An attempt
 /// counts if it timed out or did not reach the provider. A message that times out several times in a row counts once,
-/// and the provider is asked before the message is sent again ([`connection_check::check_connection`]).
+/// and the provider is asked before the message is sent again ([`crate::gates::instance_state::ConnectionGate`]).
 const TIMEOUTS_MAX: u32 = 2;
 
 /// Stores what the provider's answer tells of the attempt.
@@ -64,7 +65,7 @@ pub(super) async fn settle_outcome(
             Err(RETRY_SOON)
         }
         SendOutcome::Retryable { why, after } => {
-            Err(Box::pin(retry_or_give_up(deps, message, flight, why, after)).await?)
+            Err(Box::pin(retry_or_give_up(deps, context, message, flight, (why, after))).await?)
         }
         SendOutcome::Unknown { why, timed_out } => {
             let timeout = UnansweredAttempt::TimedOut(message.message_id());
@@ -86,6 +87,19 @@ pub(super) async fn settle_outcome(
         }
         SendOutcome::Permanent { reason, why } => Err(Stop::GiveUp(reason, Some(why))),
     }
+}
+
+/// Collects the terms of a message, which features may change.
+pub(super) fn collect_terms<'a>(deps: &'a Deps, bound: &InstanceConfig, message: &Outgoing) -> SendTerms<'a> {
+    let mut terms = SendTerms {
+        backoff: &deps.settings().outbound_backoff,
+        link_kept: bound.tenant.retention.deliveries,
+        made_once: None,
+    };
+    for feature in AFTER_COMMIT {
+        feature.set_terms(deps, bound, message, &mut terms);
+    }
+    terms
 }
 
 /// Counts a refusal that may be one of the whole instance. Where it is, the message waits with all others; else it is given up.
@@ -133,31 +147,26 @@ async fn count_timeout(
 /// Builds the link to the delivery under which a message's statuses will arrive. The key is our own message id if the
 /// provider echoes it, else the provider's id. Returns `None` if the instance's external id or the provider's id is not
 /// known.
-fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -> Option<DeliveryLink> {
+fn make_delivery_link(deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> Option<DeliveryLink> {
+    let bound = context.bound;
     let provider_message_id = message.provider_message_id.clone();
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
     let provider_key = provider_message_id
         .as_ref()
         .map(|id| DeliveryKey::from_provider_id(provider, &instance, id));
-    let (key, provider_key) = if capabilities(deps, bound).echoes_our_id {
+    let (key, provider_key) = if context.capabilities.echoes_our_id {
         let own = DeliveryKey::from_own_id(provider, &instance, &message.message_id());
         (own, provider_key)
     } else {
         (provider_key?, None)
     };
-    let retention = bound.tenant.retention;
-    // The log of deliveries tells the status of an invitation for as long as it has the invitation.
-    let kept = if message.out.invitation.is_some() {
-        retention.deliveries.max(retention.messages)
-    } else {
-        retention.deliveries
-    };
+    let kept = collect_terms(deps, bound, message).link_kept;
     Some(DeliveryLink {
         key,
         provider_key,
         provider_message_id,
         expires: add_duration(deps.system().now(), kept.to_duration()),
-        acknowledgement: await_acknowledgement(deps, bound, message),
+        acknowledgement: await_acknowledgement(deps, context, message),
     })
 }
 
@@ -165,11 +174,11 @@ fn make_delivery_link(deps: &Deps, bound: &InstanceConfig, message: &Outgoing) -
 /// provider's word suffices, or the wait is switched off. Reactions, edits and deletions are not waited for.
 fn await_acknowledgement(
     deps: &Deps,
-    bound: &InstanceConfig,
+    context: SendContext<'_>,
     message: &Outgoing,
 ) -> Option<AwaitedAcknowledgement> {
     let wait = deps.settings().acknowledgement_wait;
-    let is_awaited = capabilities(deps, bound).acceptance_is_local
+    let is_awaited = context.capabilities.acceptance_is_local
         && wait.is_positive()
         && !message.out.simulated
         && !message.content.changes_target();
@@ -195,7 +204,7 @@ pub(super) async fn store_sent(
 ) -> PortResult<WriteOutcome> {
     let sent_to = message.out.attempt_address().clone();
     message.provider_message_id = provider_message_id;
-    let link = make_delivery_link(deps, context.bound, message);
+    let link = make_delivery_link(deps, context, message);
     for feature in AFTER_COMMIT {
         feature.complete_sent_message(deps, message).await?;
     }
@@ -244,7 +253,10 @@ async fn settle_accepted(
             "the provider holds the message back"
         );
     }
-    connection_check::record_accepted_send(deps, context, message, flight.claimed_at).await?;
+    for feature in AFTER_COMMIT {
+        let accepted = feature.attempt_was_accepted(deps, context, message, flight.claimed_at);
+        accepted.await?;
+    }
     Ok(Handled::Finished)
 }
 
@@ -271,10 +283,10 @@ pub(super) async fn requeue_uncounted(
 /// Returns the stop of the message.
 async fn retry_or_give_up(
     deps: &Deps,
+    context: SendContext<'_>,
     message: &mut Outgoing,
     flight: &InFlightSend,
-    why: String,
-    after: Option<Duration>,
+    (why, after): (String, Option<Duration>),
 ) -> PortResult<Stop> {
     let settings = deps.settings();
     let now = deps.system().now();
@@ -282,11 +294,7 @@ async fn retry_or_give_up(
     if attempts >= settings.attempts.outbound {
         return Ok(Stop::GiveUp(Reason::MaxRetriesExceeded, Some(why)));
     }
-    let backoff = if message.out.invitation.is_some() {
-        &settings.delivery_backoff
-    } else {
-        &settings.outbound_backoff
-    };
+    let backoff = collect_terms(deps, context.bound, message).backoff;
     let backoff = backoff.delay_for_attempt(attempts, deps.system().random_u64());
     let asked = after.map(|after| SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX));
     let after = asked.map_or(backoff, |asked| asked.max(backoff));

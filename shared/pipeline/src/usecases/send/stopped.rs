@@ -4,7 +4,7 @@
 //! has its conversation, or the conversation went on without it. It stays void, because epochs only grow.
 
 use super::unknown_outcome::settle_if_already_sent;
-use super::{Handled, SendContext, Stop};
+use super::{Handled, SendContext, Stop, is_queued_reply};
 use crate::measure::{MessageEnd, count_message_end, count_parked};
 use crate::steps::effects::{describe_done_effects, is_left_by_agent};
 use crate::steps::give_up::{cancel_message, give_up_message};
@@ -15,12 +15,10 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::effects::EffectEntry;
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
-use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
-use std::collections::BTreeMap;
 
 /// Does what follows from `stop`. `message` is as its last step left it: the outcome of its attempt is stored. So an earlier takeover is
 /// found here, and a later one finds the message `queued`.
@@ -99,17 +97,13 @@ async fn cancel_unwanted(
     message: &Outgoing,
     reason: Reason,
 ) -> PortResult<Handled> {
-    if let Some(settled) = settle_if_already_sent(deps, context, message).await? {
+    if message.out.maybe_sent
+        && let Some(settled) = settle_if_already_sent(deps, context, message).await?
+    {
         return Ok(settled);
     }
     let cancelled = cancel_message(deps, message, reason).await?;
     Ok(Handled::finished_if(cancelled == WriteOutcome::Written))
-}
-
-/// Returns `true` if the message is `queued` and is a reply that a takeover makes void.
-fn is_queued_reply(message: &Outgoing) -> bool {
-    let out = &message.out;
-    out.yields_to_takeover() && out.state == OutboxState::Queued
 }
 
 /// Returns the conversation of a queued reply that is void. `None` if the reply is not void, or `message` is no queued
@@ -204,35 +198,4 @@ async fn write_cancellation(
         wake_up::enqueue_turn(deps, &conversation, &message.correlation).await?;
     }
     Ok(Handled::Void)
-}
-
-/// The newest known epoch of each conversation, by the conversation's number in the thread.
-#[derive(Debug)]
-pub(super) struct NewestEpochs(BTreeMap<u32, u64>);
-
-impl NewestEpochs {
-    /// Collects the newest epochs from `open` messages. A person's answer carries the epoch that its takeover began.
-    pub(super) fn from_open_messages(open: &[Outgoing]) -> Self {
-        let mut epochs = Self(BTreeMap::new());
-        for message in open {
-            epochs.record_epoch(message, message.out.epoch);
-        }
-        epochs
-    }
-
-    fn record_epoch(&mut self, message: &Outgoing, epoch: u64) {
-        let known = self.0.entry(message.conversation.number_in_thread()).or_default();
-        *known = epoch.max(*known);
-    }
-
-    /// Records that the reply `message` was void, so its conversation has a newer epoch.
-    pub(super) fn record_void_reply(&mut self, message: &Outgoing) {
-        self.record_epoch(message, message.out.epoch.saturating_add(1));
-    }
-
-    /// Returns `true` if `message` is a queued reply of an earlier epoch.
-    pub(super) fn is_void_reply(&self, message: &Outgoing) -> bool {
-        let newest = self.0.get(&message.conversation.number_in_thread()).copied();
-        is_queued_reply(message) && newest > Some(message.out.epoch)
-    }
 }

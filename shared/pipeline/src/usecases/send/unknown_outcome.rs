@@ -1,6 +1,6 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
-use super::settle::store_sent;
+use super::settle::{collect_terms, store_sent};
 use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
@@ -18,7 +18,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortResult, SendEvidence, WriteOutcome};
 
 /// Interval between two checks for evidence.
@@ -124,12 +123,10 @@ async fn repeat_or_give_up(
     context: SendContext<'_>,
     message: &mut Outgoing,
 ) -> PortResult<Stop> {
-    if message.out.is_identity_attempt() {
-        // It is made once.
-        let why = "no evidence that it was sent to the linked identity".to_owned();
-        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
+    if let Some(why) = collect_terms(deps, context.bound, message).made_once {
+        return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why.to_owned())));
     }
-    if message.out.restored && !capabilities(deps, context.bound).has_history {
+    if message.out.restored && !context.capabilities.has_history {
         let why = "restored from a backup, and the provider cannot be asked what was sent since".to_owned();
         return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
@@ -290,15 +287,12 @@ async fn find_echo_evidence(
 }
 
 /// Marks a message as sent if evidence of an earlier attempt appeared after it was queued again. `None`: there is none. Called
-/// before the message is sent again or cancelled. Nothing is looked up if the message is not marked `maybe_sent`.
+/// for what is marked `maybe_sent`, before it is sent again or cancelled.
 pub(super) async fn settle_if_already_sent(
     deps: &Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> PortResult<Option<Handled>> {
-    if !message.out.maybe_sent {
-        return Ok(None);
-    }
     let id = match find_echo_evidence(deps, context.bound, message, None).await? {
         EchoEvidence::Echo(id) => Some(id),
         EchoEvidence::Nothing | EchoEvidence::Failed => {

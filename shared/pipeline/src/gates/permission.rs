@@ -1,18 +1,80 @@
-//! Asks just before each attempt whether a message may leave: its guest may have opted out since it was taken, quiet hours may have begun,
-//! its batch may be stopped, and what it reminds of may be off.
+//! Asks whether a message may still leave, and whether now. It waits until it is due, and is cancelled once what it says is over. Its guest
+//! may have opted out since it was taken, quiet hours may have begun, its batch may be stopped, and what it reminds of may be off.
 
 use super::identity_attempt::keep_sent;
-use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, SendMoment, StepResult, Stop};
+use crate::hooks::after_commit::{AfterCommit, SendTerms};
+use crate::hooks::send_gate::{GateAnswer, PARK_BEYOND, RETRY_SOON, SendContext, SendGate, StepResult, Stop};
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
+use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
 use recado_domain::invitations::{BATCH_PERMIT, BatchState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
 use recado_ports::Deps;
 use recado_ports::ports::WriteOutcome;
 use recado_ports::records::batches::find_batch;
+use recado_ports::records::effects::find_journal;
+
+/// Promise: a message with an end does not leave after it. Other messages do not wait for it in another group either.
+///
+/// Test: `tests/kit/tests/use_cases/openings.rs#what_could_not_leave_before_the_opening_is_cancelled`.
+pub(crate) struct ExpiryGate;
+
+#[async_trait]
+impl SendGate for ExpiryGate {
+    async fn check(&self, deps: &Deps, _context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let Some(end) = message.out.expires_at else {
+            return Ok(None);
+        };
+        let now = deps.system().now();
+        if end <= now && message.out.state == OutboxState::Queued {
+            return Err(Stop::Cancel(Reason::Expired));
+        }
+        Ok(Some(add_duration(now, BATCH_PERMIT)))
+    }
+}
+
+/// Promise: a message leaves not before its time, and neither do those behind it.
+///
+/// Test: `tests/kit/tests/use_cases/waiting.rs#a_retry_waits_and_the_fifth_failure_is_the_last`.
+pub(crate) struct DueGate;
+
+#[async_trait]
+impl SendGate for DueGate {
+    /// A wait of more than [`PARK_BEYOND`] is parked.
+    async fn check(&self, deps: &Deps, _context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let now = deps.system().now();
+        match message.out.not_before {
+            Some(at) if at > add_duration(now, PARK_BEYOND) => Err(Stop::Park(Some(at))),
+            Some(at) if at > now => Err(Stop::Wait(Verdict::retry_at(at, now))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Promise: a reminder does not leave if its appointment was moved or cancelled since the reminder fell due.
+///
+/// Test: `tests/kit/tests/use_cases/reminders.rs#a_reminder_that_still_waits_to_be_sent_goes_with_the_appointment_and_with_its_time`.
+pub(crate) struct VoidReminderGate;
+
+#[async_trait]
+impl SendGate for VoidReminderGate {
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let Some(reminded) = &message.out.reminds_of else {
+            return Ok(None);
+        };
+        let asked_at = deps.system().now();
+        let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
+        if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
+            return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
+        }
+        Err(Stop::Cancel(Reason::Expired))
+    }
+}
 
 /// Promise: nothing else to a contact waits for an invitation that is held back. `reconcile` comes back to it.
 ///
@@ -21,10 +83,6 @@ pub(crate) struct HeldBackGate;
 
 #[async_trait]
 impl SendGate for HeldBackGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::OtherGroup, SendMoment::BeforeDue]
-    }
-
     async fn check(&self, deps: &Deps, _context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         let is_queued = message.out.state == OutboxState::Queued;
         if is_queued && message.out.is_held_back(deps.system().now()) {
@@ -41,10 +99,6 @@ pub(crate) struct PausedBatchGate;
 
 #[async_trait]
 impl SendGate for PausedBatchGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::OtherGroup]
-    }
-
     async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         let is_queued = message.out.state == OutboxState::Queued;
         let Some(batch) = message.out.batch.as_ref().filter(|_| is_queued) else {
@@ -60,19 +114,14 @@ impl SendGate for PausedBatchGate {
 
 /// Promise: who opts out gets no other attempt, quiet hours are quiet, and who stops a batch waits for [`BATCH_PERMIT`] at most.
 ///
-/// What may not leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may have
-/// been sent before.
-///
 /// Tests: `tests/kit/tests/use_cases/possible_sends.rs#who_opts_out_after_an_attempt_of_unknown_outcome_gets_no_other`,
 /// `tests/kit/tests/use_cases/possible_sends.rs#quiet_hours_that_begin_after_an_attempt_of_unknown_outcome_are_quiet`.
 pub(crate) struct PermissionGate;
 
 #[async_trait]
 impl SendGate for PermissionGate {
-    fn moments(&self) -> &'static [SendMoment] {
-        &[SendMoment::BeforeClaim]
-    }
-
+    /// What may not leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may
+    /// have been sent before.
     async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         // The time before the reads: whoever stops a batch after that waits until the permit is over.
         let asked_at = deps.system().now();
@@ -91,6 +140,22 @@ impl SendGate for PermissionGate {
             AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
             AttemptPermission::Paused => Err(Stop::Finished),
             AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
+        }
+    }
+}
+
+impl AfterCommit for PermissionGate {
+    /// An invitation has waits of its own. The log of deliveries tells its status for as long as it has the invitation.
+    fn set_terms<'a>(
+        &self,
+        deps: &'a Deps,
+        bound: &InstanceConfig,
+        message: &Outgoing,
+        terms: &mut SendTerms<'a>,
+    ) {
+        if message.out.invitation.is_some() {
+            terms.backoff = &deps.settings().delivery_backoff;
+            terms.link_kept = terms.link_kept.max(bound.tenant.retention.messages);
         }
     }
 }

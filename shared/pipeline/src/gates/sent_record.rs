@@ -1,8 +1,10 @@
-//! The file of a message that is sent: the bytes of an upload leave in place of its id, and are stored as the file of the message, too.
+//! What the records keep of a message that is sent. The bytes of an upload leave in place of its id, and are stored as the file of the
+//! message, too. A reaction, an edit or a deletion is recorded with the message that it is about.
 
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_form::{MessageForm, SendForm};
 use crate::hooks::send_gate::{SendContext, StepResult};
+use crate::steps::message_changes::record_change;
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use async_trait::async_trait;
 use base64::Engine;
@@ -31,7 +33,13 @@ impl SendForm for SentFile {
         message: &mut Outgoing,
         form: &mut MessageForm,
     ) -> StepResult {
-        let Some(upload) = read_upload(deps, message).await? else {
+        if message.content.media_file().is_none() {
+            return Ok(());
+        }
+        // Read before the attempt begins: a failure of the store costs no attempt. If the upload is gone, the provider's adapter gives
+        // the message up.
+        let found = upload::find_upload(deps, &message.instance, &message.content).await?;
+        let FoundUpload::Stored(upload) = found else {
             return Ok(());
         };
         if form.instead.is_none() {
@@ -52,13 +60,18 @@ impl AfterCommit for SentFile {
     }
 }
 
-/// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
-/// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
-/// adapter gives the message up.
-async fn read_upload(deps: &Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
-    match upload::find_upload(deps, &message.instance, &message.content).await? {
-        FoundUpload::Stored(upload) => Ok(Some(upload)),
-        FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),
+/// Promise: a change that the business sends is shown with its message.
+///
+/// Test: `tests/kit/tests/use_cases/reactions.rs#a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_the_phone`.
+pub(crate) struct SentChange;
+
+#[async_trait]
+impl AfterCommit for SentChange {
+    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
+        if message.content.changes_target() {
+            Box::pin(record_change(deps, &message.to_record())).await?;
+        }
+        Ok(())
     }
 }
 
