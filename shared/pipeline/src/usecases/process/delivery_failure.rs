@@ -126,6 +126,6 @@ fn is_of_an_earlier_attempt(message: &Outgoing, failed: &StatusUpdate, known_as:
     {
         return !is_same_message(&failed_as, sent_as);
     }
-    out.last_claimed_at()
+    out.repeated_at()
         .is_some_and(|claim| !may_concern_attempt(failed.at, claim))
 }

@@ -11,7 +11,7 @@ use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_target::find_sent_message;
 use crate::steps::person_thread::{find_person_thread, learn_identity};
 use crate::steps::wake_up;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::delivery::DeliveryKey;
@@ -20,6 +20,7 @@ use recado_domain::ids::{InstanceId, Ordinal, TokenName};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::hash_text;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
@@ -170,18 +171,18 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         now,
         hashed: None,
     };
-    let wait = deps.settings().unknown_wait;
     let instance = &bound.instance.id;
     let hashed;
     if flights.iter().any(|flight| flight.erased.is_some()) {
         hashed = HashedEcho::from_echo(&load_identity_key(deps).await?, instance, &said);
         said.hashed = Some(&hashed);
     }
-    let mut echoed = Vec::new();
-    for flight in flights {
-        if let Some(echo) = echo_of(deps, instance, &flight, said, wait).await? {
-            echoed.push((flight, echo));
-        }
+    let mut echoed = list_echoed(deps, instance, &flights, said).await?;
+    if echoed.is_empty()
+        && let Some(written_at) = find_time_by_our_clock(deps, &flights, said).await?
+    {
+        said.written_at = written_at;
+        echoed = list_echoed(deps, instance, &flights, said).await?;
     }
     sort_likeliest_first(&mut echoed, &said);
     for (flight, echo) in echoed {
@@ -197,6 +198,55 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         }
     }
     is_known_by_its_status(deps, arrival).await
+}
+
+/// Lists the attempts of which `said` may be the echo, with how sure that is.
+async fn list_echoed(
+    deps: &Deps,
+    instance: &InstanceId,
+    flights: &[InFlightSend],
+    said: OwnMessageEcho<'_>,
+) -> PortResult<Vec<(InFlightSend, Echo)>> {
+    let wait = deps.settings().unknown_wait;
+    let mut echoed = Vec::new();
+    for flight in flights {
+        if let Some(echo) = echo_of(deps, instance, flight, said, wait).await? {
+            echoed.push((flight.clone(), echo));
+        }
+    }
+    Ok(echoed)
+}
+
+/// Returns when `said` was written by our own clock, if that ran ahead of the provider's as the contact's newest message came. `None`: it
+/// did not, or no attempt has these words. Then only the provider's time is known.
+async fn find_time_by_our_clock(
+    deps: &Deps,
+    flights: &[InFlightSend],
+    said: OwnMessageEcho<'_>,
+) -> PortResult<Option<Timestamp>> {
+    let latest = OwnMessageEcho {
+        written_at: said.received_at,
+        ..said
+    };
+    let wait = deps.settings().unknown_wait;
+    let is_meant = |flight: &&InFlightSend| flight.matches_echo(latest, wait).is_some();
+    let place = flights.iter().find(is_meant);
+    let Some((conversation, _)) = place.and_then(|flight| flight.message.conversation_and_ordinal().ok())
+    else {
+        return Ok(None);
+    };
+    let Some((_, history)) = deps.store().find_with_history(&conversation, 50).await? else {
+        return Ok(None);
+    };
+    // The age of a message as it was stored is what the clocks differ by, and how long it was on its way. One that came late tells
+    // nothing.
+    let of_contact = history.iter().filter(|message| message.role == Role::User);
+    let mut ages = of_contact.map(|message| message.stored_at.duration_since(message.written_at));
+    let lead = ages.rfind(|age| *age <= deps.settings().stale_after);
+    let is_ahead = |lead: &SignedDuration| lead.is_positive();
+    Ok(lead
+        .filter(is_ahead)
+        .map(|lead| add_duration(said.written_at, lead).min(said.received_at)))
 }
 
 /// Sorts the attempts of which `said` may be the echo. First comes one that was assigned to this very echo before, by a worker that

@@ -35,7 +35,7 @@ pub(super) async fn reconcile_outcome(
         return Err(RETRY_SOON);
     };
     if let Some(delivery) = find_own_delivery(deps, context.bound, message).await?
-        && let Some(status) = delivery.status_since_claim(Some(claimed_at))
+        && let Some(status) = delivery.status_since_claim(repeat_of(message, claimed_at))
     {
         if status == DeliveryStatus::Failed {
             return Err(FAILED_LATER);
@@ -183,6 +183,11 @@ async fn wait_for_provider(deps: &Deps, message: &Outgoing, claimed_at: jiff::Ti
     }))
 }
 
+/// Returns when the attempt was claimed, if a failure may be of an earlier one.
+fn repeat_of(message: &Outgoing, claimed_at: jiff::Timestamp) -> Option<jiff::Timestamp> {
+    message.out.repeated_at().and(Some(claimed_at))
+}
+
 /// The result of comparing evidence from the provider with the known deliveries.
 enum EvidenceMatch {
     /// The evidence is known to belong to another message of equal text, or to an earlier attempt that failed.
@@ -224,12 +229,14 @@ async fn match_evidence(
         return Ok(EvidenceMatch::Ours);
     };
     // When this status arrived, the delivery was linked to no message, so a failure was not applied yet.
-    Ok(match delivery.status_since_claim(Some(claimed_at)) {
-        Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
-        // It failed before this attempt was claimed, so an earlier attempt brought it.
-        None if delivery.status == Some(DeliveryStatus::Failed) => EvidenceMatch::Another,
-        _ => EvidenceMatch::Ours,
-    })
+    Ok(
+        match delivery.status_since_claim(repeat_of(message, claimed_at)) {
+            Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
+            // It failed before this attempt was claimed, so an earlier attempt brought it.
+            None if delivery.status == Some(DeliveryStatus::Failed) => EvidenceMatch::Another,
+            _ => EvidenceMatch::Ours,
+        },
+    )
 }
 
 /// Returns until when another attempt runs that sends the same text to what may be the same contact. The provider may
@@ -302,7 +309,7 @@ pub(super) async fn settle_if_already_sent(
     let id = match find_echo_evidence(deps, context.bound, message, None).await? {
         EchoEvidence::Echo(id) => Some(id),
         EchoEvidence::Nothing | EchoEvidence::Failed => {
-            let claimed_at = message.out.last_claimed_at();
+            let claimed_at = message.out.repeated_at();
             let delivery = find_own_delivery(deps, context.bound, message).await?;
             let reached = |delivery: &Delivery| {
                 delivery
