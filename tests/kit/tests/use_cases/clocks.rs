@@ -3,6 +3,7 @@
 use crate::batches::{self, expand, leave, progress};
 use crate::effects::with_effect;
 use crate::invitations::{self, try_invite};
+use crate::phone::written;
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
@@ -31,8 +32,8 @@ use std::time::Duration;
 /// Seconds by which the clock runs ahead.
 const TWO_DAYS: i64 = 2 * 86_400;
 
-/// Milliseconds by which the clock runs ahead of the provider's, where it is not set back.
-const AHEAD: i64 = 600_000;
+/// Seconds by which the clock runs ahead of the provider's, where it is not set back.
+const AHEAD: i64 = 600;
 
 /// Works on what the queues hand out now, until they hand out no more.
 async fn work(setup: &Setup) {
@@ -233,27 +234,18 @@ async fn an_echo_that_came_before_the_clock_was_corrected_is_still_ours() {
 
 #[tokio::test]
 async fn while_the_clock_runs_ahead_an_echo_is_ours_and_equal_words_from_before_the_send_are_a_persons() {
-    for (after_claim, typed) in [(1_000, 0), (-130_000, 1)] {
+    for (seconds_ago, typed) in [(619, 0), (750, 1)] {
         let setup = Setup::set(Fixture::new()).await;
-        let contact = setup.fixture.other_contact();
-        let reply = setup.replied_to(&contact).await;
+        let reply = setup.replied_to(&setup.fixture).await;
         setup.times_out();
-        let claimed_at = setup.now().as_millisecond();
         assert_ne!(setup.job(&reply.conversation).await, Verdict::Done);
         setup.pass(20);
-        let arrives = async |id: &str, text: &str, from_me: bool, at: i64| {
-            let address = contact.address.as_str();
-            let said = json!({"address": address, "id": id, "text": text, "from_me": from_me, "sent_at": at - AHEAD});
-            let job = setup.event(EventKind::Message, said).await;
-            assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
-        };
-        arrives("W1", "Alô?", false, setup.now().as_millisecond()).await;
-        let text = reply.content.render_text();
-        arrives("ECHO", &text, true, claimed_at + after_claim).await;
+        written(&setup, "Alô?", false, AHEAD).await;
+        written(&setup, &reply.content.render_text(), true, seconds_ago).await;
         let found = succeed(setup.world.store.find_with_history(&reply.conversation, 10)).await;
         let (conversation, history) = found.unwrap();
         let of_phone = history.iter().filter(|message| message.role == Role::Operator);
-        assert_eq!(of_phone.count(), typed, "{after_claim} ms after the claim");
+        assert_eq!(of_phone.count(), typed, "{seconds_ago} s ago by our clock");
         assert!(typed > 0 || conversation.mode == ConversationMode::Ai);
     }
 }
@@ -268,7 +260,7 @@ async fn while_the_clock_runs_ahead_the_failure_of_a_first_attempt_counts() {
     let failed = StatusUpdate {
         key: DeliveryKey::from_own_id(provider, &external, &reply.message_id()),
         status: DeliveryStatus::Failed,
-        at: add_millis(setup.now(), -AHEAD),
+        at: add_millis(setup.now(), -AHEAD * 1_000),
         provider_message_id: None,
         detail: None,
     };

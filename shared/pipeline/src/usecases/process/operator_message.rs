@@ -177,12 +177,13 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         hashed = HashedEcho::from_echo(&load_identity_key(deps).await?, instance, &said);
         said.hashed = Some(&hashed);
     }
-    let mut echoed = list_echoed(deps, instance, &flights, said).await?;
-    if echoed.is_empty()
-        && let Some(written_at) = find_time_by_our_clock(deps, &flights, said).await?
-    {
-        said.written_at = written_at;
-        echoed = list_echoed(deps, instance, &flights, said).await?;
+    said.written_at = find_time_of_writing(deps, &flights, said).await?;
+    let wait = deps.settings().unknown_wait;
+    let mut echoed = Vec::new();
+    for flight in flights {
+        if let Some(echo) = echo_of(deps, instance, &flight, said, wait).await? {
+            echoed.push((flight, echo));
+        }
     }
     sort_likeliest_first(&mut echoed, &said);
     for (flight, echo) in echoed {
@@ -200,53 +201,32 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
     is_known_by_its_status(deps, arrival).await
 }
 
-/// Lists the attempts of which `said` may be the echo, with how sure that is.
-async fn list_echoed(
-    deps: &Deps,
-    instance: &InstanceId,
-    flights: &[InFlightSend],
-    said: OwnMessageEcho<'_>,
-) -> PortResult<Vec<(InFlightSend, Echo)>> {
-    let wait = deps.settings().unknown_wait;
-    let mut echoed = Vec::new();
-    for flight in flights {
-        if let Some(echo) = echo_of(deps, instance, flight, said, wait).await? {
-            echoed.push((flight.clone(), echo));
-        }
-    }
-    Ok(echoed)
-}
-
-/// Returns when `said` was written by our own clock, if that ran ahead of the provider's as the contact's newest message came. `None`: it
-/// did not, or no attempt has these words. Then only the provider's time is known.
-async fn find_time_by_our_clock(
+/// Returns when `said` was written. If it has the words of an attempt and seems too old for it, our clock may run ahead of the provider's:
+/// by as much, at most, as the age that the contact's newest message had when it was stored. Then that is added.
+async fn find_time_of_writing(
     deps: &Deps,
     flights: &[InFlightSend],
     said: OwnMessageEcho<'_>,
-) -> PortResult<Option<Timestamp>> {
-    let latest = OwnMessageEcho {
-        written_at: said.received_at,
-        ..said
-    };
+) -> PortResult<Timestamp> {
     let wait = deps.settings().unknown_wait;
-    let is_meant = |flight: &&InFlightSend| flight.matches_echo(latest, wait).is_some();
-    let place = flights.iter().find(is_meant);
-    let Some((conversation, _)) = place.and_then(|flight| flight.message.conversation_and_ordinal().ok())
-    else {
-        return Ok(None);
+    let find_echoed = |written_at: Timestamp| {
+        let said = OwnMessageEcho { written_at, ..said };
+        let is_echoed = |flight: &&InFlightSend| flight.matches_echo(said, wait).is_some();
+        flights.iter().find(is_echoed)
     };
-    let Some((_, history)) = deps.store().find_with_history(&conversation, 50).await? else {
-        return Ok(None);
+    let latest = find_echoed(said.received_at);
+    let Some(flight) = latest.filter(|_| find_echoed(said.written_at).is_none()) else {
+        return Ok(said.written_at);
     };
-    // The age of a message as it was stored is what the clocks differ by, and how long it was on its way. One that came late tells
-    // nothing.
+    let place = flight.message.conversation_and_ordinal();
+    let (conversation, _) = place.map_err(|error| PortError::invalid("message", error))?;
+    let found = deps.store().find_with_history(&conversation, 50).await?;
+    let history = found.map(|(_, history)| history).unwrap_or_default();
     let of_contact = history.iter().filter(|message| message.role == Role::User);
     let mut ages = of_contact.map(|message| message.stored_at.duration_since(message.written_at));
-    let lead = ages.rfind(|age| *age <= deps.settings().stale_after);
-    let is_ahead = |lead: &SignedDuration| lead.is_positive();
-    Ok(lead
-        .filter(is_ahead)
-        .map(|lead| add_duration(said.written_at, lead).min(said.received_at)))
+    // One that came late tells nothing.
+    let lead = ages.rfind(|age| !age.is_negative() && *age <= deps.settings().stale_after);
+    Ok(add_duration(said.written_at, lead.unwrap_or_default()).min(said.received_at))
 }
 
 /// Sorts the attempts of which `said` may be the echo. First comes one that was assigned to this very echo before, by a worker that

@@ -39,7 +39,7 @@ const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_mins(1);
 const LOOK_AGAIN_MAX: SignedDuration = SignedDuration::from_mins(15);
 
 /// Number of reads of messages side by side.
-const READS_AT_ONCE: usize = 16;
+pub(super) const READS_AT_ONCE: usize = 16;
 
 /// A batch and how far it is.
 #[derive(Debug, Clone, PartialEq)]
