@@ -253,6 +253,10 @@ pub struct Instance {
     /// secret was not rotated since. Only shown; in a document it has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_salt: Option<SecretSalt>,
+    /// Time at which the instance got its tenant, if another tenant had it before: what arrived earlier is that one's.
+    /// Only shown; in a document it has no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_since: Option<Timestamp>,
     /// `true` if a token of the tenant named `base_url`. Only public hosts and those that the installation lists are then
     /// asked. Only shown; in a document it has no effect.
     #[cfg_attr(feature = "schema", schema(default = false))]

@@ -256,7 +256,7 @@ impl Delivery {
     }
 
     /// Returns the status since the attempt that was claimed at `claimed_at`. With `None`, the status of the message is
-    /// returned, whichever attempt it concerns. A failure before the claim belongs to an earlier attempt and is not
+    /// returned, whichever attempt it concerns: so for a first attempt, which needs no comparison of clocks. A failure before the claim belongs to an earlier attempt and is not
     /// returned. Any other status means that the contact has the message, whichever attempt brought it.
     pub fn status_since_claim(&self, claimed_at: Option<Timestamp>) -> Option<DeliveryStatus> {
         let status = self.status?;

@@ -214,9 +214,9 @@ impl<Out: OutgoingSide> Message<Out> {
     /// count only if they are not older than the newest attempt. A contact's message is always
     /// [`MessageStatus::Delivered`].
     pub fn status_with_delivery(&self, delivery: Option<&Delivery>) -> MessageStatus {
-        let claimed_at = self.out.outbox().and_then(Outbox::last_claimed_at);
+        let repeated_at = self.out.outbox().and_then(Outbox::repeated_at);
         let delivered = delivery
-            .and_then(|delivery| delivery.status_since_claim(claimed_at))
+            .and_then(|delivery| delivery.status_since_claim(repeated_at))
             .map(|status| match status {
                 DeliveryStatus::Sent => MessageStatus::Sent,
                 DeliveryStatus::Delivered => MessageStatus::Delivered,

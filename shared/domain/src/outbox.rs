@@ -292,6 +292,14 @@ impl Outbox {
             .next()
     }
 
+    /// Returns the time at which the newest attempt was claimed, if an earlier one may have reached the provider: a failure may be of
+    /// that one. `None`: a failure is of this attempt, whatever the clocks say.
+    pub fn repeated_at(&self) -> Option<Timestamp> {
+        let is_repeat = self.maybe_sent || self.restored || self.history.len() >= HISTORY_MAX;
+        let claims = self.history.iter().filter(|step| step.what == "sending");
+        self.last_claimed_at().filter(|_| is_repeat || claims.count() > 1)
+    }
+
     /// Returns the time of the newest state change: a message that was redriven waits since then.
     pub fn last_changed_at(&self) -> Option<Timestamp> {
         self.history.iter().next_back().map(|step| step.at)

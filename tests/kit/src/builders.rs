@@ -377,6 +377,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,
             secret_salt: None,
+            tenant_since: None,
             named_by_tenant: false,
         },
         tenant: make_tenant(tenant.clone()),

@@ -147,6 +147,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,
             secret_salt: None,
+            tenant_since: None,
             named_by_tenant: false,
         },
         tenant: make_tenant(tenant.clone()),

@@ -7,12 +7,13 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fields of stored entries of which a document says nothing.
-pub const FIELDS_OF_NO_DOCUMENT: [&str; 5] = [
+pub const FIELDS_OF_NO_DOCUMENT: [&str; 6] = [
     "named_by_tenant",
     "previous_secret_until",
     "removing_since",
     "secret_salt",
     "secret_version",
+    "tenant_since",
 ];
 
 /// What the configuration file said of each entry when it was applied last, by the entry's name ([`name_entry`]).

@@ -1,4 +1,5 @@
-//! The versions and the salt of an instance's webhook secret: which of them count, and how one follows another.
+//! The versions and the salt of an instance's webhook secret: which of them count, and how one follows another. Also what else is kept
+//! with an instance of which a document says nothing.
 
 use super::Instance;
 use crate::ids::Nonce;
@@ -75,6 +76,19 @@ impl Instance {
         self.previous_secret_until = None;
         let (value, since) = (fresh, SecretVersion::FIRST);
         self.secret_salt = Some(SecretSalt { value, since });
+    }
+
+    /// Keeps since when the instance has its tenant: from `now` on, if `known` has another. What the document says of it has no
+    /// effect.
+    pub fn keep_tenant_since(&mut self, known: Option<&Instance>, now: Timestamp) {
+        let moved = known.filter(|known| known.tenant != self.tenant).map(|_| now);
+        self.tenant_since = moved.or_else(|| known.and_then(|known| known.tenant_since));
+    }
+
+    /// Returns `true` if another tenant had the instance at `at`. A change that lies ahead of `now` is of a clock that was set back: it
+    /// tells nothing.
+    pub fn had_other_tenant(&self, at: Timestamp, now: Timestamp) -> bool {
+        self.tenant_since.is_some_and(|since| since <= now && at < since)
     }
 
     /// Keeps who named the base URL. An unchanged one has the namer that it had; a new one is named by the present caller,
@@ -233,6 +247,22 @@ mod tests {
             written.keep_secret(Some(&moved), nonce("s"));
             assert_eq!(written, created(), "the entry of another tenant");
         }
+    }
+
+    #[test]
+    fn what_arrived_before_an_instance_got_its_tenant_is_anothers() {
+        let at = from_unix_millis;
+        let mut given = instance();
+        given.tenant = crate::ids::TenantId::parse("other").unwrap();
+        given.tenant_since = Some(at(1_000));
+        given.keep_tenant_since(None, at(50));
+        assert_eq!(given.tenant_since, None, "it is new");
+        given.keep_tenant_since(Some(&instance()), at(50));
+        let known = given.clone();
+        given.keep_tenant_since(Some(&known), at(90));
+        let found =
+            [(49, 60), (50, 60), (10, 49)].map(|(arrived, now)| given.had_other_tenant(at(arrived), at(now)));
+        assert_eq!(found, [true, false, false]);
     }
 
     #[test]

@@ -144,10 +144,11 @@ impl Batch {
         self.state == BatchState::Running && self.expanded >= self.recipients
     }
 
-    /// Returns `true` if invitations of this chunk may exist whose recipients still count as waiting: the batch was cancelled, and its last
-    /// piece, which is of this chunk, may have been cut off. Nobody goes on with it.
+    /// Returns `true` if invitations of this chunk may exist whose recipients still count as waiting: the batch is paused or cancelled, and
+    /// its last piece, which is of this chunk, may have been cut off. Nobody goes on with it until the batch is resumed.
     pub fn is_cut_off_in(&self, chunk: usize) -> bool {
-        self.state == BatchState::Cancelled && chunk == self.expanded / BATCH_CHUNK
+        let is_stopped = matches!(self.state, BatchState::Paused | BatchState::Cancelled);
+        is_stopped && chunk == self.expanded / BATCH_CHUNK
     }
 
     /// Ends a batch of whose recipients none waits any more, with the numbers of what became of them. Returns `false` if it does

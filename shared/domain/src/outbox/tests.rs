@@ -44,6 +44,20 @@ fn an_attempt_that_never_reached_the_provider_is_not_counted() {
 }
 
 #[test]
+fn a_failure_may_be_of_an_earlier_attempt_only_where_there_was_one() {
+    let (mut message, at) = (message(), from_unix_millis);
+    message.claim_attempt(nonce("a"), at(1), at(2)).unwrap();
+    message.mark_unknown(at(3), "timeout").unwrap();
+    assert_eq!(
+        (message.repeated_at(), message.last_claimed_at()),
+        (None, Some(at(1)))
+    );
+    message.requeue_unknown(at(4)).unwrap();
+    message.claim_attempt(nonce("b"), at(5), at(6)).unwrap();
+    assert_eq!(message.repeated_at(), Some(at(5)));
+}
+
+#[test]
 fn a_repeat_after_an_unknown_outcome_is_marked() {
     let mut message = message();
     message

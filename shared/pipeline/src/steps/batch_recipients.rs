@@ -50,13 +50,8 @@ async fn forget_in_chunk(deps: &Deps, chunk: Versioned<BatchChunk>, guests: &[&G
         {
             return Ok(WriteAttempt::Done(()));
         }
-        let BatchChunk {
-            tenant,
-            batch,
-            number,
-            ..
-        } = &chunk.record;
-        let found = find_batch_chunk(deps.store(), tenant, batch, *number).await?;
+        let known = &chunk.record;
+        let found = find_batch_chunk(deps.store(), &known.tenant, &known.batch, known.number).await?;
         Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
     })
     .await

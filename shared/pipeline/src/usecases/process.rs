@@ -80,13 +80,14 @@ async fn apply_event(deps: &Deps, job: &InboundJob, receives: u32) -> PortResult
     handle_event(deps, job, &bound, receives).await
 }
 
-/// Returns the event's instance. `None`: the instance is not configured or not enabled, and the event is settled without it.
+/// Returns the event's instance. `None`: the instance is not configured, not enabled or was another tenant's when the event arrived, and
+/// the event is settled without it.
 async fn find_instance_or_settle(deps: &Deps, job: &InboundJob) -> PortResult<Option<Arc<InstanceConfig>>> {
     let store = deps.store();
     let Some(bound) = find_config_by_external(store, job.provider, &job.external).await? else {
         if was_instance_removed(store, job.provider, &job.external).await? {
             tracing::info!("event of a removed instance ignored");
-            ignore_event(deps, job, None).await?;
+            ignore_event(deps, job, (None, None)).await?;
             return Ok(None);
         }
         tracing::warn!("event of an instance that is not configured");
@@ -95,7 +96,13 @@ async fn find_instance_or_settle(deps: &Deps, job: &InboundJob) -> PortResult<Op
     };
     if !bound.is_enabled() {
         tracing::info!(instance_id = %bound.instance.id, "event of a disabled instance ignored");
-        ignore_event(deps, job, Some(&bound.tenant)).await?;
+        ignore_event(deps, job, (Some(&bound.tenant), None)).await?;
+        return Ok(None);
+    }
+    let now = deps.system().now();
+    if bound.instance.had_other_tenant(job.received_at, now) {
+        tracing::warn!(instance_id = %bound.instance.id, "event from when another tenant had the instance ignored");
+        ignore_event(deps, job, (None, Some(Reason::UnknownInstance))).await?;
         return Ok(None);
     }
     Ok(Some(bound))
@@ -220,13 +227,17 @@ async fn give_up_as_poison(
 }
 
 /// Finishes an event that changes nothing.
-async fn ignore_event(deps: &Deps, job: &InboundJob, tenant: Option<&Tenant>) -> PortResult<()> {
+async fn ignore_event(
+    deps: &Deps,
+    job: &InboundJob,
+    (tenant, reason): (Option<&Tenant>, Option<Reason>),
+) -> PortResult<()> {
     measure::count_ignored_event(job.provider);
     let processed = ProcessingRecord {
         started_at: deps.system().now(),
         enqueued: FollowUpJob::Ignored,
     };
-    finish_event(deps, job, tenant, (processed, None)).await?;
+    finish_event(deps, job, tenant, (processed, reason)).await?;
     delete_applied_body(deps, job).await;
     delete_left_file(deps, job).await;
     Ok(())
@@ -239,10 +250,8 @@ async fn finish_event(
     tenant: Option<&Tenant>,
     (processed, reason): (ProcessingRecord, Option<Reason>),
 ) -> PortResult<()> {
-    let finish = EventFinish {
-        reason,
-        ..build_event_finish(deps, job, tenant, processed)
-    };
+    let mut finish = build_event_finish(deps, job, tenant, processed);
+    finish.reason = reason;
     deps.store()
         .change_event(&job.event, EventChange::Finish(&finish))
         .await
@@ -257,14 +266,12 @@ fn build_event_finish(
     processed: ProcessingRecord,
 ) -> EventFinish {
     let now = deps.system().now();
-    let ttl = event_period(deps, tenant);
+    let mut ttl = event_period(deps, tenant);
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
     // can no longer repeat the webhook, so that the next equal event counts as a new event.
-    let ttl = if job.lookalike {
-        ttl.min(LOOKALIKE_DEDUP)
-    } else {
-        ttl
-    };
+    if job.lookalike {
+        ttl = ttl.min(LOOKALIKE_DEDUP);
+    }
     EventFinish {
         processed,
         at: now,

@@ -291,6 +291,7 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     instance.secret_version = SecretVersion::try_from(2).unwrap();
     instance.previous_secret_until = Some(far_ahead());
     instance.secret_salt = serde_json::from_value(json!({"value": "0".repeat(32), "since": 2})).unwrap();
+    instance.tenant_since = Some(far_ahead());
     instance.named_by_tenant = true;
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
     fixture.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));

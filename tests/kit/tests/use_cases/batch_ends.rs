@@ -1,12 +1,15 @@
 //! How batches of invitations end: finished once each delivery reached its end, or cancelled, which frees what was not sent.
 
 use crate::batches::{
-    expand, guest_id, leave, look_for_end, message_of, order, progress, request, run, take, with_guests,
+    add_guests, expand, guest_id, leave, look_for_end, message_of, order, progress, request, run, take,
+    with_guests,
 };
 use crate::erasure::cut_off;
-use crate::invitations::{occasion_id, try_invite};
+use crate::invitation_rules::capped;
+use crate::invitations::{occasion_id, setup_with, try_invite};
 use crate::world::Setup;
 use recado_domain::access::Caller;
+use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::ids::{BatchId, GuestId};
 use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, InvitationState, InvitationStatus, RecipientStatus,
@@ -247,8 +250,7 @@ async fn leave_if_made(setup: &Setup, batch: &Batch, number: usize) {
 #[tokio::test]
 async fn a_cancelled_batch_tells_what_phones_got_wherever_its_piece_was_cut_off() {
     for leaves_before in [true, false] {
-        let mut polls = 1;
-        loop {
+        for polls in 1.. {
             let setup = with_guests(2).await;
             let batch = take(&setup, request(0..2, None)).await.unwrap().batch;
             let ended = cut_off(run(&setup, &batch.make_job(0), 1), polls).await;
@@ -270,7 +272,35 @@ async fn a_cancelled_batch_tells_what_phones_got_wherever_its_piece_was_cut_off(
                 assert_eq!(sent, usize::from(leaves_before));
                 break;
             }
-            polls += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_paused_batch_tells_what_phones_got_wherever_its_piece_was_cut_off_and_goes_on() {
+    // With a cap an invitation is stored before its message, else by one write with it.
+    for rules in [DeliveryRules::default(), capped()] {
+        for polls in 1.. {
+            let setup = add_guests(setup_with(rules.clone()).await, 2).await;
+            let batch = take(&setup, request(0..2, None)).await.unwrap().batch;
+            let ended = cut_off(run(&setup, &batch.make_job(0), 1), polls).await;
+            leave_if_made(&setup, &batch, 0).await;
+            let sent = usize::try_from(setup.world.providers.sent()).unwrap();
+            order(&setup, &batch.id, BatchOrder::Pause).await.unwrap();
+            let counts = progress(&setup, &batch.id).await.counts;
+            assert_eq!((counts.sent, counts.queued), (sent, 2 - sent), "{polls}");
+            order(&setup, &batch.id, BatchOrder::Resume).await.unwrap();
+            expand(&setup, &batch.id).await;
+            leave(&setup, &batch, 0..2).await;
+            assert_eq!(
+                setup.world.providers.sent(),
+                2,
+                "{polls}: each of the guests once"
+            );
+            if ended {
+                assert_eq!(sent, 1);
+                break;
+            }
         }
     }
 }

@@ -184,8 +184,7 @@ async fn jobs_that_come_twice_or_late_invite_nobody_twice() {
 
 #[tokio::test]
 async fn a_piece_that_is_cut_off_anywhere_leaves_a_job_that_goes_on() {
-    let mut polls = 1;
-    loop {
+    for polls in 1.. {
         let setup = with_guests(3).await;
         let batch = take(&setup, request(0..3, None)).await.unwrap().batch;
         let mut jobs = setup.due_turns().await;
@@ -209,7 +208,6 @@ async fn a_piece_that_is_cut_off_anywhere_leaves_a_job_that_goes_on() {
         if ended {
             return;
         }
-        polls += 1;
     }
 }
 

@@ -3,23 +3,26 @@
 use crate::batches::{self, expand, leave, progress};
 use crate::effects::with_effect;
 use crate::invitations::{self, try_invite};
+use crate::phone::written;
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::effects::EntryEnd;
 use recado_domain::event::EventKind;
 use recado_domain::ids::MessageId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::message::{MessageStatus, Role};
+use recado_domain::millis::add_millis;
 use recado_pipeline::deliver::AcceptedMessage;
 use recado_pipeline::ports::{
     ClaimOutcome, ConnectionAnswer, Conversations, Instances, OutboxStore, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, operate, process};
-use recado_testkit::builders::{Fixture, claimed, correlation};
+use recado_testkit::builders::{Fixture, claimed, correlation, far_ahead};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::read_journal;
@@ -28,6 +31,9 @@ use std::time::Duration;
 
 /// Seconds by which the clock runs ahead.
 const TWO_DAYS: i64 = 2 * 86_400;
+
+/// Seconds by which the clock runs ahead of the provider's, where it is not set back.
+const AHEAD: i64 = 600;
 
 /// Works on what the queues hand out now, until they hand out no more.
 async fn work(setup: &Setup) {
@@ -224,6 +230,45 @@ async fn an_echo_that_came_before_the_clock_was_corrected_is_still_ours() {
         assert_eq!(conversation.unwrap().mode, ConversationMode::Ai);
         assert_eq!(setup.world.providers.sent(), 1);
     }
+}
+
+#[tokio::test]
+async fn while_the_clock_runs_ahead_an_echo_is_ours_and_equal_words_from_before_the_send_are_a_persons() {
+    for (seconds_ago, typed) in [(619, 0), (750, 1)] {
+        let setup = Setup::set(Fixture::new()).await;
+        let reply = setup.replied_to(&setup.fixture).await;
+        setup.times_out();
+        assert_ne!(setup.job(&reply.conversation).await, Verdict::Done);
+        setup.pass(20);
+        written(&setup, "Alô?", false, AHEAD).await;
+        written(&setup, &reply.content.render_text(), true, seconds_ago).await;
+        let found = succeed(setup.world.store.find_with_history(&reply.conversation, 10)).await;
+        let (conversation, history) = found.unwrap();
+        let of_phone = history.iter().filter(|message| message.role == Role::Operator);
+        assert_eq!(of_phone.count(), typed, "{seconds_ago} s ago by our clock");
+        assert!(typed > 0 || conversation.mode == ConversationMode::Ai);
+    }
+}
+
+#[tokio::test]
+async fn while_the_clock_runs_ahead_the_failure_of_a_first_attempt_counts() {
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
+    setup.times_out();
+    let _ = setup.job(&reply.conversation).await;
+    let (provider, external) = (setup.fixture.bound.instance.provider, setup.fixture.external());
+    let failed = StatusUpdate {
+        key: DeliveryKey::from_own_id(provider, &external, &reply.message_id()),
+        status: DeliveryStatus::Failed,
+        at: add_millis(setup.now(), -AHEAD * 1_000),
+        provider_message_id: None,
+        detail: None,
+    };
+    succeed(setup.world.store.record_status(&failed, far_ahead(), None)).await;
+    setup.pass(60);
+    let _ = setup.job(&reply.conversation).await;
+    assert_eq!(status(&setup, &reply.message_id()).await, MessageStatus::Failed);
+    assert_eq!(setup.world.providers.sent(), 1);
 }
 
 #[tokio::test]

@@ -155,6 +155,34 @@ async fn a_tenant_that_gets_an_instance_neither_sees_nor_sends_what_the_one_befo
 }
 
 #[tokio::test]
+async fn an_event_that_waited_while_its_instance_changed_hands_is_ignored_and_a_later_one_is_not() {
+    let (setup, other) = (setup().await, Fixture::new());
+    let address = setup.fixture.address.as_str();
+    let arrives = async |id: &str| {
+        let payload = json!({"address": address, "id": id, "text": "oi", "from_me": false});
+        setup.event(EventKind::Message, payload).await
+    };
+    let before = arrives("W1").await;
+    setup.pass(1);
+    let mut given = setup.fixture.clone();
+    give_to(&other, &mut given);
+    let (caller, document) = (Caller::installation(), given.document());
+    let applied = apply_configuration(&setup.world, &caller, document, ApplyOptions::default());
+    Box::pin(applied).await.unwrap();
+    let after = arrives("W2").await;
+    let store = &setup.world.store;
+    assert_eq!(setup.receive(&before, 1).await, Verdict::Done);
+    let record = succeed(store.find_event(&before.event)).await.unwrap();
+    assert_eq!(record.reason, Some(Reason::UnknownInstance));
+    let thread = setup.fixture.thread();
+    assert_eq!(succeed(store.find_latest_conversation(&thread)).await, None);
+    assert_eq!(succeed(count_dead_letters(store, None)).await.count_of(None), 0);
+    assert_eq!(setup.receive(&after, 1).await, Verdict::Done);
+    let begun = succeed(store.find_latest_conversation(&thread)).await;
+    assert_eq!(begun.unwrap().tenant, other.bound.tenant.id);
+}
+
+#[tokio::test]
 async fn a_reply_that_is_made_while_its_instance_changes_hands_waits() {
     let (setup, other) = (setup().await, Fixture::new());
     setup.message(&setup.fixture, "W1", "oi", false).await;

@@ -9,8 +9,8 @@ use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::{Fixture, identity_key};
 use serde_json::json;
 
-/// A message arrives that was written so many seconds ago.
-async fn written(setup: &Setup, id: &str, from_me: bool, seconds_ago: i64) {
+/// A message arrives that was written so many seconds ago. Its id is its text.
+pub(crate) async fn written(setup: &Setup, id: &str, from_me: bool, seconds_ago: i64) {
     let sent_at = setup.now().as_millisecond() - seconds_ago * 1_000;
     let address = setup.fixture.address.as_str();
     let payload = json!({"address": address, "id": id, "text": id, "from_me": from_me, "sent_at": sent_at});

@@ -78,6 +78,28 @@ fn a_cancelled_batch_never_runs_again() {
 }
 
 #[test]
+fn a_batch_that_nobody_goes_on_with_may_have_been_cut_off_in_the_chunk_of_its_next_recipient() {
+    for (state, may_be) in [
+        (BatchState::Running, false),
+        (BatchState::Paused, true),
+        (BatchState::Cancelled, true),
+        (BatchState::Finished, false),
+    ] {
+        let expanded = BATCH_CHUNK + 1;
+        let one = Batch {
+            state,
+            expanded,
+            ..batch(2 * BATCH_CHUNK)
+        };
+        assert_eq!(
+            (one.is_cut_off_in(0), one.is_cut_off_in(1)),
+            (false, may_be),
+            "{state:?}"
+        );
+    }
+}
+
+#[test]
 fn invitations_of_a_batch_have_ids_of_their_own() {
     let one = batch(2);
     assert_eq!(

@@ -54,7 +54,7 @@ fn describe_version(instance: &Instance) -> String {
     )
 }
 
-/// Keeps with each instance what makes its webhook secrets, and who named its base URL. A document says nothing of them.
+/// Keeps with each instance what no document says: its webhook secrets, the time of its tenant, and who named its base URL.
 pub(super) fn keep_instance_records(
     deps: &Deps,
     caller: &Caller,
@@ -64,6 +64,7 @@ pub(super) fn keep_instance_records(
     for instance in &mut change.instances {
         let stored = known.instances.iter().find(|known| known.id == instance.id);
         instance.keep_secret(stored, generate_nonce(deps.system()));
+        instance.keep_tenant_since(stored, deps.system().now());
         instance.keep_namer(stored, caller.scope.tenant().is_some());
     }
 }

@@ -27,18 +27,11 @@ pub(super) async fn record_delivery_failure(
 ) -> PortResult<()> {
     let instance = &event.bound.instance.id;
     let now = deps.system().now();
-    deps.store()
-        .record_status(
-            &failed.update,
-            add_duration(now, deps.settings().delivery_ttl),
-            None,
-        )
-        .await?;
-    let delivery = deps.store().find_delivery(&failed.update.key).await?;
-    let (id, known_as) = delivery.map_or((None, None), |delivery| {
-        (delivery.message, delivery.provider_message_id)
-    });
-    let id = match id {
+    let (update, expires) = (&failed.update, add_duration(now, deps.settings().delivery_ttl));
+    deps.store().record_status(update, expires, None).await?;
+    let found = deps.store().find_delivery(&failed.update.key).await?;
+    let delivery = found.unwrap_or_default();
+    let id = match delivery.message {
         Some(id) => Some(id),
         None => find_by_recipient(deps, event, failed).await?,
     };
@@ -53,20 +46,15 @@ pub(super) async fn record_delivery_failure(
         tracing::warn!(message_id = %id, "a failure of another instance's message was dropped");
         return Ok(());
     }
-    if is_of_an_earlier_attempt(&message, &failed.update, known_as) {
+    if is_of_an_earlier_attempt(&message, &failed.update, delivery.provider_message_id) {
         tracing::info!(message_id = %id, "an attempt failed that was repeated since");
         return note_failure(deps, event, &message, true).await;
     }
-    let marked = message
-        .out
-        .mark_dead(now, failed.reason, Some(failed.error.clone()));
-    if marked.is_ok() {
-        if deps
-            .store()
-            .update_closed_message(&message.to_record(), None)
-            .await?
-            == WriteOutcome::Conflict
-        {
+    let why = Some(failed.error.clone());
+    if message.out.mark_dead(now, failed.reason, why).is_ok() {
+        let record = message.to_record();
+        let written = deps.store().update_closed_message(&record, None).await?;
+        if written == WriteOutcome::Conflict {
             return Err(PortError::contended("message"));
         }
         count_message_end(instance, MessageEnd::Undelivered);
@@ -126,6 +114,6 @@ fn is_of_an_earlier_attempt(message: &Outgoing, failed: &StatusUpdate, known_as:
     {
         return !is_same_message(&failed_as, sent_as);
     }
-    out.last_claimed_at()
+    out.repeated_at()
         .is_some_and(|claim| !may_concern_attempt(failed.at, claim))
 }

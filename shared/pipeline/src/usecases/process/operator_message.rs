@@ -11,7 +11,7 @@ use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_target::find_sent_message;
 use crate::steps::person_thread::{find_person_thread, learn_identity};
 use crate::steps::wake_up;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::delivery::DeliveryKey;
@@ -20,6 +20,7 @@ use recado_domain::ids::{InstanceId, Ordinal, TokenName};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::hash_text;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
@@ -170,13 +171,14 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         now,
         hashed: None,
     };
-    let wait = deps.settings().unknown_wait;
     let instance = &bound.instance.id;
     let hashed;
     if flights.iter().any(|flight| flight.erased.is_some()) {
         hashed = HashedEcho::from_echo(&load_identity_key(deps).await?, instance, &said);
         said.hashed = Some(&hashed);
     }
+    said.written_at = find_time_of_writing(deps, &flights, said).await?;
+    let wait = deps.settings().unknown_wait;
     let mut echoed = Vec::new();
     for flight in flights {
         if let Some(echo) = echo_of(deps, instance, &flight, said, wait).await? {
@@ -197,6 +199,34 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         }
     }
     is_known_by_its_status(deps, arrival).await
+}
+
+/// Returns when `said` was written. If it has the words of an attempt and seems too old for it, our clock may run ahead of the provider's:
+/// by as much, at most, as the age that the contact's newest message had when it was stored. Then that is added.
+async fn find_time_of_writing(
+    deps: &Deps,
+    flights: &[InFlightSend],
+    said: OwnMessageEcho<'_>,
+) -> PortResult<Timestamp> {
+    let wait = deps.settings().unknown_wait;
+    let find_echoed = |written_at: Timestamp| {
+        let said = OwnMessageEcho { written_at, ..said };
+        let is_echoed = |flight: &&InFlightSend| flight.matches_echo(said, wait).is_some();
+        flights.iter().find(is_echoed)
+    };
+    let latest = find_echoed(said.received_at);
+    let Some(flight) = latest.filter(|_| find_echoed(said.written_at).is_none()) else {
+        return Ok(said.written_at);
+    };
+    let place = flight.message.conversation_and_ordinal();
+    let (conversation, _) = place.map_err(|error| PortError::invalid("message", error))?;
+    let found = deps.store().find_with_history(&conversation, 50).await?;
+    let history = found.map(|(_, history)| history).unwrap_or_default();
+    let of_contact = history.iter().filter(|message| message.role == Role::User);
+    let mut ages = of_contact.map(|message| message.stored_at.duration_since(message.written_at));
+    // One that came late tells nothing.
+    let lead = ages.rfind(|age| !age.is_negative() && *age <= deps.settings().stale_after);
+    Ok(add_duration(said.written_at, lead.unwrap_or_default()).min(said.received_at))
 }
 
 /// Sorts the attempts of which `said` may be the echo. First comes one that was assigned to this very echo before, by a worker that

@@ -33,8 +33,10 @@ pub(super) async fn reconcile_outcome(
     let OutboxState::Unknown { nonce, claimed_at } = message.out.state.clone() else {
         return Err(RETRY_SOON);
     };
+    // Of a first attempt every failure counts.
+    let counts_from = message.out.repeated_at().and(Some(claimed_at));
     if let Some(delivery) = find_own_delivery(deps, context.bound, message).await?
-        && let Some(status) = delivery.status_since_claim(Some(claimed_at))
+        && let Some(status) = delivery.status_since_claim(counts_from)
     {
         if status == DeliveryStatus::Failed {
             return Err(FAILED_LATER);
@@ -58,7 +60,7 @@ pub(super) async fn reconcile_outcome(
     match evidence {
         SendEvidence::Sent { provider_message_id } => {
             let found = provider_message_id.as_ref();
-            match match_evidence(deps, context, message, found, claimed_at).await? {
+            match match_evidence(deps, context, message, found, counts_from).await? {
                 EvidenceMatch::Another => {}
                 EvidenceMatch::Unclear { until } => {
                     return Err(Stop::Later(Verdict::retry_at(until, now)));
@@ -166,8 +168,7 @@ async fn find_own_delivery(
 /// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
 /// is given up.
 async fn wait_for_provider(deps: &Deps, message: &Outgoing, claimed_at: jiff::Timestamp) -> PortResult<Stop> {
-    let limit = deps.settings().parked_max;
-    if deps.system().now() >= add_duration(claimed_at, limit) {
+    if deps.system().now() >= add_duration(claimed_at, deps.settings().parked_max) {
         let why = "the provider could not be asked".to_owned();
         return Ok(Stop::GiveUp(Reason::UnknownOutcome, Some(why)));
     }
@@ -197,7 +198,7 @@ async fn match_evidence(
     context: SendContext<'_>,
     message: &Outgoing,
     found: Option<&String>,
-    claimed_at: jiff::Timestamp,
+    counts_from: Option<jiff::Timestamp>,
 ) -> PortResult<EvidenceMatch> {
     let instance = &context.bound.instance;
     let (Some(id), Some(external)) = (found, instance.resolve_external_id()) else {
@@ -221,7 +222,7 @@ async fn match_evidence(
         return Ok(EvidenceMatch::Ours);
     };
     // When this status arrived, the delivery was linked to no message, so a failure was not applied yet.
-    Ok(match delivery.status_since_claim(Some(claimed_at)) {
+    Ok(match delivery.status_since_claim(counts_from) {
         Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
         // It failed before this attempt was claimed, so an earlier attempt brought it.
         None if delivery.status == Some(DeliveryStatus::Failed) => EvidenceMatch::Another,
@@ -296,13 +297,9 @@ pub(super) async fn settle_if_already_sent(
     let id = match find_echo_evidence(deps, context.bound, message, None).await? {
         EchoEvidence::Echo(id) => Some(id),
         EchoEvidence::Nothing | EchoEvidence::Failed => {
-            let claimed_at = message.out.last_claimed_at();
             let delivery = find_own_delivery(deps, context.bound, message).await?;
-            let reached = |delivery: &Delivery| {
-                delivery
-                    .status_since_claim(claimed_at)
-                    .is_some_and(|status| status != DeliveryStatus::Failed)
-            };
+            let is_good = |status: DeliveryStatus| status != DeliveryStatus::Failed;
+            let reached = |delivery: &Delivery| delivery.status.is_some_and(is_good);
             let Some(delivery) = delivery.filter(reached) else {
                 return Ok(None);
             };

@@ -289,13 +289,8 @@ async fn store_statuses(deps: &Deps, chunk: Versioned<BatchChunk>, made: &MadeIn
         if save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Written {
             return Ok(WriteAttempt::Done(()));
         }
-        let BatchChunk {
-            tenant,
-            batch,
-            number,
-            ..
-        } = &chunk.record;
-        let stored = find_recipients(deps, (tenant, batch), *number).await?;
+        let known = &chunk.record;
+        let stored = find_recipients(deps, (&known.tenant, &known.batch), known.number).await?;
         Ok(WriteAttempt::Lost(stored))
     })
     .await

@@ -3,6 +3,7 @@
 
 use super::super::InvitationError;
 use super::super::lookup::view_listed_invitation;
+use super::made_invitation::status_of;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::verdict::Verdict;
@@ -11,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, InvitationId, TenantId};
 use recado_domain::invitations::{
-    Batch, BatchChunk, BatchCounts, BatchRecipient, Invitation, InvitationState, InvitationStatus,
-    RecipientStatus,
+    Batch, BatchChunk, BatchCounts, BatchRecipient, BatchState, Invitation, InvitationState,
+    InvitationStatus, RecipientStatus,
 };
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
@@ -38,7 +39,7 @@ const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_mins(1);
 const LOOK_AGAIN_MAX: SignedDuration = SignedDuration::from_mins(15);
 
 /// Number of reads of messages side by side.
-const READS_AT_ONCE: usize = 16;
+pub(super) const READS_AT_ONCE: usize = 16;
 
 /// A batch and how far it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,7 @@ pub struct BatchProgress {
 /// The recipients that are looked at again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecipientLook {
-    /// Those whose status may change, and in a cancelled batch those whose piece was cut off.
+    /// Those whose status may change, and in a paused or cancelled batch those whose piece was cut off.
     Changing,
     /// Those whose delivery has not reached its end.
     Open,
@@ -189,7 +190,7 @@ async fn refresh_chunk(
 ) -> PortResult<()> {
     let is_included = look.includes(batch, &chunk.record);
     let wanted = chunk.record.recipients.iter().enumerate();
-    let places: Vec<(usize, InvitationId)> = wanted
+    let mut places: Vec<(usize, InvitationId)> = wanted
         .filter(|(_, recipient)| is_included(recipient))
         .filter_map(|(place, recipient)| Some((place, batch.derive_invitation_id(recipient.guest.as_ref()?))))
         .collect();
@@ -197,6 +198,12 @@ async fn refresh_chunk(
     let read = read_invitations(deps.store(), &batch.tenant, &ids).await?;
     let read = read.into_iter().map(|found| found.record);
     let mut read: HashMap<InvitationId, Invitation> = read.map(|one| (one.id.clone(), one)).collect();
+    if batch.state == BatchState::Paused {
+        // What is not made yet still waits: it is made once the batch is resumed.
+        let recipients = &chunk.record.recipients;
+        let is_made = |id: &InvitationId| read.get(id).and_then(status_of).is_some();
+        places.retain(|(place, id)| recipients[*place].status != RecipientStatus::Waiting || is_made(id));
+    }
     let named = places.into_iter().map(|(place, id)| {
         let found = read.remove(&id);
         (place, id, found)

@@ -2,7 +2,7 @@
 
 use super::super::InvitationError;
 use super::super::lookup::view_listed_invitation;
-use super::progress::{CHUNKS_AT_ONCE, RecipientLook, refresh_if_stale};
+use super::progress::{CHUNKS_AT_ONCE, READS_AT_ONCE, RecipientLook, refresh_if_stale};
 use crate::steps::invited_tenant::choose_tenant;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
@@ -13,9 +13,6 @@ use recado_ports::ports::{Page, PageRequest, PortResult};
 use recado_ports::records::batches::{find_batch, find_batch_chunk};
 use recado_ports::records::invitations::read_invitations;
 use std::collections::HashMap;
-
-/// Number of messages that are read side by side.
-const READS_AT_ONCE: usize = 16;
 
 /// A recipient of a batch, as a list of them shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +72,7 @@ async fn add_failures(
     batch: &Batch,
     items: Vec<(Option<GuestId>, RecipientStatus)>,
 ) -> PortResult<Vec<ListedRecipient>> {
-    let listed: Vec<ListedRecipient> = items
+    let mut listed: Vec<ListedRecipient> = items
         .into_iter()
         .map(|(guest, status)| ListedRecipient {
             invited: guest.map(|guest| (guest.clone(), batch.derive_invitation_id(&guest))),
@@ -99,15 +96,11 @@ async fn add_failures(
         .try_collect()
         .await?;
     let mut failures: HashMap<InvitationId, Option<String>> = failures.into_iter().collect();
-    let explained = listed.into_iter().map(|one| ListedRecipient {
-        failure: one
-            .invited
-            .as_ref()
-            .and_then(|(_, id)| failures.remove(id))
-            .flatten(),
-        ..one
-    });
-    Ok(explained.collect())
+    for one in &mut listed {
+        let told = one.invited.as_ref().and_then(|(_, id)| failures.remove(id));
+        one.failure = told.flatten();
+    }
+    Ok(listed)
 }
 
 /// Returns why an invitation failed; `None` if nobody knows.
