@@ -25,7 +25,7 @@ pub use typed::{
     find_with_version, put_record, remove_record, save_record, save_record_with,
 };
 
-pub(crate) use typed::parse_item;
+pub(crate) use typed::{parse_item, remove_latest_record};
 
 use crate::port_error::PortResult;
 use jiff::Timestamp;

@@ -131,7 +131,7 @@ pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&StoredItem>) -
     }
     for key in find_letter_key(known).into_iter().flat_map(list_letter_keys) {
         if writes.iter().all(|write| *write.key() != key) {
-            writes.push(Write::Delete(key, Condition::Always));
+            writes.push(Write::delete_any(key));
         }
     }
     Ok(writes)
@@ -254,7 +254,7 @@ pub async fn remove_dead_letter(table: &dyn Table, id: &str, failed_at: Timestam
             return Ok(WriteAttempt::Done(false));
         };
         let mut writes = vec![Write::Delete(known.key, Condition::Version(known.version))];
-        writes.extend(list_letter_keys(own).map(|key| Write::Delete(key, Condition::Always)));
+        writes.extend(list_letter_keys(own).map(Write::delete_any));
         make_letter_writes(table, &writes).await
     })
     .await

@@ -3,12 +3,12 @@
 use super::claims::{
     HeldClaim, InvitationClaim, expect_free_claims, read_free_claims, save_with_claims, write_claims,
 };
-use super::list_due_ids;
+use super::{list_due_ids, prefix_of_occasion};
 use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Change, Condition, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led,
-    find_versions, find_with_version, list_led, list_records, save_record,
+    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions,
+    find_with_version, list_led, list_records, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -78,11 +78,6 @@ impl Record for Invitation {
         }
         was_held
     }
-}
-
-/// Returns the beginning of the places of an occasion's invitations. No id contains a `#`.
-fn prefix_of_occasion(occasion: &OccasionId) -> String {
-    format!("{occasion}#")
 }
 
 /// Returns the beginning of the places of a guest's invitations.
@@ -299,7 +294,7 @@ pub async fn delete_invitations_of_guest(table: &dyn Table, guest: &Guest) -> Po
             let mut writes = kind.delete_writes(own, stored.map_or("", |item| item.body.as_str()));
             // What leads to a record that cannot be read is not known from the record.
             if writes.iter().all(|write| *write.key() != lead.key) {
-                writes.push(Write::Delete(lead.key, Condition::Always));
+                writes.push(Write::delete_any(lead.key));
             }
             table
                 .write(&writes)

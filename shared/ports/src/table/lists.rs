@@ -38,11 +38,9 @@ pub async fn list_records<T: Record>(
     page: &PageRequest,
     is_wanted: impl Fn(&T) -> bool + Send + Sync,
 ) -> PortResult<Page<T>> {
-    let found = list_versions::<T>(table, query, page, is_wanted).await?;
-    Ok(Page {
-        items: found.items.into_iter().map(|found| found.record).collect(),
-        next_cursor: found.next_cursor,
-    })
+    list_versions(table, query, page, is_wanted)
+        .await
+        .map(drop_versions)
 }
 
 /// Lists records as [`list_records`] does, with their versions.
@@ -91,11 +89,9 @@ pub async fn list_led<T: Record>(
     page: &PageRequest,
     is_wanted: impl Fn(&T) -> bool + Send + Sync,
 ) -> PortResult<Page<T>> {
-    let found = list_led_versions::<T>(table, query, page, is_wanted).await?;
-    Ok(Page {
-        items: found.items.into_iter().map(|found| found.record).collect(),
-        next_cursor: found.next_cursor,
-    })
+    list_led_versions(table, query, page, is_wanted)
+        .await
+        .map(drop_versions)
 }
 
 /// Lists records as [`list_led`] does, with their versions.
@@ -137,6 +133,13 @@ struct LedKey {
 pub fn parse_lead<T: Record>(lead: &StoredItem) -> PortResult<Key> {
     let own: LedKey = serde_json::from_str(&lead.body).map_err(|error| PortError::invalid(T::KIND, error))?;
     Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
+}
+
+fn drop_versions<T>(found: Page<Versioned<T>>) -> Page<T> {
+    Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    }
 }
 
 async fn read_records_by_key<T: Record>(

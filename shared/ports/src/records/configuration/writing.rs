@@ -244,7 +244,7 @@ impl EntryWrite<'_> {
             for own in list_keys_of_tenant(table, tenant, "").await? {
                 let place = format!("{}{}", prefix_of_kind(own.partition.name), own.sort);
                 let lead = Key::new(OF_TENANT, Some(tenant), place);
-                left.extend([own, lead].map(|key| Write::Delete(key, Condition::Always)));
+                left.extend([own, lead].map(Write::delete_any));
             }
         }
         Ok(left)
