@@ -19,7 +19,7 @@ use recado_domain::ids::{CorrelationId, EventId, InstanceId, TenantId};
 use recado_ports::ports::{InstanceName, PortResult, RecordEventOutcome};
 use rusqlite::{Connection, Row};
 
-const WHAT: &str = "record_and_enqueue";
+const WHAT: &str = "record_and_enqueue_events";
 
 /// An event that came in, as it is recorded. Its record is also the body of its queue message.
 #[derive(Debug)]
